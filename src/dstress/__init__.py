@@ -1,0 +1,1 @@
+"""Stress tests for dialogue state trackers."""

@@ -1,0 +1,58 @@
+"""The contract of a convention: what counts as the same value.
+
+A convention prepares each gold and each predicted value on its own, and compares the two. It never sees a whole
+corpus, so values can be prepared and compared once per distinct pair, however large the data.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Collection
+from typing import ClassVar, Literal
+
+from dstress.dialogue import Slot, State
+
+Unit = Literal["turn", "frame"]
+_UNKNOWN_SLOT = Slot("")
+
+
+class Convention(ABC):
+    """A named bundle: how values are normalised, when two are the same, and over what accuracy is joint.
+
+    A subclass overrides only where its script departs from plain equality.
+    """
+
+    name: ClassVar[str]
+    unit: ClassVar[Unit] = "turn"
+    """Joint over all services of a turn, or over each frame (one service in one turn) by itself."""
+
+    def gold(self, slot: str, values: tuple[str, ...]) -> tuple[str, ...]:
+        """The accepted forms of a gold value; none left means that the slot counts as inactive."""
+        return values
+
+    def predicted(self, slot: str, value: str) -> str | None:
+        """The predicted value as it is compared; None means that the slot counts as inactive."""
+        return value
+
+    def similarity(self, slot: str, accepted: tuple[str, ...], predicted: str, kind: Slot = _UNKNOWN_SLOT) -> float:
+        """How right `predicted` is, from 0 to 1. `kind` is the schema's entry for the slot."""
+        return float(predicted in accepted)
+
+    def ignores(self, slot: str, gold: Collection[str]) -> bool:
+        """Whether a predicted slot counts for nothing, beside a gold state with these slots."""
+        return False
+
+    def score(self, gold: State, predicted: dict[str, str], slots: dict[str, Slot] | None = None) -> float:
+        """Joint accuracy of one unit: the product of its slots' similarities. Short and slow, the plain definition."""
+        wanted = {slot: accepted for slot, values in gold.items() if (accepted := self.gold(slot, values))}
+        given = {slot: self.predicted(slot, value) for slot, value in predicted.items()}
+        result = 1.0
+        for slot, value in given.items():
+            if slot not in wanted and value is not None and not self.ignores(slot, wanted):
+                return 0.0
+        for slot, accepted in wanted.items():
+            value = given.get(slot)
+            if value is None:
+                return 0.0
+            result *= self.similarity(slot, accepted, value, (slots or {}).get(slot, _UNKNOWN_SLOT))
+        return result

@@ -1,0 +1,168 @@
+"""The words of the house: what a schema, a dialogue, a turn, a frame and a state are.
+
+Everything else speaks in these structs. They are frozen, serialise to JSON as they are (one dialogue per line is the
+dstress corpus format) and import nothing internal.
+
+A *slot id* is `service-slot`, such as `hotel-book day` or `Restaurants_1-city`; a service's name has no hyphen, so
+the first one parts them. Inside a frame, where the service is known, slots go by their bare names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import msgspec
+
+State = dict[str, tuple[str, ...]]
+"""Gold: slot id -> every accepted form of the value, the preferred one first. An absent slot is inactive."""
+
+DONTCARE = "dontcare"
+"""The value of a slot that the user was asked about and leaves open. Never the same as an absent slot."""
+
+
+class _Data(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """Frozen, compact in JSON, and out of the garbage collector's sight: these trees never hold a cycle."""
+
+
+class Slot(_Data):
+    """One thing a service wants to know. `values` lists the possible ones; they are complete if `categorical`."""
+
+    name: str
+    description: str = ""
+    categorical: bool = False
+    values: tuple[str, ...] = ()
+
+
+class Intent(_Data):
+    """One thing a service can do. `optional` maps each optional slot to its default value."""
+
+    name: str
+    description: str = ""
+    transactional: bool = False
+    required: tuple[str, ...] = ()
+    optional: dict[str, str] = {}
+    result: tuple[str, ...] = ()
+
+
+class Service(_Data):
+    """One service (MultiWOZ calls it a domain): its slots and intents, in the order of its schema."""
+
+    name: str
+    description: str = ""
+    slots: tuple[Slot, ...] = ()
+    intents: tuple[Intent, ...] = ()
+
+
+class Schema(msgspec.Struct, frozen=True, dict=True):
+    """All services that a split's dialogues may use."""
+
+    services: tuple[Service, ...] = ()
+
+    @cached_property
+    def by_name(self) -> dict[str, Service]:
+        """Services by their names."""
+        return {service.name: service for service in self.services}
+
+    @cached_property
+    def slots(self) -> dict[str, Slot]:
+        """Every slot by its slot id, in schema order."""
+        return {slot_id(service.name, slot.name): slot for service in self.services for slot in service.slots}
+
+
+class Span(_Data):
+    """Where an utterance says a slot's value: characters `start` to `end` (exclusive)."""
+
+    slot: str
+    start: int
+    end: int
+
+
+class Act(_Data):
+    """One dialogue act of a frame's service: `INFORM date "the 8th"`. `canonical` holds the normalised values."""
+
+    act: str
+    slot: str = ""
+    values: tuple[str, ...] = ()
+    canonical: tuple[str, ...] = ()
+
+
+class Frame(_Data):
+    """What one utterance says about one service. Its part of the state is `Turn.state_of(service)`."""
+
+    service: str
+    intent: str = ""
+    requested: tuple[str, ...] = ()
+    spans: tuple[Span, ...] = ()
+    acts: tuple[Act, ...] = ()
+
+
+class Coreference(_Data):
+    """A slot whose value the user only refers to: `expression` ("the same day") stands for a value of `turn`."""
+
+    slot: str
+    expression: str
+    value: str = ""
+    turn: int = -1
+
+
+class Turn(_Data):
+    """A system utterance (empty at the start) and the user utterance that follows it.
+
+    `state` is cumulative: all that the user wants after this utterance, over all services. `frames` are the services
+    that the user's utterance is about, `system_frames` those of the system's. `ood` marks an utterance out of domain.
+    """
+
+    user: str
+    system: str = ""
+    state: State = {}
+    frames: tuple[Frame, ...] = ()
+    system_frames: tuple[Frame, ...] = ()
+    coreferences: tuple[Coreference, ...] = ()
+    ood: bool = False
+
+    def state_of(self, service: str) -> State:
+        """The part of the state that belongs to `service`, by bare slot names."""
+        prefix = f"{service}-"
+        return {slot[len(prefix) :]: values for slot, values in self.state.items() if slot.startswith(prefix)}
+
+
+class Goal(_Data):
+    """What the user was asked to achieve, by slot ids: constraints, what to fall back to when they fail, questions."""
+
+    description: str = ""
+    inform: State = {}
+    fallback: State = {}
+    request: tuple[str, ...] = ()
+
+
+class Dialogue(_Data):
+    """One conversation, in order. `services` are those it is about."""
+
+    id: str
+    turns: tuple[Turn, ...]
+    services: tuple[str, ...] = ()
+    goal: Goal | None = None
+
+    def updates(self) -> Iterator[State]:
+        """Per turn, what its utterance changed: new or changed slots, and `()` for slots that were dropped."""
+        before: State = {}
+        for turn in self.turns:
+            yield update(before, turn.state)
+            before = turn.state
+
+
+def slot_id(service: str, slot: str) -> str:
+    """`hotel`, `book day` -> `hotel-book day`."""
+    return f"{service}-{slot}"
+
+
+def service_of(slot: str) -> str:
+    """The service in a slot id; the whole text if there is no hyphen."""
+    return slot.partition("-")[0]
+
+
+def update(before: State, after: State) -> State:
+    """What changed from one state to the next; a dropped slot has no value left."""
+    changed = {slot: values for slot, values in after.items() if before.get(slot) != values}
+    return changed | {slot: () for slot in before if slot not in after}

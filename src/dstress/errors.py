@@ -1,0 +1,87 @@
+"""Everything that can go wrong because of what a person gave us.
+
+    DstressError                a message that names the place and the fix; the command line prints it and exits 2
+    ├── SpecError               a component's text, such as `typos(rate=0.1)`, cannot be read
+    ├── UnknownNameError        no component, corpus, split, slot ... of that name; carries the nearest names
+    ├── DuplicateNameError      two components claim one name
+    ├── MissingExtraError       an optional part is not installed; says how to install it
+    ├── CorpusError             a corpus source or a stored corpus is wrong
+    │   ├── ArchiveError        the archive itself is broken or unsafe
+    │   └── DownloadError       a source address did not give what it should
+    └── PredictionError         a prediction file is wrong or does not fit its gold
+
+A bug of ours raises something else, and shows its traceback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class DstressError(Exception):
+    """A problem that the person can fix. `where` is the file, dialogue and turn; `fix` is what to do about it."""
+
+    def __init__(self, problem: str, *, where: str = "", fix: str = "") -> None:
+        self.problem, self.where, self.fix = problem, where, fix
+        super().__init__(problem, where, fix)
+
+    def __str__(self) -> str:
+        head = f"{self.where}: {self.problem}" if self.where else self.problem
+        return f"{head}\n  fix: {self.fix}" if self.fix else head
+
+
+class SpecError(DstressError):
+    """A component spec that cannot be read, or arguments that do not fit the component."""
+
+
+class UnknownNameError(DstressError):
+    """A name that is not there. Build it with `unknown`, which finds the nearest names."""
+
+
+class DuplicateNameError(DstressError):
+    """Two components of one kind claim the same name."""
+
+
+class MissingExtraError(DstressError):
+    """An optional part of dstress, or a system program it needs, is not installed."""
+
+
+class CorpusError(DstressError):
+    """A corpus source or a stored corpus that cannot be used as it is."""
+
+
+class ArchiveError(CorpusError):
+    """An archive that is broken, unsafe, or larger than it should be."""
+
+
+class DownloadError(CorpusError):
+    """A source address that did not give the file it should."""
+
+
+class PredictionError(DstressError):
+    """A prediction file that cannot be read, or that does not fit its gold."""
+
+
+def place(file: object = "", dialogue: str = "", turn: int | None = None) -> str:
+    """The words for a place in the data, the same in every message: `file, dialogue d, turn 3`."""
+    parts = [str(file)] if str(file) else []
+    if dialogue:
+        parts.append(f"dialogue {dialogue}")
+    if turn is not None:
+        parts.append(f"turn {turn}")
+    return ", ".join(parts)
+
+
+def unknown(kind: str, name: str, known: Iterable[str], *, where: str = "", fix: str = "") -> UnknownNameError:
+    """An UnknownNameError that suggests the nearest known names, so that a typing error costs seconds."""
+    names = sorted(known)
+    folded = {candidate.casefold(): candidate for candidate in names}
+    near = [folded[match] for match in get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.5)]
+    if near:
+        hint = "did you mean " + " or ".join(repr(candidate) for candidate in near) + "?"
+    elif names:
+        hint = "known: " + ", ".join(names[:40]) + (" ..." if len(names) > 40 else "")
+    else:
+        hint = f"no {kind} is known yet"
+    return UnknownNameError(f"unknown {kind} {name!r}; {hint}", where=where, fix=fix)

@@ -1,0 +1,67 @@
+"""The contract of a prediction format: recognise a file by its shape, read it, and perhaps write it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+
+from dstress.dialogue import Schema, Span, State
+from dstress.errors import PredictionError
+from dstress.sources import Source
+
+
+class FramePrediction(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What a tracker says of one service beside the state: DSTC8's other three tasks. None is "it does not say"."""
+
+    service: str
+    intent: str | None = None
+    requested: tuple[str, ...] | None = None
+    spans: tuple[Span, ...] | None = None
+
+
+class Prediction(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A tracker's answer for one turn. As JSON, one a line, this is the dstress format.
+
+    `state` is cumulative, slot id -> value. `turn` counts user turns from 0. `gold` is there when the file carries
+    its own gold state. `utterance` is the user's, where the file has it.
+    """
+
+    dialogue: str
+    turn: int
+    state: dict[str, str]
+    frames: tuple[FramePrediction, ...] = ()
+    intent: str | None = None
+    requested: tuple[str, ...] | None = None
+    response: str | None = None
+    ood: bool | None = None
+    gold: State | None = None
+    utterance: str | None = None
+
+
+class Format(ABC):
+    """One layout of prediction files.
+
+    Slots come out as the schema spells them (`dstress.naming.SlotNames`), dialogue ids as the file spells them but
+    without a `.json` at the end. Whatever is wrong with a file raises a PredictionError with file, dialogue and turn.
+    """
+
+    name: ClassVar[str]
+    carries_gold: ClassVar[bool] = False
+    """The file holds gold states too, so it can be scored with nothing else."""
+
+    @classmethod
+    @abstractmethod
+    def matches(cls, source: Source) -> bool:
+        """Whether the source has this format's shape. Cheap, and never raises on other shapes."""
+
+    @abstractmethod
+    def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
+        """Every prediction, in the file's order. `schema` settles how slots are spelled."""
+
+    def write(self, predictions: Iterable[Prediction], path: Path) -> None:
+        """Write predictions in this format; never leaves a half-written file."""
+        raise PredictionError(f"the format {self.name!r} can be read but not written", fix="write dstress or trade")

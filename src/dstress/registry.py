@@ -1,0 +1,121 @@
+"""One typed registry for every kind of component.
+
+A room's door lists its built-ins as lazy targets, so that naming a component costs no import. Installed packages add
+theirs through entry points of the group `dstress.<kind>s`; `module:Class` names any class that can be imported.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar, get_type_hints
+
+import msgspec
+
+from dstress.errors import DuplicateNameError, SpecError, unknown
+from dstress.spec import ComponentSpec, Value, parse
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """The components of one kind, by name. `contract` is the base class that each of them honours."""
+
+    def __init__(self, kind: str, contract: type[T], builtin: Mapping[str, str]) -> None:
+        self.kind, self.contract, self._builtin = kind, contract, dict(builtin)
+
+    @cached_property
+    def targets(self) -> dict[str, str]:
+        """Name -> `module:attribute`, built-ins and plug-ins together."""
+        found = dict(self._builtin)
+        owners = dict.fromkeys(found, "dstress")
+        for point in _installed(f"dstress.{self.kind}s"):
+            owner = point.dist.name if point.dist else point.value
+            # An editable and a regular install of one package may both be seen: the same target is no conflict.
+            if found.get(point.name, point.value) != point.value:
+                raise DuplicateNameError(
+                    f"the {self.kind} {point.name!r} is claimed by both {owners[point.name]} and {owner}",
+                    fix=f"uninstall one of them, or rename its entry point in the group dstress.{self.kind}s",
+                )
+            found[point.name], owners[point.name] = point.value, owner
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self.targets))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.targets
+
+    def get(self, name: str) -> type[T]:
+        """The component's class, imported now. An unknown name suggests the nearest."""
+        if name not in self.targets and ":" not in name:
+            raise unknown(self.kind, name, self.targets, fix=f"`dstress list {self.kind}s` shows them all")
+        target = self.targets.get(name, name)
+        found = _import(target, self.kind)
+        if not (isinstance(found, type) and issubclass(found, self.contract)):
+            raise SpecError(
+                f"{target} is not a {self.kind}",
+                fix=f"derive the class from {self.contract.__module__}.{self.contract.__qualname__}",
+            )
+        return found
+
+    def create(self, spec: str | ComponentSpec) -> T:
+        """Make the component that a spec describes; arguments are checked against its constructor."""
+        read = parse(spec) if isinstance(spec, str) else spec
+        component = self.get(read.name)
+        return component(**_bind(component, read))
+
+    def summary(self, name: str) -> str:
+        """The first line of the component's docstring."""
+        return (inspect.getdoc(self.get(name)) or "").partition("\n")[0]
+
+
+def _installed(group: str) -> list[EntryPoint]:
+    return sorted(entry_points(group=group), key=lambda point: (point.name, point.value))
+
+
+def _import(target: str, kind: str) -> object:
+    module, _, attribute = target.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise SpecError(
+            f"cannot import the {kind} {target!r}: {error}",
+            fix="check the spelling (module:Class) and that the module can be imported from here",
+        ) from error
+    return found
+
+
+def _bind(component: Callable[..., object], spec: ComponentSpec) -> dict[str, Any]:
+    """Match a spec's arguments with the constructor's parameters, and convert each to the annotated type."""
+    parameters = inspect.signature(component).parameters
+    hints = get_type_hints(component.__init__) if isinstance(component, type) else {}
+    given: dict[str, Value] = dict(zip(parameters, spec.positional, strict=False))
+    if len(spec.positional) > len(parameters):
+        raise SpecError(f"{spec}: {spec.name} takes at most {len(parameters)} arguments")
+    for key, value in spec.arguments.items():
+        # A Python keyword cannot name a parameter: `lambda=` reaches `lambda_`.
+        name = key if key in parameters else f"{key}_"
+        if name not in parameters:
+            raise unknown(f"argument of {spec.name}", key, [known.rstrip("_") for known in parameters])
+        if name in given:
+            raise SpecError(f"{spec}: the argument {key!r} is given twice")
+        given[name] = value
+    missing = [name for name, p in parameters.items() if p.default is p.empty and name not in given]
+    if missing:
+        raise SpecError(f"{spec}: {spec.name} needs the argument {missing[0].rstrip('_')!r}")
+    return {name: _convert(spec, name, value, hints.get(name, Any)) for name, value in given.items()}
+
+
+def _convert(spec: ComponentSpec, name: str, value: Value, hint: Any) -> Any:
+    if isinstance(value, ComponentSpec):
+        return value
+    try:
+        return msgspec.convert(value, hint)
+    except msgspec.ValidationError as error:
+        raise SpecError(f"{spec}: the argument {name.rstrip('_')!r} does not fit: {error}") from None

@@ -1,0 +1,175 @@
+"""Component specs: `typos(rate=0.1)` as text, as data, and back.
+
+    composition  =  spec { "+" spec }
+    spec         =  name [ "(" [ argument { "," argument } ] ")" ]
+    argument     =  [ name "=" ] value                    arguments without a name come first, as in `ss(jga)`
+    name         =  a letter, then letters, digits and - _ . / :      (`my_package.module:MyTracker` is a name too)
+    value        =  number | true | false | none | "text" | bare-word | "[" value, ... "]" | spec with brackets
+
+A bare word is text, so `llm(model=small-7b, mode=json)` needs no quotes. Values keep their types and print back so
+that reading the print gives the same spec again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NoReturn, TypeAlias, Union
+
+import msgspec
+
+from dstress.errors import SpecError
+
+Value: TypeAlias = Union[bool, int, float, str, list["Value"], "ComponentSpec", None]
+"""What an argument may be."""
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+        (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?=[\s,)\]+]|$))
+      | (?P<string>"(?:[^"\\]|\\.)*")
+      | (?P<word>[^\s"'()\[\],=+]+)
+      | (?P<mark>[()\[\],=+])
+    )""",
+    re.VERBOSE,
+)
+_CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
+_NAME = re.compile(r"[A-Za-z_][\w./:-]*")
+_BARE = re.compile(r"[A-Za-z_/.~][\w./:~@%-]*")
+
+
+class ComponentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A component's name and creation arguments: all that is needed to make it again."""
+
+    name: str
+    positional: tuple[Value, ...] = ()
+    arguments: dict[str, Value] = {}
+
+    def __str__(self) -> str:
+        shown = [_print(value) for value in self.positional]
+        shown += [f"{key}={_print(value)}" for key, value in self.arguments.items()]
+        return f"{self.name}({', '.join(shown)})" if shown else self.name
+
+
+def parse(text: str) -> ComponentSpec:
+    """Read one component. `a+b` is an error here; see `parse_composition`."""
+    parts = parse_composition(text)
+    if len(parts) > 1:
+        raise SpecError(f"{text!r} is a composition, but one component is wanted here")
+    return parts[0]
+
+
+def parse_composition(text: str) -> list[ComponentSpec]:
+    """Read `typos(rate=0.05)+disfluency` into its parts, in order."""
+    reader = _Reader(text)
+    parts = [reader.spec()]
+    while reader.take("+"):
+        parts.append(reader.spec())
+    reader.finish()
+    return parts
+
+
+class _Reader:
+    """A recursive-descent reader over the tokens of one spec."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.position = text, 0
+        self.tokens: list[tuple[str, str, int]] = []
+        while text[self.position :].strip():
+            match = _TOKEN.match(text, self.position)
+            if match is None:
+                self.fail("a quote that never closes, or a character that has no place here")
+            kind = match.lastgroup or ""
+            self.tokens.append((kind, match.group(kind), match.start(kind)))
+            self.position = match.end()
+        self.next = 0
+
+    def fail(self, problem: str) -> NoReturn:
+        at = self.tokens[self.next][2] if hasattr(self, "next") and self.next < len(self.tokens) else self.position
+        raise SpecError(
+            f"cannot read the spec {self.text!r}: {problem} (at character {at + 1})",
+            fix='write it like typos(rate=0.1) or llm(model="my model", mode=json)',
+        )
+
+    def peek(self, ahead: int = 0) -> tuple[str, str]:
+        index = self.next + ahead
+        return self.tokens[index][:2] if index < len(self.tokens) else ("end", "")
+
+    def take(self, mark: str) -> bool:
+        found = self.peek() == ("mark", mark)
+        self.next += found
+        return found
+
+    def expect(self, mark: str) -> None:
+        if not self.take(mark):
+            self.fail(f"expected {mark!r}, found {self.peek()[1] or 'the end'!r}")
+
+    def finish(self) -> None:
+        if self.next < len(self.tokens):
+            self.fail(f"{self.peek()[1]!r} is left over")
+
+    def spec(self) -> ComponentSpec:
+        kind, name = self.peek()
+        if kind != "word" or not _NAME.fullmatch(name):
+            self.fail(f"expected a component's name, found {name or 'the end'!r}")
+        self.next += 1
+        positional: list[Value] = []
+        arguments: dict[str, Value] = {}
+        if self.take("("):
+            while not self.take(")"):
+                self.argument(positional, arguments)
+                if self.peek() != ("mark", ")"):
+                    self.expect(",")
+        return ComponentSpec(name, tuple(positional), arguments)
+
+    def argument(self, positional: list[Value], arguments: dict[str, Value]) -> None:
+        kind, key = self.peek()
+        if kind == "word" and self.peek(1) == ("mark", "="):
+            if key in arguments:
+                self.fail(f"the argument {key!r} is given twice")
+            self.next += 2
+            arguments[key] = self.value()
+        elif arguments:
+            self.fail("an argument without a name must come before the named ones")
+        else:
+            positional.append(self.value())
+
+    def value(self) -> Value:
+        kind, text = self.peek()
+        if kind == "word" and self.peek(1) == ("mark", "("):
+            return self.spec()
+        if self.take("["):
+            return self.items()
+        if kind in ("end", "mark"):
+            self.fail(f"expected a value, found {text or 'the end'!r}")
+        self.next += 1
+        if kind == "number":
+            return int(text) if text.lstrip("+-").isdigit() else float(text)
+        if kind == "string":
+            return self.string(text)
+        return _CONSTANTS.get(text, text)
+
+    def items(self) -> list[Value]:
+        values: list[Value] = []
+        while not self.take("]"):
+            values.append(self.value())
+            if self.peek() != ("mark", "]"):
+                self.expect(",")
+        return values
+
+    def string(self, text: str) -> str:
+        try:
+            return str(json.loads(text, strict=False))
+        except ValueError:
+            self.fail(f"{text} is not a text with valid escapes")
+
+
+def _print(value: Value) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "true", False: "false"}[value]
+    if isinstance(value, list):
+        return f"[{', '.join(_print(item) for item in value)}]"
+    if isinstance(value, str):
+        return value if _BARE.fullmatch(value) and value not in _CONSTANTS else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, ComponentSpec):
+        return str(value) if value.positional or value.arguments else f"{value.name}()"
+    return repr(value)

@@ -1,0 +1,34 @@
+"""What every test shares: hypothesis profiles, the folder of real data, a data home of its own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+IN_CI = os.environ.get("CI") == "true"
+
+settings.register_profile("default", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True)
+settings.load_profile("ci" if IN_CI else "default")
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The real corpora and golden outputs beside the repository. A user's clone has none; CI must."""
+    if not SHARED.is_dir():
+        if IN_CI:
+            pytest.fail(f"CI needs the real data in {SHARED}")
+        pytest.skip("needs the real data beside the repository")
+    return SHARED
+
+
+@pytest.fixture(autouse=True)
+def data_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data home that no other test and no user shares."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("DSTRESS_HOME", str(home))
+    return home
