@@ -1,1 +1,65 @@
-"""Stress tests for dialogue state trackers."""
+"""Stress tests for dialogue state trackers.
+
+This is the door. Names are imported when they are first used, so that `import dstress` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from dstress._version import __version__
+
+if TYPE_CHECKING:
+    from dstress.conventions import conventions
+    from dstress.corpora import Corpus, add, importers, load
+    from dstress.dialogue import Dialogue, Schema, State, Turn
+    from dstress.errors import DstressError
+    from dstress.predictions import Prediction, formats, read_predictions, write_predictions
+    from dstress.spec import ComponentSpec, parse
+
+_ROOMS = {
+    "ComponentSpec": "spec",
+    "Corpus": "corpora",
+    "Dialogue": "dialogue",
+    "DstressError": "errors",
+    "Prediction": "predictions",
+    "Schema": "dialogue",
+    "State": "dialogue",
+    "Turn": "dialogue",
+    "add": "corpora",
+    "conventions": "conventions",
+    "formats": "predictions",
+    "importers": "corpora",
+    "load": "corpora",
+    "parse": "spec",
+    "read_predictions": "predictions",
+    "write_predictions": "predictions",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'dstress' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"dstress.{_ROOMS[name]}"), name)
+
+
+__all__ = [
+    "ComponentSpec",
+    "Corpus",
+    "Dialogue",
+    "DstressError",
+    "Prediction",
+    "Schema",
+    "State",
+    "Turn",
+    "__version__",
+    "add",
+    "conventions",
+    "formats",
+    "importers",
+    "load",
+    "parse",
+    "read_predictions",
+    "write_predictions",
+]

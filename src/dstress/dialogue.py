@@ -25,7 +25,7 @@ class _Data(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Frozen, compact in JSON, and out of the garbage collector's sight: these trees never hold a cycle."""
 
 
-class Slot(_Data):
+class Slot(_Data, frozen=True):
     """One thing a service wants to know. `values` lists the possible ones; they are complete if `categorical`."""
 
     name: str
@@ -34,7 +34,7 @@ class Slot(_Data):
     values: tuple[str, ...] = ()
 
 
-class Intent(_Data):
+class Intent(_Data, frozen=True):
     """One thing a service can do. `optional` maps each optional slot to its default value."""
 
     name: str
@@ -45,7 +45,7 @@ class Intent(_Data):
     result: tuple[str, ...] = ()
 
 
-class Service(_Data):
+class Service(_Data, frozen=True):
     """One service (MultiWOZ calls it a domain): its slots and intents, in the order of its schema."""
 
     name: str
@@ -70,7 +70,7 @@ class Schema(msgspec.Struct, frozen=True, dict=True):
         return {slot_id(service.name, slot.name): slot for service in self.services for slot in service.slots}
 
 
-class Span(_Data):
+class Span(_Data, frozen=True):
     """Where an utterance says a slot's value: characters `start` to `end` (exclusive)."""
 
     slot: str
@@ -78,7 +78,7 @@ class Span(_Data):
     end: int
 
 
-class Act(_Data):
+class Act(_Data, frozen=True):
     """One dialogue act of a frame's service: `INFORM date "the 8th"`. `canonical` holds the normalised values."""
 
     act: str
@@ -87,7 +87,7 @@ class Act(_Data):
     canonical: tuple[str, ...] = ()
 
 
-class Frame(_Data):
+class Frame(_Data, frozen=True):
     """What one utterance says about one service. Its part of the state is `Turn.state_of(service)`."""
 
     service: str
@@ -97,7 +97,7 @@ class Frame(_Data):
     acts: tuple[Act, ...] = ()
 
 
-class Coreference(_Data):
+class Coreference(_Data, frozen=True):
     """A slot whose value the user only refers to: `expression` ("the same day") stands for a value of `turn`."""
 
     slot: str
@@ -106,7 +106,7 @@ class Coreference(_Data):
     turn: int = -1
 
 
-class Turn(_Data):
+class Turn(_Data, frozen=True):
     """A system utterance (empty at the start) and the user utterance that follows it.
 
     `state` is cumulative: all that the user wants after this utterance, over all services. `frames` are the services
@@ -127,7 +127,7 @@ class Turn(_Data):
         return {slot[len(prefix) :]: values for slot, values in self.state.items() if slot.startswith(prefix)}
 
 
-class Goal(_Data):
+class Goal(_Data, frozen=True):
     """What the user was asked to achieve, by slot ids: constraints, what to fall back to when they fail, questions."""
 
     description: str = ""
@@ -136,7 +136,7 @@ class Goal(_Data):
     request: tuple[str, ...] = ()
 
 
-class Dialogue(_Data):
+class Dialogue(_Data, frozen=True):
     """One conversation, in order. `services` are those it is about."""
 
     id: str

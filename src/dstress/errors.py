@@ -24,7 +24,7 @@ class DstressError(Exception):
 
     def __init__(self, problem: str, *, where: str = "", fix: str = "") -> None:
         self.problem, self.where, self.fix = problem, where, fix
-        super().__init__(problem, where, fix)
+        super().__init__(problem)  # the one positional argument, so that the error survives pickling between processes
 
     def __str__(self) -> str:
         head = f"{self.where}: {self.problem}" if self.where else self.problem

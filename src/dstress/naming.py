@@ -47,9 +47,15 @@ class SlotNames:
         return self._settled[key]
 
     def split(self, text: str) -> str:
-        """Settle a slot id that is one text, such as `hotel-book_people`."""
-        service, _, slot = text.partition("-")
-        return self(service, slot)
+        """Settle a slot id that is one text, such as `hotel-book_people`; CheckDST parts with a blank: `hotel people`.
+
+        A text that has no hyphen and is no known slot stays as it is.
+        """
+        service, hyphen, slot = text.partition("-")
+        if hyphen:
+            return self(service, slot)
+        found = self(*text.split(maxsplit=1)) if len(text.split(maxsplit=1)) == 2 else text
+        return found if found in self._exact else text
 
     def _settle(self, service: str, slot: str) -> str:
         if slot_id(service, slot) in self._exact:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any, Generic, TypeVar, get_type_hints
 
 import msgspec
 
-from dstress.errors import DuplicateNameError, SpecError, unknown
+from dstress.errors import DstressError, DuplicateNameError, SpecError, unknown
 from dstress.spec import ComponentSpec, Value, parse
 
 T = TypeVar("T")
@@ -60,6 +61,9 @@ class Registry(Generic[T]):
                 f"{target} is not a {self.kind}",
                 fix=f"derive the class from {self.contract.__module__}.{self.contract.__qualname__}",
             )
+        if inspect.isabstract(found):
+            missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
+            raise SpecError(f"{target} is not a complete {self.kind}", fix=f"define {missing}")
         return found
 
     def create(self, spec: str | ComponentSpec) -> T:
@@ -83,25 +87,28 @@ def _import(target: str, kind: str) -> object:
         found: Any = importlib.import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
+    except DstressError:
+        raise
+    except Exception as error:  # whatever a person's own module raises while it is imported
         raise SpecError(
-            f"cannot import the {kind} {target!r}: {error}",
+            f"cannot import the {kind} {target!r}: {type(error).__name__}: {error}",
             fix="check the spelling (module:Class) and that the module can be imported from here",
         ) from error
     return found
 
 
-def _bind(component: Callable[..., object], spec: ComponentSpec) -> dict[str, Any]:
+def _bind(component: type, spec: ComponentSpec) -> dict[str, Any]:
     """Match a spec's arguments with the constructor's parameters, and convert each to the annotated type."""
-    parameters = inspect.signature(component).parameters
-    hints = get_type_hints(component.__init__) if isinstance(component, type) else {}
+    signature = inspect.signature(component).parameters.values()
+    parameters = {p.name: p for p in signature if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in signature)
     given: dict[str, Value] = dict(zip(parameters, spec.positional, strict=False))
     if len(spec.positional) > len(parameters):
         raise SpecError(f"{spec}: {spec.name} takes at most {len(parameters)} arguments")
     for key, value in spec.arguments.items():
         # A Python keyword cannot name a parameter: `lambda=` reaches `lambda_`.
-        name = key if key in parameters else f"{key}_"
-        if name not in parameters:
+        name = f"{key}_" if key not in parameters and f"{key}_" in parameters else key
+        if name not in parameters and not takes_any:
             raise unknown(f"argument of {spec.name}", key, [known.rstrip("_") for known in parameters])
         if name in given:
             raise SpecError(f"{spec}: the argument {key!r} is given twice")
@@ -109,13 +116,26 @@ def _bind(component: Callable[..., object], spec: ComponentSpec) -> dict[str, An
     missing = [name for name, p in parameters.items() if p.default is p.empty and name not in given]
     if missing:
         raise SpecError(f"{spec}: {spec.name} needs the argument {missing[0].rstrip('_')!r}")
+    hints = _hints(component)
     return {name: _convert(spec, name, value, hints.get(name, Any)) for name, value in given.items()}
 
 
-def _convert(spec: ComponentSpec, name: str, value: Value, hint: Any) -> Any:
-    if isinstance(value, ComponentSpec):
-        return value
+def _hints(component: type) -> dict[str, Any]:
     try:
-        return msgspec.convert(value, hint)
+        return get_type_hints(inspect.getattr_static(component, "__init__"))
+    except NameError:  # names that are imported for type checkers only
+        return {}
+
+
+def _convert(spec: ComponentSpec, name: str, value: Value, hint: Any) -> Any:
+    try:
+        return msgspec.convert(value, hint, dec_hook=_as_path)
     except msgspec.ValidationError as error:
         raise SpecError(f"{spec}: the argument {name.rstrip('_')!r} does not fit: {error}") from None
+
+
+def _as_path(wanted: type, value: object) -> object:
+    """Paths are written as text; every other class takes only its own objects."""
+    if wanted is Path and isinstance(value, str):
+        return Path(value)
+    raise msgspec.ValidationError(f"Expected `{wanted.__name__}`, got `{type(value).__name__}`")

@@ -6,22 +6,25 @@ each is an ArchiveError that names the member.
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import lzma
 import stat
+import struct
 import tarfile
 import tempfile
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import msgspec
 
-from dstress.errors import ArchiveError, DstressError
+from dstress.errors import ArchiveError, CorpusError, DstressError
 
 MAX_UNPACKED = 8 << 30
 """No corpus of this field is near 8 GiB."""
@@ -29,15 +32,34 @@ MAX_RATIO = 300
 """Dialogue JSON shrinks 15 to 60 times; an archive that grows far more than that is made to fill a disk."""
 _FREE_RATIO = 256 << 20
 _TAR_ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2")
+_DECOMPRESSORS: dict[bytes, Callable[..., Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+}
 _CHUNK = 1 << 20
-_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError)
+_SIP = 4096
+"""What zip members are read by. Asked for more, zipfile may unpack gigabytes of a member that claims ten bytes."""
+# What the standard library's readers raise on damaged bytes, found by damaging archives at random.
+_DAMAGE = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    LookupError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
 
 
 class SourceFile:
     """One file of a source. `name` is its path inside, `label` what messages call it."""
 
     def __init__(self, name: str, path: Path, *, archive: zipfile.ZipFile | None = None, prefix: str = "") -> None:
-        self.name = prefix + name
+        self.name = prefix + str(PurePosixPath(name))
         self._member, self._path, self._archive = name, path, archive
         self.label = f"{path}:{name}" if archive else str(path)
 
@@ -60,8 +82,21 @@ class SourceFile:
 
     def read(self) -> bytes:
         """The whole file. A damaged archive member is an ArchiveError."""
+        return b"".join(self._pieces())
+
+    def head(self, size: int = 65_536) -> bytes:
+        """The file's beginning, for finding out by shape what it is."""
+        found = b""
+        for piece in self._pieces():
+            found += piece
+            if len(found) >= size:
+                break
+        return found[:size]
+
+    def _pieces(self) -> Iterator[bytes]:
         with _explained(self.label), self.open() as stream:
-            return stream.read()
+            while piece := stream.read(_SIP if self._archive else _CHUNK):
+                yield piece
 
     def lines(self) -> Iterator[bytes]:
         """Line by line, without holding the file."""
@@ -75,6 +110,10 @@ class Source:
     def __init__(self, address: str, files: list[SourceFile]) -> None:
         self.address = address
         self.files = sorted(files, key=lambda file: file.name)
+
+    def keep(self, wanted: Callable[[SourceFile], bool]) -> None:
+        """Forget every file that is not wanted."""
+        self.files = [file for file in self.files if wanted(file)]
 
     def named(self, *names: str) -> list[SourceFile]:
         """Files that go by one of these names, in any folder; case does not matter."""
@@ -124,12 +163,9 @@ def open_source(*paths: str | Path) -> Iterator[Source]:
     """Open local files, folders and archives as one source. Archives that lie in a folder are opened with it."""
     with ExitStack() as stack:
         files = [file for path in paths for file in _files(Path(path), stack)]
-        names = [file.name for file in files]
-        doubled = (
-            next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
-        )
-        if doubled:
-            raise ArchiveError(f"two files are called {doubled!r}", where=" and ".join(map(str, paths)))
+        [(name, count)] = Counter(file.name for file in files).most_common(1) or [("", 0)]
+        if count > 1:
+            raise ArchiveError(f"two files are called {name!r}", where=" and ".join(map(str, paths)))
         yield Source(", ".join(map(str, paths)), files)
 
 
@@ -157,10 +193,12 @@ def _folder_files(folder: Path, stack: ExitStack) -> list[SourceFile]:
 
 
 def _archive_files(path: Path, stack: ExitStack, prefix: str = "") -> list[SourceFile]:
+    read = _zip_files if path.name.casefold().endswith(".zip") else _tar_files
     with _explained(str(path)):
-        if path.name.casefold().endswith(".zip"):
-            return _zip_files(path, stack, prefix)
-        return _tar_files(path, stack, prefix)
+        files = read(path, stack, prefix)
+    if not files:
+        raise ArchiveError("the archive holds no files", where=str(path), fix="fetch it again and check its size")
+    return files
 
 
 def _zip_files(path: Path, stack: ExitStack, prefix: str) -> list[SourceFile]:
@@ -170,25 +208,31 @@ def _zip_files(path: Path, stack: ExitStack, prefix: str) -> list[SourceFile]:
     seen: set[str] = set()
     files = []
     for member in archive.infolist():
-        mode = member.external_attr >> 16
-        _check_member(
-            path, member.filename, regular=not mode or not stat.S_IFMT(mode) or stat.S_ISREG(mode) or member.is_dir()
-        )
-        if member.filename in seen:
+        _check_member(path, member.filename, regular=_is_plain(member))
+        if member.flag_bits & 1:
+            fix = "unpack it with its password and give the folder"
+            raise ArchiveError(f"the member {member.filename!r} is encrypted", where=str(path), fix=fix)
+        name = str(PurePosixPath(member.filename))
+        if name in seen:
             raise ArchiveError(f"the member {member.filename!r} is there twice", where=str(path))
-        seen.add(member.filename)
+        seen.add(name)
         budget.spend(member.file_size)
         if not member.is_dir() and not _is_litter(member.filename):
             files.append(SourceFile(member.filename, path, archive=archive, prefix=prefix))
     return files
 
 
+def _is_plain(member: zipfile.ZipInfo) -> bool:
+    """Whether a member is a file or a folder; zips from other systems than Unix give no file type."""
+    kind = stat.S_IFMT(member.external_attr >> 16)
+    return kind in (0, stat.S_IFREG, stat.S_IFDIR)
+
+
 def _tar_files(path: Path, stack: ExitStack, prefix: str) -> list[SourceFile]:
     """A tar can only be read from its start, so it is unpacked, once, into a folder that goes away afterwards."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dstress-")))
-    budget = _Budget(path)
     files = []
-    with tarfile.open(path) as archive:
+    with _decompressed(path) as stream, tarfile.open(fileobj=cast(IO[bytes], stream), mode="r:") as archive:
         for member in archive:
             _check_member(path, member.name, regular=member.isreg() or member.isdir())
             if member.isdir() or _is_litter(member.name):
@@ -197,18 +241,59 @@ def _tar_files(path: Path, stack: ExitStack, prefix: str) -> list[SourceFile]:
             if target.exists():
                 raise ArchiveError(f"the member {member.name!r} is there twice", where=str(path))
             target.parent.mkdir(parents=True, exist_ok=True)
-            _unpack(cast(IO[bytes], archive.extractfile(member)), target, budget)
+            _unpack(cast(IO[bytes], archive.extractfile(member)), target)
             unpacked = SourceFile(member.name, target, prefix=prefix)
             unpacked.label = f"{path}:{member.name}"
             files.append(unpacked)
+        stream.finish()
     return files
 
 
-def _unpack(stream: IO[bytes], target: Path, budget: _Budget) -> None:
+def _unpack(stream: IO[bytes], target: Path) -> None:
     with target.open("wb") as out:
         while chunk := stream.read(_CHUNK):
-            budget.spend(len(chunk))
             out.write(chunk)
+
+
+@contextmanager
+def _decompressed(path: Path) -> Iterator[_TarStream]:
+    """A tar's own bytes. The content says how it is compressed: names lie, and a `.tar.gz` is often a plain tar."""
+    with path.open("rb") as raw:
+        start = raw.read(6)
+        raw.seek(0)
+        opened = next((opener(raw) for magic, opener in _DECOMPRESSORS.items() if start.startswith(magic)), raw)
+        with opened as stream:
+            yield _TarStream(stream, _Budget(path))
+
+
+class _TarStream:
+    """The bytes of a tar, forwards only and counted, so that no header can make `tarfile` loop or fill the memory."""
+
+    def __init__(self, stream: IO[bytes], budget: _Budget) -> None:
+        self.stream, self.budget, self.last = stream, budget, b""
+
+    def tell(self) -> int:
+        return self.stream.tell()
+
+    def seek(self, position: int) -> int:
+        if position < self.tell():
+            raise tarfile.ReadError("a header points backwards")
+        self.budget.spend(position - self.tell())
+        return self.stream.seek(position)
+
+    def read(self, size: int) -> bytes:
+        if not 0 <= size <= _CHUNK:
+            raise tarfile.ReadError(f"a header claims {size:,} bytes")
+        self.last = self.stream.read(size)
+        self.budget.spend(len(self.last))
+        return self.last
+
+    def finish(self) -> None:
+        """Read to the very end. `tarfile` takes a damaged header for the end, and never gets to the checksum."""
+        if self.last != bytes(tarfile.BLOCKSIZE):
+            raise tarfile.ReadError("there is no mark of the end")
+        while self.read(_CHUNK):
+            pass
 
 
 class _Budget:
@@ -251,16 +336,17 @@ def _explained(label: str) -> Iterator[None]:
     """Turn the many ways an archive can be damaged into one message."""
     try:
         yield
-    except (
-        tarfile.TarError,
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,
-        lzma.LZMAError,
-    ) as error:
-        detail = str(error) or type(error).__name__
-        raise ArchiveError(
-            f"the archive is truncated or damaged ({detail})", where=label, fix="fetch it again and check its size"
-        ) from error
+    except _DAMAGE as error:
+        raise _damaged(label, error) from error
+    except OSError as error:
+        # gzip and bz2 report damage as an OSError without a number.
+        if error.errno is None:
+            raise _damaged(label, error) from error
+        raise CorpusError(f"cannot be read ({error.strerror})", where=label) from error
+
+
+def _damaged(label: str, error: Exception) -> ArchiveError:
+    detail = str(error) or type(error).__name__
+    return ArchiveError(
+        f"the archive is truncated or damaged ({detail})", where=label, fix="fetch it again and check its size"
+    )

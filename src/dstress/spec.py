@@ -13,15 +13,17 @@ that reading the print gives the same spec again.
 from __future__ import annotations
 
 import json
+import math
 import re
-from typing import NoReturn, TypeAlias, Union
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import msgspec
 
 from dstress.errors import SpecError
 
-Value: TypeAlias = Union[bool, int, float, str, list["Value"], "ComponentSpec", None]
-"""What an argument may be."""
+if TYPE_CHECKING:
+    Value: TypeAlias = bool | int | float | str | list["Value"] | "ComponentSpec" | None
+    """What an argument may be."""
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -34,7 +36,9 @@ _TOKEN = re.compile(
 )
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 _NAME = re.compile(r"[A-Za-z_][\w./:-]*")
-_BARE = re.compile(r"[A-Za-z_/.~][\w./:~@%-]*")
+# A dot and a digit would read back as a number.
+_BARE = re.compile(r"(?!\.\d)[A-Za-z_/.~][\w./:~@%-]*")
+_MAX_DEPTH = 50
 
 
 class ComponentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -44,10 +48,26 @@ class ComponentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     positional: tuple[Value, ...] = ()
     arguments: dict[str, Value] = {}
 
+    def __post_init__(self) -> None:
+        """Refuse at once what could not be printed and read back."""
+        if not _NAME.fullmatch(self.name):
+            raise SpecError(f"{self.name!r} cannot be a component's name", fix="start with a letter; no blanks")
+        for key in self.arguments:
+            if not key.isidentifier():
+                raise SpecError(f"{self.name}: {key!r} cannot be an argument's name")
+        for value in (*self.positional, *self.arguments.values()):
+            _refuse_endless(self.name, value)
+
     def __str__(self) -> str:
         shown = [_print(value) for value in self.positional]
         shown += [f"{key}={_print(value)}" for key, value in self.arguments.items()]
         return f"{self.name}({', '.join(shown)})" if shown else self.name
+
+
+if not TYPE_CHECKING:
+    # msgspec reads no type that holds itself, so at run time a list is typed one level deep.
+    _Item = bool | int | float | str | ComponentSpec | None
+    Value = _Item | list[_Item | list]
 
 
 def parse(text: str) -> ComponentSpec:
@@ -81,7 +101,7 @@ class _Reader:
             kind = match.lastgroup or ""
             self.tokens.append((kind, match.group(kind), match.start(kind)))
             self.position = match.end()
-        self.next = 0
+        self.next = self.depth = 0
 
     def fail(self, problem: str) -> NoReturn:
         at = self.tokens[self.next][2] if hasattr(self, "next") and self.next < len(self.tokens) else self.position
@@ -134,19 +154,32 @@ class _Reader:
             positional.append(self.value())
 
     def value(self) -> Value:
+        if self.depth == _MAX_DEPTH:
+            self.fail(f"brackets are nested more than {_MAX_DEPTH} deep")
+        self.depth += 1
+        value = self.items() if self.take("[") else self.single()
+        self.depth -= 1
+        return value
+
+    def single(self) -> Value:
         kind, text = self.peek()
         if kind == "word" and self.peek(1) == ("mark", "("):
             return self.spec()
-        if self.take("["):
-            return self.items()
         if kind in ("end", "mark"):
             self.fail(f"expected a value, found {text or 'the end'!r}")
+        value = self.read(kind, text)
         self.next += 1
-        if kind == "number":
-            return int(text) if text.lstrip("+-").isdigit() else float(text)
+        return value
+
+    def read(self, kind: str, text: str) -> Value:
         if kind == "string":
             return self.string(text)
-        return _CONSTANTS.get(text, text)
+        if kind == "word":
+            return _CONSTANTS.get(text, text)
+        try:
+            return int(text) if text.lstrip("+-").isdigit() else float(text)
+        except ValueError:  # Python refuses whole numbers of thousands of digits
+            self.fail(f"a number of {len(text)} digits is too long")
 
     def items(self) -> list[Value]:
         values: list[Value] = []
@@ -172,4 +205,14 @@ def _print(value: Value) -> str:
         return value if _BARE.fullmatch(value) and value not in _CONSTANTS else json.dumps(value, ensure_ascii=False)
     if isinstance(value, ComponentSpec):
         return str(value) if value.positional or value.arguments else f"{value.name}()"
-    return repr(value)
+    # Not repr(value): numpy's numbers are floats too, and print as np.float64(0.1).
+    return float.__repr__(value) if isinstance(value, float) else int.__repr__(value)
+
+
+def _refuse_endless(name: str, value: Value) -> None:
+    """JSON, and so a run's manifest, has no infinity and no "not a number"."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SpecError(f"{name}: {value} is not a finite number", fix="leave the argument out, or give a number")
+    if isinstance(value, list):
+        for item in value:
+            _refuse_endless(name, item)

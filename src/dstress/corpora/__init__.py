@@ -1,1 +1,146 @@
-"""."""
+"""The corpora room: importers for the field's layouts, the data home, and `load`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from dstress.corpora import store
+from dstress.corpora.base import Corpus, Importer, Split
+from dstress.corpora.catalogue import catalogue
+from dstress.corpora.reading import canonical_split
+from dstress.corpora.store import Manifest, Progress
+from dstress.dialogue import Dialogue
+from dstress.errors import CorpusError, unknown
+from dstress.registry import Registry
+from dstress.sources import Source, is_address, open_source
+
+importers = Registry(
+    "importer",
+    Importer,
+    {
+        "dstress": "dstress.corpora.jsonl:Jsonl",
+        "multiwoz22": "dstress.corpora.multiwoz22:Multiwoz22",
+        "sgd": "dstress.corpora.sgd:Sgd",
+        "trade": "dstress.corpora.trade:Trade",
+        "unified": "dstress.corpora.unified:Unified",
+        "multiwoz": "dstress.corpora.multiwoz:Multiwoz",
+    },
+)
+"""Layouts, in the order in which they are tried."""
+
+EMBEDDED = "reminder"
+_DEFAULT_SPLIT = "test"
+
+
+def load(text: str) -> Corpus:
+    """`multiwoz21:test`, `sgd-x/v3:dev`, `reminder:train`, or a path to any source: a corpus split to iterate."""
+    name, _, split = text.rpartition(":") if ":" in text else (text, "", "")
+    if Path(text).exists() or Path(name).exists():
+        return _load_path(*((text, "") if Path(text).exists() else (name, split)))
+    if name == EMBEDDED:
+        ensure_embedded()
+    entry = store.existing(name)
+    chosen = store.find_split(entry, split or _DEFAULT_SPLIT)
+    if entry.derived_from:
+        return _derived(entry, chosen)
+    return store.open_corpus(name, chosen)
+
+
+def add(name: str, *sources: str | Path, progress: Progress = lambda *_: None, within: str = "") -> list[Manifest]:
+    """Import a source into the data home under `name`. SGD-X schemas make one corpus each, so a list comes back."""
+    if name == EMBEDDED:
+        raise CorpusError(f"{EMBEDDED!r} is the embedded corpus; it needs no import", fix="choose another name")
+    store.folder_of(name)  # a bad name is told before any work
+    with open_source(*sources) as source:
+        if within:
+            source.keep(lambda file: within in f"{file.name}/")
+        from dstress.corpora import sgdx
+
+        if schemas := sgdx.variants(source):
+            return [
+                store.add_variant(f"{name}/{variant}", source.address, "sgd", splits)
+                for variant, splits in schemas.items()
+            ]
+        importer = detect(source)
+        splits = ((importer.name, split) for split in importer.splits(source))
+        return [store.add(name, source.address, splits, progress)]
+
+
+def detect(source: Source) -> Importer:
+    """The importer whose layout the source has."""
+    for name in importers.targets:
+        importer = importers.get(name)
+        if importer.matches(source):
+            return importer()
+    inside = ", ".join(file.name for file in source.files[:5]) or "nothing"
+    raise CorpusError(
+        f"no known corpus layout; it holds {inside}{' ...' if len(source.files) > 5 else ''}",
+        where=source.address,
+        fix=f"known layouts: {', '.join(importers.targets)}; see docs/corpora.md, or add an importer of your own",
+    )
+
+
+def ensure_embedded() -> Manifest:
+    """The embedded corpus, generated at first use and again whenever its generator has changed."""
+    from dstress.corpora import simulated
+
+    source = f"simulated:{simulated.fingerprint()}"
+    found = store.manifest(EMBEDDED)
+    if found is not None and found.source == source:
+        return found
+    if found is not None:
+        store.remove(EMBEDDED)
+    splits = (("simulated", split) for split in simulated.splits())
+    return store.add(EMBEDDED, source, splits)
+
+
+def _derived(entry: Manifest, split: str) -> Corpus:
+    """An SGD-X variant: the base corpus's dialogues under the variant's names."""
+    from dstress.corpora import sgdx
+
+    base = store.existing(entry.derived_from)
+    there = [name for name in entry.splits if any(canonical_split(name) == canonical_split(b) for b in base.splits)]
+    pairs = [(store.read_schema(base.name, store.find_split(base, s)), store.read_schema(entry.name, s)) for s in there]
+    names = sgdx.name_map(pairs)
+    original = store.open_corpus(base.name, store.find_split(base, split))
+
+    def read() -> Iterator[Dialogue]:
+        for dialogue in original:
+            yield sgdx.renamed(dialogue, names)
+
+    return Corpus(entry.name, split, store.read_schema(entry.name, split), read)
+
+
+def _load_path(path: str, wanted: str) -> Corpus:
+    """A source read in place, without importing it."""
+    with open_source(path) as source:
+        splits = {split.name: split for split in detect(source).splits(source)}
+    names = [name for name in splits if canonical_split(name) == canonical_split(wanted or _DEFAULT_SPLIT)]
+    if not names and (wanted or len(splits) > 1):
+        raise unknown("split", wanted or _DEFAULT_SPLIT, splits, where=path)
+    chosen = names[0] if names else next(iter(splits))
+
+    def read() -> Iterator[Dialogue]:
+        from dstress.corpora.checks import checked
+
+        with open_source(path) as source:
+            split = next(split for split in detect(source).splits(source) if split.name == chosen)
+            yield from checked(split)
+
+    return Corpus(Path(path).name, chosen, splits[chosen].schema, read)
+
+
+__all__ = [
+    "Corpus",
+    "Importer",
+    "Manifest",
+    "Split",
+    "add",
+    "catalogue",
+    "detect",
+    "ensure_embedded",
+    "importers",
+    "is_address",
+    "load",
+]

@@ -1,0 +1,54 @@
+"""`dstress list KIND`."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import click
+
+from dstress.cli.output import console, json_option, table, write_json
+from dstress.registry import Registry
+
+KINDS = {
+    "formats": "dstress.predictions:formats",
+    "conventions": "dstress.conventions:conventions",
+    "importers": "dstress.corpora:importers",
+}
+"""Kind -> its room's registry."""
+
+
+def registry(kind: str) -> Registry[Any]:
+    """The registry of a kind, imported now."""
+    module, _, name = KINDS[kind].partition(":")
+    found = getattr(importlib.import_module(module), name)
+    if not isinstance(found, Registry):
+        raise click.UsageError(f"{kind} cannot be listed")
+    return found
+
+
+@click.command("list")
+@click.argument("kind", type=click.Choice([*KINDS, "corpora"]))
+@json_option
+def command(kind: str, json_file: str | None) -> None:
+    """List the components of one KIND, built in and plugged in.
+
+    \b
+    Examples
+      dstress list conventions
+      dstress list formats --json
+    """
+    if kind == "corpora":
+        from dstress.cli.corpora import list_corpora
+
+        list_corpora(json_file)
+        return
+    found = registry(kind)
+    summaries = {name: found.summary(name) for name in found}
+    if json_file:
+        write_json(summaries, json_file)
+        return
+    shown = table(kind.removesuffix("s"), "what it is")
+    for name, summary in summaries.items():
+        shown.add_row(name, summary)
+    console().print(shown)

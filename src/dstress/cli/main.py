@@ -1,0 +1,91 @@
+"""The door of the command line: finds the verb, and turns a person's mistakes into one clear message."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from dstress._version import __version__
+from dstress.errors import DstressError
+
+VERBS = {
+    "demo": "the whole flow on the embedded corpus, from nothing to a report",
+    "corpora": "add, list, show and check corpora",
+    "list": "what there is: formats, conventions, importers ...",
+    "completion": "a script that completes commands in your shell",
+}
+"""Verb -> its line in the help. Each lives in a module of its own, imported only when it is called."""
+
+EXAMPLES = """
+\b
+Examples
+  dstress demo
+  dstress corpora add multiwoz21 MultiWOZ_2.1.zip
+  dstress corpora show multiwoz21
+  dstress list conventions
+"""
+
+
+class LazyGroup(click.Group):
+    """A group whose verbs are imported when they are called, so that `dstress --help` answers at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in VERBS:
+            return None
+        command = getattr(importlib.import_module(f"dstress.cli.{name}"), "command")  # noqa: B009
+        return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        from dstress.errors import unknown
+
+        if args and not args[0].startswith("-") and args[0] not in VERBS:
+            ctx.fail(unknown("verb", args[0], VERBS).problem)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=LazyGroup,
+    epilog=EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
+@click.version_option(__version__, prog_name="dstress")
+def cli() -> None:
+    """Stress tests for dialogue state trackers."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line. Exit codes: 0 fine, 1 a gate failed, 2 the input or the call is wrong."""
+    try:
+        outcome: Any = cli.main(args=arguments, standalone_mode=False)
+    except DstressError as error:
+        _fail(str(error))
+    except click.exceptions.Abort:
+        _fail("interrupted; nothing was left half-done", code=130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except BrokenPipeError:
+        # Somebody piped us into `head`. Point stdout elsewhere, or Python complains once more while it closes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        _fail(f"{error.filename or ''}: {error.strerror or error}".lstrip(": "))
+    sys.exit(outcome if isinstance(outcome, int) else 0)
+
+
+def _fail(message: str, code: int = 2) -> None:
+    click.echo(f"{click.style('error', fg='red', bold=True)}: {message}", err=True)
+    sys.exit(code)

@@ -1,0 +1,76 @@
+"""A second look at a stored corpus: are its files what was imported, and what should its users know?"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from dstress.corpora import store
+from dstress.corpora.base import Corpus, Split
+from dstress.corpora.catalogue import catalogue
+from dstress.corpora.checks import checked
+from dstress.corpora.describe import count
+from dstress.corpora.reading import canonical_split
+from dstress.errors import CorpusError
+
+_SHOWN = 5
+
+
+def audit(name: str, opened: dict[str, Corpus]) -> dict[str, list[str] | str]:
+    """Check files and dialogues of every split; raise at the first damage, return what a user should know."""
+    entry = store.existing(name)
+    notes: list[str] = []
+    for split, corpus in opened.items():
+        folder = store.folder_of(name)
+        _check_file(folder / f"{split}.schema.json", entry.splits[split].schema_sha256, name)
+        if entry.splits[split].sha256:
+            _check_file(folder / f"{split}.jsonl", entry.splits[split].sha256, name)
+        _check_dialogues(corpus)
+        notes += _notes(name, split, corpus)
+    notes += _leaks(opened)
+    return {"name": name, "notes": notes}
+
+
+def _check_file(path: Path, expected: str, name: str) -> None:
+    with path.open("rb") as stream:
+        if hashlib.file_digest(stream, "sha256").hexdigest() != expected:
+            raise CorpusError(
+                "the file has changed since it was imported",
+                where=str(path),
+                fix=f"`dstress corpora remove {name}`, then add it again",
+            )
+
+
+def _check_dialogues(corpus: Corpus) -> None:
+    located = Split(corpus.split, corpus.schema, lambda: ((corpus.name, dialogue) for dialogue in corpus))
+    for _ in checked(located):
+        pass
+
+
+def _notes(name: str, split: str, corpus: Corpus) -> list[str]:
+    counts = count(corpus)
+    notes = []
+    published = catalogue()[name].dialogues.get(canonical_split(split)) if name in catalogue() else None
+    if published not in (None, counts.dialogues):
+        notes.append(f"{split}: {counts.dialogues:,} dialogues, {published:,} in the published corpus")
+    if counts.outside_schema:
+        worst = ", ".join(f"{pair} ({n})" for pair, n in list(counts.outside_schema.items())[:_SHOWN])
+        notes.append(
+            f"{split}: {sum(counts.outside_schema.values()):,} labels of categorical slots are not among the schema's "
+            f"values: {worst}{' ...' if len(counts.outside_schema) > _SHOWN else ''}"
+        )
+    return notes
+
+
+def _leaks(opened: dict[str, Corpus]) -> list[str]:
+    """Dialogues that two splits share: a tracker may have been trained on what it is tested with."""
+    notes = []
+    seen: dict[bytes, str] = {}
+    for split, corpus in opened.items():
+        shared = 0
+        for dialogue in corpus:
+            words = hashlib.sha256("\n".join(turn.user for turn in dialogue.turns).encode()).digest()
+            shared += seen.setdefault(words, split) != split
+        if shared:
+            notes.append(f"{split}: {shared:,} dialogues have the same user utterances as one in another split")
+    return notes

@@ -1,0 +1,106 @@
+"""What every corpus must hold, whatever its layout, checked as its dialogues stream by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from dstress.corpora.base import Split
+from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn, service_of
+from dstress.errors import CorpusError, place, unknown
+
+_MOST_VALUES = 200
+
+
+def checked(split: Split) -> Iterator[Dialogue]:
+    """The split's dialogues, each checked. Raises a CorpusError at the first that is wrong; never an empty split."""
+    check_schema(split.schema, split.name)
+    seen: set[str] = set()
+    for file, dialogue in split.dialogues():
+        if dialogue.id in seen:
+            raise CorpusError(
+                "the dialogue is there twice", where=place(file, dialogue.id), fix="remove or rename one of the two"
+            )
+        seen.add(dialogue.id)
+        _check_dialogue(dialogue, split.schema, file)
+        yield dialogue
+    if not seen:
+        raise CorpusError(f"the split {split.name!r} has no dialogues", fix="leave it out, or check the source's files")
+
+
+def check_schema(schema: Schema, split: str) -> None:
+    """Unique names, and none that would make a slot id ambiguous."""
+    for service in schema.services:
+        if not service.name or "-" in service.name:
+            raise CorpusError(
+                f"the service {service.name!r} of split {split!r} needs a name without a hyphen",
+                fix="a slot id is `service-slot`, parted at its first hyphen: rename the service, with _ for instance",
+            )
+    names = [service.name for service in schema.services]
+    slots = [f"{service.name}-{slot.name}" for service in schema.services for slot in service.slots]
+    for kind, listed in (("service", names), ("slot", slots)):
+        if len(set(listed)) < len(listed):
+            doubled = next(name for name in listed if listed.count(name) > 1)
+            raise CorpusError(f"the schema of split {split!r} has the {kind} {doubled!r} twice")
+
+
+def _check_dialogue(dialogue: Dialogue, schema: Schema, file: str) -> None:
+    if not dialogue.id or not dialogue.turns:
+        problem = "has no user turns" if dialogue.id else "has no id"
+        raise CorpusError(f"the dialogue {problem}", where=place(file, dialogue.id))
+    slots = schema.slots
+    for index, turn in enumerate(dialogue.turns):
+        if not turn.user.strip():
+            raise CorpusError(
+                "the turn has no user utterance",
+                where=place(file, dialogue.id, index),
+                fix="every turn needs the user's words; remove the turn, or the dialogue",
+            )
+        for slot, values in turn.state.items():
+            if slot not in slots:
+                raise _outside(slot, schema, place(file, dialogue.id, index))
+            if not values or not all(values):
+                raise CorpusError(f"the slot {slot!r} has an empty value", where=place(file, dialogue.id, index))
+        _check_spans(turn, place(file, dialogue.id, index))
+
+
+def _outside(slot: str, schema: Schema, where: str) -> CorpusError:
+    service = service_of(slot)
+    if service in schema.by_name:
+        hint = unknown("slot", slot, [known for known in schema.slots if service_of(known) == service])
+    else:
+        hint = unknown("service", service, schema.by_name)
+    return CorpusError(
+        f"the state names {slot!r}, which the schema does not have: {hint.problem}",
+        where=where,
+        fix="correct the name, or add the slot to the schema",
+    )
+
+
+def _check_spans(turn: Turn, where: str) -> None:
+    for text, frames in ((turn.user, turn.frames), (turn.system, turn.system_frames)):
+        for frame in frames:
+            for span in frame.spans:
+                if not 0 <= span.start < span.end <= len(text):
+                    raise CorpusError(
+                        f"the span of {frame.service}-{span.slot} ({span.start} to {span.end}) is outside its "
+                        f"utterance of {len(text)} characters",
+                        where=where,
+                    )
+
+
+def derived_schema(dialogues: Iterable[Dialogue]) -> Schema:
+    """A schema for a corpus that has none: the services and slots that its states use, with the values seen."""
+    found: dict[str, dict[str, dict[str, None]]] = {}
+    for dialogue in dialogues:
+        for name in dialogue.services:
+            found.setdefault(name, {})
+        for turn in dialogue.turns:
+            for slot, values in turn.state.items():
+                service, _, bare = slot.partition("-")
+                found.setdefault(service, {}).setdefault(bare, {}).update(dict.fromkeys(values))
+    return Schema(
+        tuple(
+            Service(name, slots=tuple(Slot(slot, values=tuple(seen)[:_MOST_VALUES]) for slot, seen in slots.items()))
+            for name, slots in found.items()
+        )
+    )

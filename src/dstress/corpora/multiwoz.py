@@ -1,0 +1,266 @@
+"""MultiWOZ's raw layout: 2.0, 2.1, 2.3 (with coreference) and 2.4, `data.json` with list files or a file a split."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+
+from dstress.corpora import multiwoz_schema
+from dstress.corpora.base import Importer, LocatedDialogue, Split
+from dstress.corpora.reading import decode, find_split, in_order, misfit
+from dstress.dialogue import Act, Coreference, Dialogue, Frame, Goal, Span, State, Turn, service_of, slot_id
+from dstress.errors import CorpusError, place
+from dstress.naming import SlotNames
+from dstress.sources import Source, SourceFile
+
+_RAW = re.compile(rb'^\s*\{\s*"[^"]+"\s*:\s*\{\s*"(?:goal|new_goal|log)"\s*:')
+_WORD = re.compile(r"\S+")
+_SIDE_ACT = re.compile(rb'"(Bus|Hospital|Police)-[A-Za-z]+"\s*:')
+_DEPARTMENT = re.compile(rb'"department"\s*:\s*"(?!not mentioned"|none"|")')
+_ALTERNATIVES = re.compile(r"[|>]")
+
+
+_Pair = Annotated[list[Any], msgspec.Meta(min_length=2)]
+_Reference = Annotated[list[Any], msgspec.Meta(min_length=3)]
+
+
+class _Utterance(msgspec.Struct, gc=False):
+    text: str
+    metadata: dict[str, dict[str, dict[str, Any]]] = {}
+    dialog_act: dict[str, list[_Pair]] | str = {}
+    span_info: list[list[Any]] = []
+    coreference: dict[str, list[_Reference]] = {}
+
+
+class _ServiceGoal(msgspec.Struct, gc=False):
+    info: dict[str, Any] = {}
+    book: dict[str, Any] = {}
+    fail_info: dict[str, Any] = {}
+    fail_book: dict[str, Any] = {}
+    reqt: list[str] = []
+
+
+class _Recording(msgspec.Struct, gc=False):
+    log: list[_Utterance]
+    goal: dict[str, _ServiceGoal | list[str] | str | bool | None] = {}
+
+
+_FILE = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_RECORDING = msgspec.json.Decoder(_Recording)
+
+
+class Multiwoz(Importer):
+    """MultiWOZ as its authors publish it: goal, log, metadata, dialogue acts and spans by dialogue."""
+
+    name: ClassVar[str] = "multiwoz"
+
+    @classmethod
+    def matches(cls, source: Source) -> bool:
+        return bool(_recordings(source))
+
+    def splits(self, source: Source) -> Iterator[Split]:
+        files = _recordings(source)
+        lists = _split_lists(source)
+        if len(files) == 1 and find_split(files[0].stem) is None:
+            yield from _listed_splits(files[0], lists, source)
+            return
+        by_name = {find_split(file.stem) or file.stem.removesuffix(".json"): file for file in files}
+        for name in in_order(by_name):
+            file = by_name[name]
+            yield _split(name, file, lambda _: True)
+
+
+def _recordings(source: Source) -> list[SourceFile]:
+    return [file for file in source.ending(".json") if _RAW.match(file.head())]
+
+
+def _listed_splits(file: SourceFile, lists: dict[str, frozenset[str]], source: Source) -> Iterator[Split]:
+    """One data.json: the list files name validation and test dialogues, the rest is train."""
+    if set(lists) != {"dev", "test"}:
+        raise CorpusError(
+            "one file holds all dialogues, but the lists of validation and test dialogues are missing",
+            where=source.address,
+            fix="put valListFile and testListFile (.txt or .json) beside data.json",
+        )
+    held_out = lists["dev"] | lists["test"]
+    yield _split("train", file, lambda name: name not in held_out)
+    yield _split("dev", file, lists["dev"].__contains__)
+    yield _split("test", file, lists["test"].__contains__)
+
+
+def _split_lists(source: Source) -> dict[str, frozenset[str]]:
+    found = {}
+    for file in source.files:
+        stem = file.stem.casefold()
+        if stem.endswith((".txt", ".json")) and "listfile" in stem:
+            name = "dev" if stem.startswith("val") else "test"
+            # Both endings have been published with the same content: one name a line.
+            found[name] = frozenset(_base(line) for line in file.read().decode("utf-8", "replace").split())
+    return found
+
+
+def _base(name: str) -> str:
+    return name.removesuffix(".json")
+
+
+def _split(name: str, file: SourceFile, wanted: Callable[[str], bool]) -> Split:
+    def stream() -> Iterator[LocatedDialogue]:
+        for key, raw in decode(_FILE, file).items():
+            if wanted(_base(key)):
+                yield file.label, _dialogue(_base(key), raw, file.label)
+
+    return Split(name, multiwoz_schema.schema(_side_services(file, wanted)), stream)
+
+
+def _side_services(file: SourceFile, wanted: Callable[[str], bool]) -> set[str]:
+    """Which of bus, hospital and police the dialogues are about: their schema is needed before they stream."""
+    found: set[str] = set()
+    for key, raw in decode(_FILE, file).items():
+        # A glance at the bytes: decoding every dialogue twice would double the time.
+        if wanted(_base(key)):
+            found |= {match.decode().casefold() for match in _SIDE_ACT.findall(raw)}
+            found |= {"hospital"} if _DEPARTMENT.search(raw) else set()
+    return found
+
+
+def _dialogue(name: str, raw: msgspec.Raw, label: str) -> Dialogue:
+    try:
+        recording = _RECORDING.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise misfit(error, place(label, name), bytes(raw)) from None
+    turns = tuple(
+        _turn(recording.log, position, place(label, name, position // 2))
+        for position in range(0, len(recording.log), 2)
+    )
+    goal = _goal(recording.goal)
+    mentioned = [service_of(slot) for turn in turns for slot in turn.state]
+    mentioned += [frame.service for turn in turns for frame in turn.frames]
+    services = tuple(dict.fromkeys(mentioned))
+    return Dialogue(name, turns, services, goal)
+
+
+def _turn(log: list[_Utterance], position: int, where: str) -> Turn:
+    user = log[position]
+    system = log[position - 1] if position else None
+    if position + 1 >= len(log):
+        raise CorpusError(
+            "the log ends with the user, so this turn has no state", where=where, fix="the file is cut short"
+        )
+    state = _state(log[position + 1].metadata, where)
+    return Turn(
+        user.text.strip(),
+        system.text.strip() if system else "",
+        state,
+        _frames(user, state),
+        _frames(system, {}) if system else (),
+        _coreferences(user),
+    )
+
+
+def _state(metadata: dict[str, dict[str, dict[str, Any]]], where: str) -> State:
+    state: State = {}
+    for service, parts in metadata.items():
+        for part in ("semi", "book"):
+            for slot, value in parts.get(part, {}).items():
+                if value and slot not in ("booked", "ticket"):
+                    forms = _text_forms(value) if isinstance(value, str) else _list_forms(value, where)
+                    if forms:
+                        state[_slot_id(service, part, slot)] = forms
+    return state
+
+
+@cache
+def _slot_id(service: str, part: str, slot: str) -> str:
+    return _names()(service, f"book {slot}" if part == "book" else slot)
+
+
+@cache
+def _names() -> SlotNames:
+    return SlotNames(multiwoz_schema.schema({"bus", "hospital", "police"}))
+
+
+@lru_cache(maxsize=100_000)
+def _text_forms(value: str) -> tuple[str, ...]:
+    """The accepted forms: `a|b` and `a>b` (2.1) mean that either is right."""
+    stripped = (form.strip() for form in _ALTERNATIVES.split(value))
+    return tuple(dict.fromkeys(multiwoz_schema.settled(form) for form in stripped if not multiwoz_schema.absent(form)))
+
+
+def _list_forms(value: object, where: str) -> tuple[str, ...]:
+    """2.3 writes some alternatives as a list."""
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise CorpusError(f"the value {value!r} is not text", where=where)
+    return tuple(dict.fromkeys(form for item in value for form in _text_forms(item)))
+
+
+def _frames(utterance: _Utterance, state: State) -> tuple[Frame, ...]:
+    """A frame for each service that the utterance's acts are about or the state holds."""
+    acts: dict[str, list[Act]] = {service_of(slot): [] for slot in state}
+    requested: dict[str, list[str]] = {}
+    # Where annotators gave none, MultiWOZ 2.0 and 2.1 say "No Annotation" instead.
+    annotated = utterance.dialog_act if isinstance(utterance.dialog_act, dict) else {}
+    for title, pairs in annotated.items():
+        service, _, act = title.casefold().partition("-")
+        for short, value, *_ in pairs:
+            slot = multiwoz_schema.act_slot(service, str(short))
+            said = (str(value),) if str(value) not in ("none", "?", "") else ()
+            acts.setdefault(service, []).append(Act(act.upper(), slot, said))
+            if act == "request":
+                requested.setdefault(service, []).append(slot)
+    spans = _spans(utterance)
+    return tuple(
+        Frame(service, "", tuple(requested.get(service, ())), tuple(spans.get(service, ())), tuple(said))
+        for service, said in acts.items()
+        if service != "general"
+    )
+
+
+def _spans(utterance: _Utterance) -> dict[str, list[Span]]:
+    """Spans are annotated in words; the text is split at blanks to find their characters."""
+    found: dict[str, list[Span]] = {}
+    if not utterance.span_info:
+        return found
+    text = utterance.text.strip()
+    words = [match.span() for match in _WORD.finditer(text)]
+    for title, short, _, first, last in (entry[:5] for entry in utterance.span_info if len(entry) >= 5):
+        service = str(title).casefold().partition("-")[0]
+        if isinstance(first, int) and isinstance(last, int) and 0 <= first <= last < len(words):
+            slot = multiwoz_schema.act_slot(service, str(short))
+            found.setdefault(service, []).append(Span(slot, words[first][0], words[last][1]))
+    return found
+
+
+def _coreferences(utterance: _Utterance) -> tuple[Coreference, ...]:
+    """MultiWOZ 2.3: [slot, expression, value, utterance it refers to, words]; utterances count both sides."""
+    found = []
+    for title, entries in utterance.coreference.items():
+        service = title.casefold().partition("-")[0]
+        for short, expression, value, *rest in entries:
+            slot = slot_id(service, multiwoz_schema.act_slot(service, str(short)))
+            turn = rest[0] // 2 if rest and isinstance(rest[0], int) else -1
+            found.append(Coreference(slot, str(expression), str(value), turn))
+    return tuple(found)
+
+
+def _goal(goal: dict[str, _ServiceGoal | list[str] | str | bool | None]) -> Goal:
+    """Beside the services, a goal has a `message` (its description, in sentences) and flags of the collection."""
+    inform: State = {}
+    fallback: State = {}
+    request: list[str] = []
+    for service, wanted in goal.items():
+        if isinstance(wanted, _ServiceGoal):
+            inform |= _constraints(service, "semi", wanted.info) | _constraints(service, "book", wanted.book)
+            fallback |= _constraints(service, "semi", wanted.fail_info) | _constraints(
+                service, "book", wanted.fail_book
+            )
+            request += [slot_id(service, slot) for slot in wanted.reqt]
+    message = goal.get("message", "")
+    return Goal(" ".join(message) if isinstance(message, list) else str(message), inform, fallback, tuple(request))
+
+
+def _constraints(service: str, part: str, wanted: dict[str, Any]) -> State:
+    return {_slot_id(service, part, slot): (value,) for slot, value in wanted.items() if isinstance(value, str)}

@@ -1,0 +1,63 @@
+"""MultiWOZ's schema and its short names for slots, shared by every layout that MultiWOZ comes in."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Container
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+
+from dstress.dialogue import DONTCARE, Intent, Schema, Service, Slot
+
+CORE = frozenset({"attraction", "hotel", "restaurant", "taxi", "train"})
+"""The five services with the thirty slots that trackers are scored on."""
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads(files("dstress.corpora").joinpath("multiwoz.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _services() -> tuple[Service, ...]:
+    services = []
+    for entry in _table()["services"]:
+        slots = [
+            Slot(s["name"], s["description"], "values" in s, tuple(s.get("values", ()))) for s in entry.get("slots", ())
+        ]
+        intents = msgspec.convert(entry["intents"], tuple[Intent, ...])
+        services.append(Service(entry["name"], entry["description"], tuple(slots), intents))
+    return tuple(services)
+
+
+def schema(used: Container[str] = ()) -> Schema:
+    """The five scored services, and of the three others those in `used`."""
+    return Schema(tuple(service for service in _services() if service.name in CORE or service.name in used))
+
+
+def absent(value: str) -> bool:
+    """Whether an annotated value says that the slot has none."""
+    return value.casefold() in _words("none")
+
+
+def settled(value: str) -> str:
+    """The value as it is, but one spelling for the many that 2.0 and 2.1 have for not caring."""
+    return DONTCARE if value.casefold() in _words("dontcare") else value
+
+
+@cache
+def _words(meaning: str) -> frozenset[str]:
+    return frozenset(_table()[meaning])
+
+
+@cache
+def act_slot(service: str, short: str) -> str:
+    """`Dest` -> `destination`; bookable slots get their `book` (`hotel`, `Day` -> `book day`); `none` -> ``."""
+    name = str(_table()["acts"].get(short.casefold(), short.casefold()))
+    booked = f"book {name}"
+    if any(slot.name == booked for known in _services() if known.name == service for slot in known.slots):
+        return booked
+    return "" if name == "none" else name

@@ -1,0 +1,191 @@
+"""SGD's layout: a folder per split with `schema.json` and `dialogues_*.json`. SGD and generated SGD-X have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import ClassVar
+
+import msgspec
+
+from dstress.corpora.base import Importer, LocatedDialogue, Split
+from dstress.corpora.reading import decode, in_order, split_name
+from dstress.dialogue import Act, Dialogue, Frame, Intent, Schema, Service, Slot, Span, State, Turn
+from dstress.errors import CorpusError, place
+from dstress.sources import Source, SourceFile
+
+
+class _Raw(msgspec.Struct, gc=False):
+    """Only the fields that are read: the rest of the file is skipped without building objects."""
+
+
+class RawAction(_Raw):
+    """An action as SGD writes it."""
+
+    act: str
+    slot: str = ""
+    values: tuple[str, ...] = ()
+    canonical_values: tuple[str, ...] = ()
+
+
+class RawSpan(_Raw):
+    """A span as SGD writes it. MultiWOZ 2.2 adds slots that were copied from elsewhere and have no place."""
+
+    slot: str
+    start: int = -1
+    exclusive_end: int = -1
+
+
+class RawState(_Raw):
+    """A frame's state as SGD writes it."""
+
+    active_intent: str = ""
+    requested_slots: tuple[str, ...] = ()
+    slot_values: dict[str, tuple[str, ...]] = {}
+
+
+class RawFrame(_Raw):
+    """A frame as SGD writes it; system frames have no state."""
+
+    service: str
+    slots: tuple[RawSpan, ...] = ()
+    actions: tuple[RawAction, ...] = ()
+    state: RawState | None = None
+
+
+class RawTurn(_Raw):
+    """One side's utterance."""
+
+    speaker: str
+    utterance: str
+    frames: tuple[RawFrame, ...] = ()
+
+
+class RawDialogue(_Raw):
+    """A dialogue as SGD writes it."""
+
+    dialogue_id: str
+    turns: tuple[RawTurn, ...]
+    services: tuple[str, ...] = ()
+
+
+class _RawSlot(_Raw):
+    name: str
+    description: str = ""
+    is_categorical: bool = False
+    possible_values: tuple[str, ...] = ()
+
+
+class _RawIntent(_Raw):
+    name: str
+    description: str = ""
+    is_transactional: bool = False
+    required_slots: tuple[str, ...] = ()
+    optional_slots: dict[str, str] = {}
+    result_slots: tuple[str, ...] = ()
+
+
+class _RawService(_Raw):
+    service_name: str
+    description: str = ""
+    slots: tuple[_RawSlot, ...] = ()
+    intents: tuple[_RawIntent, ...] = ()
+
+
+_DIALOGUES = msgspec.json.Decoder(list[RawDialogue])
+_SERVICES = msgspec.json.Decoder(list[_RawService])
+
+
+class Sgd(Importer):
+    """Schema-Guided Dialogue: folders train, dev, test with schema.json and dialogues_*.json."""
+
+    name: ClassVar[str] = "sgd"
+
+    @classmethod
+    def matches(cls, source: Source) -> bool:
+        return bool(dialogue_files(source)) and bool(source.named("schema.json"))
+
+    def splits(self, source: Source) -> Iterator[Split]:
+        for folder, files in dialogue_files(source).items():
+            schema = read_schema(schema_file(source, folder))
+            yield Split(split_name(folder, source), schema, _streaming(files))
+
+
+def _streaming(files: list[SourceFile]) -> Callable[[], Iterator[LocatedDialogue]]:
+    def stream() -> Iterator[LocatedDialogue]:
+        for file in files:
+            for raw in decode(_DIALOGUES, file):
+                yield file.label, read_dialogue(raw, file.label)
+
+    return stream
+
+
+def dialogue_files(source: Source) -> dict[str, list[SourceFile]]:
+    """Dialogue files by their folder, folders in the order train, dev, test."""
+    folders: dict[str, list[SourceFile]] = {}
+    for file in source.ending(".json"):
+        if file.stem.startswith("dialogues_"):
+            folders.setdefault(file.folder, []).append(file)
+    return {folder: folders[folder] for folder in in_order(folders)}
+
+
+def schema_file(source: Source, folder: str) -> SourceFile:
+    """The schema of a folder: its own, or the nearest one above (MultiWOZ 2.2 has one for all splits)."""
+    schemas = {file.folder: file for file in source.named("schema.json")}
+    where = folder
+    while where not in schemas:
+        if not where:
+            raise CorpusError("no schema.json", where=f"{source.address}:{folder}", fix="add the split's schema.json")
+        where = where.rpartition("/")[0]
+    return schemas[where]
+
+
+def read_schema(file: SourceFile) -> Schema:
+    """A `schema.json` in SGD's layout."""
+    return Schema(tuple(_service(raw) for raw in decode(_SERVICES, file)))
+
+
+def _service(raw: _RawService) -> Service:
+    slots = tuple(Slot(slot.name, slot.description, slot.is_categorical, slot.possible_values) for slot in raw.slots)
+    intents = tuple(
+        Intent(i.name, i.description, i.is_transactional, i.required_slots, i.optional_slots, i.result_slots)
+        for i in raw.intents
+    )
+    return Service(raw.service_name, raw.description, slots, intents)
+
+
+def read_dialogue(raw: RawDialogue, label: str) -> Dialogue:
+    """SGD's alternating utterances as turns: a system utterance and the user utterance that follows."""
+    turns: list[Turn] = []
+    state: State = {}
+    system = ""
+    system_frames: tuple[Frame, ...] = ()
+    for position, side in enumerate(raw.turns):
+        if side.speaker == "SYSTEM":
+            system, system_frames = side.utterance, tuple(map(_frame, side.frames))
+        elif side.speaker == "USER":
+            state = _carry(state, side.frames)
+            turns.append(Turn(side.utterance, system, state, tuple(map(_frame, side.frames)), system_frames))
+            system, system_frames = "", ()
+        else:
+            where = place(label, raw.dialogue_id, position)
+            raise CorpusError(f"the speaker is {side.speaker!r}, not USER or SYSTEM", where=where)
+    return Dialogue(raw.dialogue_id, tuple(turns), raw.services)
+
+
+def _carry(state: State, frames: tuple[RawFrame, ...]) -> State:
+    """A frame holds its service's whole state; services without a frame in this turn keep theirs."""
+    for frame in frames:
+        if frame.state is not None:
+            prefix = frame.service + "-"
+            state = {slot: values for slot, values in state.items() if not slot.startswith(prefix)}
+            for slot, values in frame.state.slot_values.items():
+                state[prefix + slot] = values
+    return state
+
+
+def _frame(raw: RawFrame) -> Frame:
+    spans = tuple([Span(span.slot, span.start, span.exclusive_end) for span in raw.slots if span.start >= 0])
+    acts = tuple([Act(act.act, act.slot, act.values, act.canonical_values) for act in raw.actions])
+    if raw.state is None:
+        return Frame(raw.service, "", (), spans, acts)
+    return Frame(raw.service, raw.state.active_intent, raw.state.requested_slots, spans, acts)

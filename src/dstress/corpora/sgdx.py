@@ -1,0 +1,184 @@
+"""SGD-X: the same dialogues under five rewritten schemas, by position in the schema as the official generator does.
+
+Only the variant schemas are published (some 60 kB). `renamed` turns a stored SGD dialogue into its variant on the fly;
+`write_variant` writes the files that the official generator writes, byte for byte, for tools that train on them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dstress.corpora.reading import in_order, split_name
+from dstress.corpora.sgd import dialogue_files, read_schema
+from dstress.dialogue import Act, Dialogue, Frame, Schema, Span, State, Turn
+from dstress.errors import CorpusError
+from dstress.sources import Source
+from dstress.writing import replacing
+
+_VARIANT = re.compile(r"(?:^|/)(v[1-9][0-9]*)/[^/]+$")
+_INTENT_ACTS = frozenset({"OFFER_INTENT", "INFORM_INTENT"})
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+
+
+class Names(msgspec.Struct, frozen=True):
+    """Original names -> a variant's. Slots and intents are mapped within their service."""
+
+    services: dict[str, str]
+    slots: dict[str, dict[str, str]]
+    intents: dict[str, dict[str, str]]
+
+
+def variants(source: Source) -> dict[str, dict[str, Schema]]:
+    """Variant -> split -> schema, for a source that holds `v1/test/schema.json` and so on; empty for other sources."""
+    found: dict[str, dict[str, Schema]] = {}
+    for file in source.named("schema.json"):
+        match = _VARIANT.search(file.folder)
+        if match:
+            found.setdefault(match[1], {})[split_name(file.folder, source)] = read_schema(file)
+    return dict(sorted(found.items())) if not dialogue_files(source) else {}
+
+
+def name_map(pairs: Iterable[tuple[Schema, Schema]]) -> Names:
+    """Map by position, split after split; a service that two splits share is mapped by the first that has it."""
+    names = Names({}, {}, {})
+    for original, variant in pairs:
+        if len(original.services) != len(variant.services):
+            raise CorpusError(
+                f"the variant schema has {len(variant.services)} services, the original {len(original.services)}",
+                fix="variants are matched by position: use the schemas of the same SGD release",
+            )
+        for before, after in zip(original.services, variant.services, strict=True):
+            if before.name in names.services:
+                continue
+            if len(before.slots) != len(after.slots) or len(before.intents) != len(after.intents):
+                raise CorpusError(f"{after.name!r} does not have as many slots and intents as {before.name!r}")
+            names.services[before.name] = after.name
+            names.slots[before.name] = {a.name: b.name for a, b in zip(before.slots, after.slots, strict=True)}
+            names.intents[before.name] = {a.name: b.name for a, b in zip(before.intents, after.intents, strict=True)}
+    return names
+
+
+def renamed(dialogue: Dialogue, names: Names) -> Dialogue:
+    """The dialogue with the variant's names in its services, frames, acts and states; the words stay."""
+    turns = tuple(
+        Turn(
+            turn.user,
+            turn.system,
+            _state(turn.state, names),
+            tuple(_frame(frame, names) for frame in turn.frames),
+            tuple(_frame(frame, names) for frame in turn.system_frames),
+            turn.coreferences,
+            turn.ood,
+        )
+        for turn in dialogue.turns
+    )
+    services = tuple(names.services.get(service, service) for service in dialogue.services)
+    return Dialogue(dialogue.id, turns, services, dialogue.goal)
+
+
+def _state(state: State, names: Names) -> State:
+    result: State = {}
+    for slot, values in state.items():
+        service, _, bare = slot.partition("-")
+        variant = names.slots.get(service, {}).get(bare, bare)
+        result[f"{names.services.get(service, service)}-{variant}"] = values
+    return result
+
+
+def _frame(frame: Frame, names: Names) -> Frame:
+    slots = names.slots.get(frame.service, {})
+    intents = names.intents.get(frame.service, {})
+    return Frame(
+        names.services.get(frame.service, frame.service),
+        intents.get(frame.intent, frame.intent),
+        tuple(slots.get(slot, slot) for slot in frame.requested),
+        tuple(Span(slots.get(span.slot, span.slot), span.start, span.end) for span in frame.spans),
+        tuple(_act(act, slots, intents) for act in frame.acts),
+    )
+
+
+def _act(act: Act, slots: dict[str, str], intents: dict[str, str]) -> Act:
+    """`intent` stands for an intent's name in two acts, and is a slot of that name (Homes) in all others."""
+    if act.slot == "intent" and act.act in _INTENT_ACTS:
+        values = tuple(intents.get(value, value) for value in act.values)
+        return Act(act.act, act.slot, values, tuple(intents.get(value, value) for value in act.canonical))
+    return Act(act.act, slots.get(act.slot, act.slot), act.values, act.canonical)
+
+
+def write_variants(sgd: Source, schemas: Source, folder: Path) -> Iterator[Path]:
+    """Write what the official generator writes, into `folder`/v1 ...: dialogue files and schemas; yield each path."""
+    sgd.keep(lambda file: not _VARIANT.search(file.folder))
+    schemas.keep(lambda file: _VARIANT.search(file.folder) is not None and file.stem == "schema.json")
+    original = {split_name(file.folder, sgd): read_schema(file) for file in sgd.named("schema.json")}
+    for variant, by_split in variants(schemas).items():
+        shared = [split for split in in_order(by_split) if split in original]
+        names = name_map((original[split], by_split[split]) for split in shared)
+        yield from write_variant(sgd, names, folder / variant)
+    for file in schemas.files:
+        match = _VARIANT.search(file.folder)
+        split = split_name(file.folder, schemas)
+        if match and split in original:
+            path = folder / match[1] / split / "schema.json"
+            with replacing(path) as out:
+                out.write(file.read())
+            yield path
+
+
+def write_variant(source: Source, names: Names, folder: Path) -> Iterator[Path]:
+    """Write every dialogue file of an SGD source under the variant's names, file by file."""
+    for inside, files in dialogue_files(source).items():
+        for file in files:
+            dialogues = json.loads(file.read())
+            for dialogue in dialogues:
+                _rename_published(dialogue, names)
+            path = folder / split_name(inside, source) / file.stem
+            with replacing(path) as out:
+                out.write(_published_bytes(dialogues))
+            yield path
+
+
+def _published_bytes(dialogues: list[Any]) -> bytes:
+    """Sorted keys, two blanks, ASCII only: the layout of the official files, at the speed of msgspec."""
+    text = msgspec.json.format(msgspec.json.encode(dialogues, order="sorted"), indent=2).decode()
+    return _NOT_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], text).encode()
+
+
+def _rename_published(dialogue: dict[str, Any], names: Names) -> None:
+    dialogue["services"] = [names.services.get(service, service) for service in dialogue["services"]]
+    for turn in dialogue["turns"]:
+        for frame in turn["frames"]:
+            slots = names.slots.get(frame["service"], {})
+            intents = names.intents.get(frame["service"], {})
+            frame["service"] = names.services.get(frame["service"], frame["service"])
+            _rename_frame(frame, slots, intents)
+
+
+def _rename_frame(frame: dict[str, Any], slots: dict[str, str], intents: dict[str, str]) -> None:
+    for span in frame["slots"]:
+        span["slot"] = slots.get(span["slot"], span["slot"])
+    if state := frame.get("state"):
+        state["active_intent"] = intents.get(state["active_intent"], state["active_intent"])
+        state["requested_slots"] = [slots.get(slot, slot) for slot in state["requested_slots"]]
+        state["slot_values"] = _keys(state["slot_values"], slots)
+    for action in frame.get("actions", ()):
+        if action.get("slot") == "intent" and action["act"] in _INTENT_ACTS:
+            for field in ("canonical_values", "values"):
+                if field in action:
+                    action[field] = [intents.get(value, value) for value in action[field]]
+        elif "slot" in action:
+            action["slot"] = slots.get(action["slot"], action["slot"])
+    if "service_results" in frame:
+        frame["service_results"] = [_keys(result, slots) for result in frame["service_results"]]
+    if call := frame.get("service_call"):
+        call["method"] = intents.get(call["method"], call["method"])
+        call["parameters"] = _keys(call["parameters"], slots)
+
+
+def _keys(table: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    return {names.get(key, key): value for key, value in table.items()}

@@ -1,0 +1,92 @@
+"""The TRADE layout: `train_dials.json`, `dev_dials.json`, `test_dials.json`, lower-cased and with fixed labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+import msgspec
+
+from dstress.corpora import multiwoz_schema
+from dstress.corpora.base import Importer, LocatedDialogue, Split
+from dstress.corpora.reading import decode, find_split, in_order
+from dstress.dialogue import Dialogue, Frame, Schema, State, Turn, service_of
+from dstress.errors import CorpusError, place
+from dstress.naming import SlotNames
+from dstress.sources import Source, SourceFile
+
+_SHAPE = re.compile(rb'^\s*\[\s*\{[^{}]*"(?:dialogue_idx|dialogue)"')
+
+
+class _Belief(msgspec.Struct, gc=False):
+    slots: list[tuple[str, str]]
+
+
+class _RawTurn(msgspec.Struct, gc=False):
+    transcript: str
+    belief_state: list[_Belief]
+    system_transcript: str = ""
+    domain: str = ""
+
+
+class _RawDialogue(msgspec.Struct, gc=False):
+    dialogue_idx: str
+    dialogue: list[_RawTurn]
+    domains: tuple[str, ...] = ()
+
+
+_FILE = msgspec.json.Decoder(list[_RawDialogue])
+
+
+class Trade(Importer):
+    """MultiWOZ as TRADE, SOM-DST, CoCo and many others prepare it: a list of dialogues a split."""
+
+    name: ClassVar[str] = "trade"
+
+    @classmethod
+    def matches(cls, source: Source) -> bool:
+        return bool(_files(source))
+
+    def splits(self, source: Source) -> Iterator[Split]:
+        by_name = {find_split(file.stem) or file.stem.removesuffix(".json"): file for file in _files(source)}
+        for name in in_order(by_name):
+            yield _split(name, by_name[name])
+
+
+def _files(source: Source) -> list[SourceFile]:
+    return [file for file in source.ending(".json") if _SHAPE.match(file.head()) and b'"transcript"' in file.head()]
+
+
+def _split(name: str, file: SourceFile) -> Split:
+    schema = multiwoz_schema.schema()
+    names = SlotNames(schema)
+
+    def stream() -> Iterator[LocatedDialogue]:
+        for raw in decode(_FILE, file):
+            yield file.label, _dialogue(raw, names, schema, file.label)
+
+    return Split(name, schema, stream)
+
+
+def _dialogue(raw: _RawDialogue, names: SlotNames, schema: Schema, label: str) -> Dialogue:
+    dialogue_id = raw.dialogue_idx.removesuffix(".json")
+    turns = []
+    for index, turn in enumerate(raw.dialogue):
+        state = _state(turn, names, schema, place(label, dialogue_id, index))
+        services = dict.fromkeys((*map(service_of, state), turn.domain))
+        frames = tuple(Frame(service) for service in services if service in schema.by_name)
+        turns.append(Turn(turn.transcript.strip(), turn.system_transcript.strip(), state, frames))
+    return Dialogue(dialogue_id, tuple(turns), tuple(d for d in raw.domains if d in schema.by_name))
+
+
+def _state(turn: _RawTurn, names: SlotNames, schema: Schema, where: str) -> State:
+    state: State = {}
+    for belief in turn.belief_state:
+        for slot, value in belief.slots:
+            settled = names.split(slot)
+            if settled in schema.slots and not multiwoz_schema.absent(value):
+                forms = (multiwoz_schema.settled(value),)
+                if state.setdefault(settled, forms) != forms:
+                    raise CorpusError(f"{slot} has two values, {state[settled][0]!r} and {value!r}", where=where)
+    return state

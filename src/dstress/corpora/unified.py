@@ -1,0 +1,214 @@
+"""ConvLab's unified layout: `dialogues.json` with every split in it, and `ontology.json`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import msgspec
+
+from dstress.corpora.base import Importer, LocatedDialogue, Split
+from dstress.corpora.checks import derived_schema
+from dstress.corpora.reading import decode, in_order, misfit
+from dstress.dialogue import Act, Dialogue, Frame, Goal, Intent, Schema, Service, Slot, Span, State, Turn, slot_id
+from dstress.errors import CorpusError, place
+from dstress.naming import SlotNames
+from dstress.sources import Source, SourceFile
+
+_SHAPE = re.compile(rb'^\s*\[\s*\{[^{}\[\]]*"data_split"\s*:')
+
+
+class _RawActs(msgspec.Struct, gc=False, frozen=True, rename={"noncategorical": "non-categorical"}):
+    binary: list[dict[str, Any]] = []
+    categorical: list[dict[str, Any]] = []
+    noncategorical: list[dict[str, Any]] = []
+
+
+class _RawTurn(msgspec.Struct, gc=False):
+    speaker: str
+    utterance: str
+    dialogue_acts: _RawActs = _RawActs()
+    state: dict[str, dict[str, str]] | None = None
+
+
+class _RawGoal(msgspec.Struct, gc=False):
+    description: str = ""
+    inform: dict[str, dict[str, str]] = {}
+    request: dict[str, dict[str, str]] = {}
+
+
+class _RawDialogue(msgspec.Struct, gc=False):
+    dataset: str
+    data_split: str
+    dialogue_id: str
+    turns: list[_RawTurn]
+    domains: tuple[str, ...] = ()
+    goal: _RawGoal | None = None
+
+
+class _Label(msgspec.Struct, gc=False):
+    data_split: str
+    dataset: str = ""
+
+
+class _RawSlot(msgspec.Struct):
+    description: str = ""
+    is_categorical: bool = False
+    possible_values: tuple[str, ...] = ()
+
+
+class _RawDomain(msgspec.Struct):
+    description: str = ""
+    slots: dict[str, _RawSlot] = {}
+
+
+class _RawOntology(msgspec.Struct):
+    domains: dict[str, _RawDomain] = {}
+    state: dict[str, dict[str, Any]] = {}
+    intents: dict[str, dict[str, str]] = {}
+
+
+_FILE = msgspec.json.Decoder(list[msgspec.Raw])
+_LABEL = msgspec.json.Decoder(_Label)
+_DIALOGUE = msgspec.json.Decoder(_RawDialogue)
+_ONTOLOGY = msgspec.json.Decoder(_RawOntology)
+
+
+class Unified(Importer):
+    """ConvLab-2/3 unified data sets: CamRest676, Stanford in-car (kvret), DailyDialog, MultiWOZ and dozens more."""
+
+    name: ClassVar[str] = "unified"
+
+    @classmethod
+    def matches(cls, source: Source) -> bool:
+        return len(_files(source)) == 1
+
+    def splits(self, source: Source) -> Iterator[Split]:
+        (file,) = _files(source)
+        raw = decode(_FILE, file)
+        labels = [_label(item, file.label) for item in raw]
+        ontology = source.named("ontology.json")
+        names = SlotNames() if any(label.dataset.startswith("multiwoz") for label in labels) else _AsTheyAre()
+        for split in in_order({label.data_split for label in labels}):
+            part = [item for item, label in zip(raw, labels, strict=True) if label.data_split == split]
+            stream = _Stream(part, file, names)
+            schema = _schema(ontology[0], names) if ontology else derived_schema(dialogue for _, dialogue in stream())
+            yield Split(split, schema, stream)
+
+
+class _AsTheyAre(SlotNames):
+    """Other corpora have one spelling, their ontology's."""
+
+    def _settle(self, service: str, slot: str) -> str:
+        return slot_id(service, slot)
+
+
+def _files(source: Source) -> list[SourceFile]:
+    return [file for file in source.ending(".json") if _SHAPE.match(file.head())]
+
+
+def _label(raw: msgspec.Raw, where: str) -> _Label:
+    try:
+        return _LABEL.decode(raw)
+    except msgspec.DecodeError as error:
+        raise misfit(error, where, bytes(raw)) from None
+
+
+def _schema(file: SourceFile, names: SlotNames) -> Schema:
+    ontology = decode(_ONTOLOGY, file)
+    services = []
+    for domain, entry in ontology.domains.items():
+        # The ontology also lists what only the system says; a tracker answers for what a state can hold.
+        tracked = ontology.state.get(domain, {})
+        slots = tuple(
+            Slot(
+                names(_service(domain), name).partition("-")[2],
+                slot.description,
+                slot.is_categorical,
+                slot.possible_values,
+            )
+            for name, slot in entry.slots.items()
+            if name in tracked
+        )
+        services.append(Service(_service(domain), entry.description, slots))
+    intents = tuple(Intent(name, entry.get("description", "")) for name, entry in ontology.intents.items())
+    return Schema(tuple(msgspec.structs.replace(service, intents=intents) for service in services))
+
+
+def _service(domain: str) -> str:
+    """A slot id is parted at its first hyphen, so a service's name has none."""
+    return domain.replace("-", "_")
+
+
+class _Stream:
+    """One split's dialogues, each decoded when it is asked for."""
+
+    def __init__(self, part: list[msgspec.Raw], file: SourceFile, names: SlotNames) -> None:
+        self.part, self.file, self.names = part, file, names
+
+    def __call__(self) -> Iterator[LocatedDialogue]:
+        for item in self.part:
+            try:
+                raw = _DIALOGUE.decode(item)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise misfit(error, self.file.label, bytes(item)) from None
+            yield self.file.label, self._dialogue(raw)
+
+    def _dialogue(self, raw: _RawDialogue) -> Dialogue:
+        turns: list[Turn] = []
+        state: State = {}
+        heard: list[_RawTurn] = []
+        for position, turn in enumerate(raw.turns):
+            if turn.speaker == "system":
+                heard.append(turn)
+            elif turn.speaker == "user":
+                before, state = state, self._state(turn.state) if turn.state is not None else state
+                # Stanford's in-car users are silent now and then; the system goes on, and so does its turn.
+                if turn.utterance.strip() or state != before:
+                    system = " ".join(side.utterance for side in heard if side.utterance)
+                    frames = tuple(frame for side in heard for frame in self._frames(side)) if len(heard) == 1 else ()
+                    turns.append(Turn(turn.utterance, system, state, self._frames(turn), frames))
+                    heard = []
+            else:
+                where = place(self.file.label, raw.dialogue_id, position)
+                raise CorpusError(f"the speaker is {turn.speaker!r}, not user or system", where=where)
+        return Dialogue(raw.dialogue_id, tuple(turns), tuple(map(_service, raw.domains)), self._goal(raw.goal))
+
+    def _state(self, raw: dict[str, dict[str, str]]) -> State:
+        """An empty value is an absent slot; alternatives are joined by a bar."""
+        return {
+            self.names(_service(domain), slot): tuple(dict.fromkeys(value.split("|")))
+            for domain, slots in raw.items()
+            for slot, value in slots.items()
+            if value not in ("", "not mentioned")
+        }
+
+    def _frames(self, turn: _RawTurn) -> tuple[Frame, ...]:
+        acts: dict[str, list[Act]] = {}
+        spans: dict[str, list[Span]] = {}
+        listed = turn.dialogue_acts
+        for entry in (*listed.binary, *listed.categorical, *listed.noncategorical):
+            service = _service(str(entry.get("domain", "")))
+            slot = str(entry.get("slot", ""))
+            bare = self.names(service, slot).partition("-")[2] if slot else ""
+            values = (str(entry["value"]),) if entry.get("value") else ()
+            acts.setdefault(service, []).append(Act(str(entry.get("intent", "")).upper(), bare, values))
+            if isinstance(entry.get("start"), int) and isinstance(entry.get("end"), int):
+                spans.setdefault(service, []).append(Span(bare, entry["start"], entry["end"]))
+        return tuple(
+            Frame(
+                service,
+                requested=tuple(act.slot for act in said if act.act == "REQUEST" and act.slot),
+                spans=tuple(spans.get(service, ())),
+                acts=tuple(said),
+            )
+            for service, said in acts.items()
+            if service
+        )
+
+    def _goal(self, raw: _RawGoal | None) -> Goal | None:
+        if raw is None:
+            return None
+        asked = tuple(self.names(_service(domain), slot) for domain, slots in raw.request.items() for slot in slots)
+        return Goal(raw.description, self._state(raw.inform), {}, asked)

@@ -1,0 +1,331 @@
+"""One small conversation, ours, in every layout that a corpus can come in."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+USER = ["I need a cheap hotel with parking", "Book it for 2 people from tuesday, please", "A taxi there, same day"]
+SYSTEM = ["Any area in mind?", "Booked. Anything else?", "Done, a white audi will come."]
+
+
+def write_json(path: Path, content: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content))
+    return path
+
+
+def _metadata(**changed: str) -> dict[str, Any]:
+    values = {"pricerange": "", "parking": "not mentioned", "area": "none"} | changed
+    book = {key: values.pop(key, "") for key in ("day", "people")} | {"booked": []}
+    return {"hotel": {"book": book, "semi": values}, "taxi": {"book": {"booked": []}, "semi": {"leaveAt": ""}}}
+
+
+def raw_dialogue(**last: str) -> dict[str, Any]:
+    states = [
+        _metadata(pricerange="cheap", parking="yes"),
+        _metadata(pricerange="cheap", parking="yes", people="2", day="tuesday"),
+        _metadata(
+            **({"pricerange": "cheap|moderate", "parking": "do n't care", "people": "2", "day": "tuesday"} | last)
+        ),
+    ]
+    acts: list[Any] = [
+        {"Hotel-Inform": [["Price", "cheap"], ["Parking", "yes"]]},
+        {"Hotel-Inform": [["People", "2"], ["Day", "tuesday"]]},
+        "No Annotation",
+    ]
+    log: list[dict[str, Any]] = []
+    for user, system, state, act in zip(USER, SYSTEM, states, acts, strict=True):
+        spans = [["Hotel-Inform", "Price", "cheap", 3, 3]] if "cheap" in user else []
+        log.append({"text": user, "metadata": {}, "dialog_act": act, "span_info": spans})
+        log.append(
+            {"text": system, "metadata": state, "dialog_act": {"Booking-Request": [["Day", "?"]]}, "span_info": []}
+        )
+    goal = {
+        "hotel": {
+            "info": {"pricerange": "cheap"},
+            "book": {"day": "tuesday", "invalid": False},
+            "fail_book": {"day": "monday"},
+            "reqt": ["phone"],
+        },
+        "taxi": {},
+        "message": ["Find a cheap hotel.", "Book it."],
+    }
+    return {"goal": goal, "log": log}
+
+
+def multiwoz_single(folder: Path) -> Path:
+    """2.0, 2.1 and 2.4: one data.json and two list files."""
+    write_json(folder / "data.json", {f"SNG000{i}.json": raw_dialogue() for i in range(4)})
+    (folder / "valListFile.txt").write_text("SNG0002.json\n")
+    (folder / "testListFile.txt").write_text("SNG0003.json\n")
+    return folder
+
+
+def multiwoz_per_split(folder: Path) -> Path:
+    write_json(folder / "val.json", {"SNG0002": raw_dialogue()})
+    write_json(folder / "test.json", {"SNG0003": raw_dialogue()})
+    return folder
+
+
+def multiwoz23(folder: Path) -> Path:
+    """2.3: lists of alternatives, new goals, turn ids and coreference."""
+    dialogue = raw_dialogue()
+    dialogue["log"][4]["coreference"] = {"Hotel-Inform": [["Day", "same day", "tuesday", 2, "4-5"]]}
+    dialogue["new_goal"] = {"hotel": {"book": {"day": ["monday", "tuesday"]}}}
+    for index, utterance in enumerate(dialogue["log"]):
+        utterance["turn_id"] = index
+    dialogue["log"][5]["metadata"]["hotel"]["semi"]["pricerange"] = ["cheap", "moderate"]
+    write_json(folder / "test.json", {"SNG0003.json": dialogue})
+    return folder
+
+
+def _frame22(service: str, **values: list[str]) -> dict[str, Any]:
+    return {
+        "service": service,
+        "slots": [],
+        "actions": [],
+        "state": {
+            "active_intent": "find_hotel",
+            "requested_slots": [],
+            "slot_values": {f"{service}-{slot}": forms for slot, forms in values.items()},
+        },
+    }
+
+
+def multiwoz22(folder: Path) -> Path:
+    slots = [
+        {"name": f"hotel-{name}", "is_categorical": True, "possible_values": ["x"], "description": name}
+        for name in ("pricerange", "parking", "bookday", "bookpeople", "phone")
+    ]
+    taxi = [{"name": "taxi-leaveat", "is_categorical": False, "description": "when"}]
+    services = [
+        {"service_name": "hotel", "slots": slots, "intents": []},
+        {"service_name": "taxi", "slots": taxi, "intents": []},
+    ]
+    write_json(folder / "schema.json", services)
+    first = _frame22("hotel", pricerange=["cheap"], parking=["yes"])
+    first["slots"] = [
+        {"slot": "hotel-pricerange", "start": 9, "exclusive_end": 14, "value": "cheap"},
+        {"slot": "hotel-parking", "copy_from": "hotel-parking", "value": ["yes"]},
+    ]
+    second = _frame22("hotel", pricerange=["cheap"], parking=["yes"], bookpeople=["2"], bookday=["tuesday"])
+    third = _frame22(
+        "hotel", pricerange=["cheap", "inexpensive"], parking=["yes"], bookpeople=["2"], bookday=["tuesday"]
+    )
+    turns = []
+    for user, system, frame in zip(USER, SYSTEM, (first, second, third), strict=True):
+        turns.append(
+            {"speaker": "USER", "turn_id": str(len(turns)), "utterance": user, "frames": [frame, _frame22("taxi")]}
+        )
+        turns.append({"speaker": "SYSTEM", "turn_id": str(len(turns)), "utterance": system, "frames": []})
+    dialogues = [{"dialogue_id": "SNG0003.json", "services": ["hotel"], "turns": turns}]
+    write_json(folder / "test" / "dialogues_001.json", dialogues)
+    acts = {
+        "0": {
+            "dialog_act": {"Hotel-Inform": [["price", "cheap"]], "general-greet": [["none", "none"]]},
+            "span_info": [],
+        }
+    }
+    write_json(folder / "dialog_acts.json", {"SNG0003.json": acts})
+    return folder
+
+
+def trade(folder: Path) -> Path:
+    labels = [
+        {"hotel-pricerange": "cheap", "hotel-parking": "yes"},
+        {"hotel-pricerange": "cheap", "hotel-parking": "yes", "hotel-book people": "2", "hotel-book day": "tuesday"},
+        {
+            "hotel-pricerange": "cheap",
+            "hotel-parking": "none",
+            "hotel-book people": "2",
+            "hotel-book day": "do not care",
+        },
+    ]
+    turns = [
+        {
+            "system_transcript": SYSTEM[index - 1] if index else "",
+            "turn_idx": index,
+            "belief_state": [{"slots": [[slot, value]], "act": "inform"} for slot, value in label.items()],
+            "turn_label": [],
+            "transcript": USER[index],
+            "system_acts": [],
+            "domain": "hotel",
+        }
+        for index, label in enumerate(labels)
+    ]
+    for split in ("train", "dev", "test"):
+        name = f"{split}_dials.json"
+        write_json(
+            folder / name, [{"dialogue_idx": f"{split}.json", "domains": ["hotel", "police"], "dialogue": turns}]
+        )
+    return folder
+
+
+def _sgd_frame(state: dict[str, list[str]] | None, **more: Any) -> dict[str, Any]:
+    frame = {"service": "Hotels_1", "slots": [], "actions": []} | more
+    if state is not None:
+        frame["state"] = {"active_intent": "Search", "requested_slots": ["phone"], "slot_values": state}
+    return frame
+
+
+def sgd_schema() -> list[dict[str, Any]]:
+    slots = [
+        {"name": "price", "description": "how dear", "is_categorical": True, "possible_values": ["cheap", "dear"]},
+        {"name": "day", "description": "when", "is_categorical": False, "possible_values": []},
+        {"name": "intent", "description": "why", "is_categorical": False, "possible_values": []},
+    ]
+    intents = [
+        {
+            "name": "Search",
+            "description": "find a hotel",
+            "is_transactional": False,
+            "required_slots": ["price"],
+            "optional_slots": {"day": "dontcare"},
+            "result_slots": ["price"],
+        }
+    ]
+    taxi = {
+        "service_name": "Taxis_1",
+        "description": "rides",
+        "slots": [{"name": "to", "description": "where to", "is_categorical": False, "possible_values": []}],
+        "intents": [],
+    }
+    return [{"service_name": "Hotels_1", "description": "hotels", "slots": slots, "intents": intents}, taxi]
+
+
+def sgd_dialogue(name: str = "1_00000") -> dict[str, Any]:
+    informs = [
+        {"act": "INFORM_INTENT", "slot": "intent", "values": ["Search"], "canonical_values": ["Search"]},
+        {"act": "INFORM", "slot": "price", "values": ["cheap"], "canonical_values": ["cheap"]},
+    ]
+    price = {"slot": "price", "start": 9, "exclusive_end": 14}
+    taxi = {
+        "service": "Taxis_1",
+        "slots": [],
+        "actions": [],
+        "state": {"active_intent": "NONE", "requested_slots": [], "slot_values": {"to": ["the hotel"]}},
+    }
+    call = {"method": "Search", "parameters": {"price": "cheap"}}
+    frames = [
+        [_sgd_frame({"price": ["cheap"]}, slots=[price], actions=informs)],
+        [_sgd_frame(None, service_call=call, service_results=[{"price": "cheap", "day": "tuesday"}])],
+        [_sgd_frame({"price": ["cheap"], "day": ["tuesday", "the 3rd"]})],
+        [_sgd_frame(None, actions=[{"act": "REQUEST", "slot": "intent", "values": [], "canonical_values": []}])],
+        [taxi],
+        [],
+    ]
+    sides = [side for pair in zip(USER, SYSTEM, strict=True) for side in pair]
+    turns = [{"speaker": ("USER", "SYSTEM")[i % 2], "utterance": sides[i], "frames": f} for i, f in enumerate(frames)]
+    return {"dialogue_id": name, "services": ["Hotels_1", "Taxis_1"], "turns": turns}
+
+
+def sgd(folder: Path) -> Path:
+    for split, name in (("train", "1_00000"), ("test", "2_00000")):
+        write_json(folder / split / "schema.json", sgd_schema())
+        write_json(folder / split / "dialogues_001.json", [sgd_dialogue(name)])
+    return folder
+
+
+def unified(folder: Path) -> Path:
+    def acts(**entry: Any) -> dict[str, Any]:
+        return {"binary": [], "categorical": [], "non-categorical": [{"intent": "inform", "domain": "sub-way"} | entry]}
+
+    def dialogue(split: str) -> dict[str, Any]:
+        turns = [
+            {
+                "speaker": "user",
+                "utterance": "to Acton please",
+                "utt_idx": 0,
+                "state": {"sub-way": {"to": "Acton", "from": ""}},
+                "dialogue_acts": acts(slot="to", value="Acton", start=3, end=8),
+            },
+            {
+                "speaker": "system",
+                "utterance": "From where?",
+                "utt_idx": 1,
+                "dialogue_acts": acts(intent="request", slot="from"),
+            },
+            {"speaker": "user", "utterance": "", "utt_idx": 2, "state": {"sub-way": {"to": "Acton", "from": ""}}},
+            {"speaker": "system", "utterance": "From where, please?", "utt_idx": 3},
+            {
+                "speaker": "user",
+                "utterance": "Bank or Moorgate",
+                "utt_idx": 4,
+                "state": {"sub-way": {"to": "Acton", "from": "Bank|Moorgate"}},
+            },
+        ]
+        goal = {"description": "Ride.", "inform": {"sub-way": {"to": "Acton"}}, "request": {"sub-way": {"line": ""}}}
+        return {
+            "dataset": "tube",
+            "data_split": split,
+            "dialogue_id": f"tube-{split}-0",
+            "original_id": "0",
+            "domains": ["sub-way"],
+            "goal": goal,
+            "turns": turns,
+        }
+
+    write_json(folder / "data" / "dialogues.json", [dialogue("train"), dialogue("validation"), dialogue("test")])
+    slot = {"description": "a station", "is_categorical": False, "possible_values": []}
+    ontology = {
+        "domains": {"sub-way": {"description": "rides", "slots": {"to": slot, "from": slot, "line": slot}}},
+        "intents": {"inform": {"description": ""}},
+        "state": {"sub-way": {"to": "", "from": ""}},
+        "dialogue_acts": {},
+    }
+    write_json(folder / "data" / "ontology.json", ontology)
+    return folder
+
+
+def dstress_dialogue(name: str) -> dict[str, Any]:
+    return {"id": name, "services": ["hotel"], "turns": [{"user": USER[0], "state": {"hotel-pricerange": ["cheap"]}}]}
+
+
+def dstress(folder: Path) -> Path:
+    for split in ("train", "test"):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{split}.jsonl").write_text(json.dumps(dstress_dialogue(f"{split}-0")) + "\n\n")
+    write_json(folder / "schema.json", {"services": [{"name": "hotel", "slots": [{"name": "pricerange"}]}]})
+    return folder
+
+
+LAYOUTS: dict[str, tuple[str, Callable[[Path], Path]]] = {
+    "multiwoz with list files": ("multiwoz", multiwoz_single),
+    "multiwoz, a file a split": ("multiwoz", multiwoz_per_split),
+    "multiwoz 2.3": ("multiwoz", multiwoz23),
+    "multiwoz 2.2": ("multiwoz22", multiwoz22),
+    "trade": ("trade", trade),
+    "sgd": ("sgd", sgd),
+    "unified": ("unified", unified),
+    "dstress": ("dstress", dstress),
+}
+"""What it is -> the importer that must recognise it, and the function that writes it into a folder."""
+
+
+def packed(folder: Path, kind: str) -> Path:
+    """The folder as a zip or tar beside it."""
+    target = folder.with_name(f"{folder.name}.{kind}")
+    if kind == "zip":
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(folder.rglob("*")):
+                archive.write(path, path.relative_to(folder).as_posix())
+    else:
+        with tarfile.open(target, f"w:{kind.removeprefix('tar').removeprefix('.')}") as archive:  # type: ignore[call-overload]
+            archive.add(folder, arcname=".", recursive=True, filter=lambda member: member)
+    return target
+
+
+def tar_with(path: Path, name: str, data: bytes = b"x", kind: bytes = tarfile.REGTYPE, link: str = "") -> Path:
+    """A tar with one member of any kind, for the unsafe ones."""
+    with tarfile.open(path, "w") as archive:
+        member = tarfile.TarInfo(name)
+        member.type, member.linkname = kind, link
+        member.size = len(data) if kind == tarfile.REGTYPE else 0
+        archive.addfile(member, io.BytesIO(data))
+    return path

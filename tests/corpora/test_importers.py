@@ -1,0 +1,119 @@
+"""Every layout, small and ours: recognised by shape, from any container, with the labels that a person would read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dstress import corpora
+from dstress.corpora.base import Corpus
+from dstress.corpora.checks import checked
+from dstress.dialogue import DONTCARE, Act, Coreference, Dialogue, Span
+from dstress.sources import open_source
+from tests.corpora import layouts
+
+
+def imported(source: Path) -> dict[str, list[Dialogue]]:
+    with open_source(source) as opened:
+        return {split.name: list(checked(split)) for split in corpora.detect(opened).splits(opened)}
+
+
+@pytest.mark.parametrize("layout", layouts.LAYOUTS)
+def test_the_layout_is_recognised_by_shape(layout: str, tmp_path: Path) -> None:
+    importer, write = layouts.LAYOUTS[layout]
+    with open_source(write(tmp_path / "it")) as source:
+        assert corpora.detect(source).name == importer
+        matching = [name for name in corpora.importers.targets if corpora.importers.get(name).matches(source)]
+    assert matching[0] == importer
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar", "tar.gz", "tar.xz"])
+@pytest.mark.parametrize("layout", layouts.LAYOUTS)
+def test_any_container_gives_the_same_dialogues(layout: str, kind: str, tmp_path: Path) -> None:
+    folder = layouts.LAYOUTS[layout][1](tmp_path / "it")
+    assert imported(layouts.packed(folder, kind)) == imported(folder)
+
+
+@pytest.mark.parametrize("layout", layouts.LAYOUTS)
+def test_an_import_loads_back_as_it_was_read(layout: str, tmp_path: Path) -> None:
+    folder = layouts.LAYOUTS[layout][1](tmp_path / "it")
+    corpora.add("mine", folder)
+    for split, dialogues in imported(folder).items():
+        assert list(corpora.load(f"mine:{split}")) == dialogues
+
+
+@pytest.mark.parametrize("layout", layouts.LAYOUTS)
+def test_a_path_loads_without_import(layout: str, tmp_path: Path) -> None:
+    folder = layouts.LAYOUTS[layout][1](tmp_path / "it")
+    assert list(corpora.load(f"{folder}:test")) == imported(folder)["test"]
+
+
+def test_raw_multiwoz_states_goal_and_acts(tmp_path: Path) -> None:
+    (dialogue,) = imported(layouts.multiwoz_per_split(tmp_path))["test"]
+    first, second, third = dialogue.turns
+    assert first.state == {"hotel-pricerange": ("cheap",), "hotel-parking": ("yes",)}
+    assert second.state["hotel-book people"] == ("2",) and second.system == layouts.SYSTEM[0]
+    assert third.state["hotel-pricerange"] == ("cheap", "moderate") and third.state["hotel-parking"] == (DONTCARE,)
+    assert first.frames[0].acts == (Act("INFORM", "pricerange", ("cheap",)), Act("INFORM", "parking", ("yes",)))
+    assert first.frames[0].spans == (Span("pricerange", 9, 14),) and first.user[9:14] == "cheap"
+    assert dialogue.goal is not None and dialogue.goal.fallback == {"hotel-book day": ("monday",)}
+    assert dialogue.goal.request == ("hotel-phone",) and dialogue.goal.description == "Find a cheap hotel. Book it."
+
+
+def test_list_files_part_one_data_file(tmp_path: Path) -> None:
+    splits = imported(layouts.multiwoz_single(tmp_path))
+    assert {name: [d.id for d in found] for name, found in splits.items()} == {
+        "train": ["SNG0000", "SNG0001"], "dev": ["SNG0002"], "test": ["SNG0003"],
+    }  # fmt: skip
+
+
+def test_multiwoz_23_coreference_and_lists(tmp_path: Path) -> None:
+    (dialogue,) = imported(layouts.multiwoz23(tmp_path))["test"]
+    assert dialogue.turns[2].coreferences == (Coreference("hotel-book day", "same day", "tuesday", 1),)
+    assert dialogue.turns[2].state["hotel-pricerange"] == ("cheap", "moderate")
+
+
+def test_multiwoz_22_settles_names_and_joins_acts(tmp_path: Path) -> None:
+    corpora.add("mwz22", layouts.multiwoz22(tmp_path / "it"))
+    corpus: Corpus = corpora.load("mwz22:test")
+    (dialogue,) = corpus
+    assert list(corpus.schema.slots) == [
+        "hotel-pricerange", "hotel-parking", "hotel-book day", "hotel-book people", "taxi-leaveat",
+    ]  # fmt: skip
+    assert dialogue.id == "SNG0003" and dialogue.turns[1].state["hotel-book day"] == ("tuesday",)
+    assert dialogue.turns[2].state["hotel-pricerange"] == ("cheap", "inexpensive")
+    assert dialogue.turns[0].frames[0].spans == (Span("pricerange", 9, 14),)
+    assert dialogue.turns[0].frames[0].acts == (Act("INFORM", "pricerange", ("cheap",)),)
+    assert [frame.service for frame in dialogue.turns[0].frames] == ["hotel", "taxi"]
+
+
+def test_trade_labels(tmp_path: Path) -> None:
+    (dialogue,) = imported(layouts.trade(tmp_path))["dev"]
+    assert dialogue.turns[2].state == {
+        "hotel-pricerange": ("cheap",), "hotel-book people": ("2",), "hotel-book day": (DONTCARE,),
+    }  # fmt: skip
+    assert dialogue.services == ("hotel",)
+
+
+def test_sgd_carries_a_service_over_turns_without_its_frame(tmp_path: Path) -> None:
+    (dialogue,) = imported(layouts.sgd(tmp_path))["test"]
+    last = dialogue.turns[2]
+    assert last.state["Hotels_1-day"] == ("tuesday", "the 3rd") and last.state["Taxis_1-to"] == ("the hotel",)
+    assert [frame.service for frame in last.frames] == ["Taxis_1"]
+    assert last.state_of("Hotels_1") == {"price": ("cheap",), "day": ("tuesday", "the 3rd")}
+    assert dialogue.turns[0].frames[0].intent == "Search" and dialogue.turns[0].frames[0].requested == ("phone",)
+
+
+def test_unified_hyphens_alternatives_and_silent_users(tmp_path: Path) -> None:
+    (dialogue,) = imported(layouts.unified(tmp_path))["validation"]
+    assert [turn.user for turn in dialogue.turns] == ["to Acton please", "Bank or Moorgate"]
+    assert dialogue.turns[1].system == "From where? From where, please?"
+    assert dialogue.turns[1].state == {"sub_way-to": ("Acton",), "sub_way-from": ("Bank", "Moorgate")}
+    assert dialogue.goal is not None and dialogue.goal.request == ("sub_way-line",)
+
+
+def test_dstress_jsonl_without_a_schema_derives_one(tmp_path: Path) -> None:
+    folder = layouts.dstress(tmp_path / "it")
+    (folder / "schema.json").unlink()
+    assert list(corpora.load(f"{folder}:train").schema.slots) == ["hotel-pricerange"]

@@ -1,0 +1,197 @@
+"""The data home: what is there stays as it is, whatever happens to an import."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dstress import corpora
+from dstress.corpora import store
+from dstress.corpora.base import LocatedDialogue, Split
+from dstress.dialogue import Dialogue, Schema, Turn
+from dstress.errors import CorpusError, DstressError, UnknownNameError
+from tests.corpora import layouts
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def split_of(*names: str, split: str = "test") -> Iterator[tuple[str, Split]]:
+    located: list[LocatedDialogue] = [("here", Dialogue(name, (Turn("hi"),))) for name in names]
+    return iter([("dstress", Split(split, Schema(), lambda: iter(located)))])
+
+
+def test_a_new_split_joins_what_is_there() -> None:
+    store.add("mine", "a", split_of("one"))
+    after = store.add("mine", "b", split_of("two", split="train"))
+    assert list(after.splits) == ["train", "test"]
+    assert [d.id for d in corpora.load("mine:train")] == ["two"]
+
+
+def test_the_same_split_again_changes_nothing(data_home: Path) -> None:
+    store.add("mine", "a", split_of("one"))
+    before = snapshot(data_home)
+    store.add("mine", "a", split_of("one"))
+    assert snapshot(data_home) == before
+
+
+@pytest.mark.parametrize("other_name", ["test", "validation"])
+def test_a_split_that_would_change_is_refused(data_home: Path, other_name: str) -> None:
+    store.add("mine", "a", split_of("one", split="val" if other_name == "validation" else "test"))
+    before = snapshot(data_home)
+    with pytest.raises(CorpusError, match="already has a split"):
+        store.add("mine", "b", split_of("other", split=other_name))
+    assert snapshot(data_home) == before
+
+
+def test_when_one_of_two_splits_is_wrong_neither_arrives(data_home: Path) -> None:
+    both = [*split_of("one"), *split_of("two", "two", split="train")]
+    with pytest.raises(CorpusError, match="twice"):
+        store.add("mine", "a", iter(both))
+    assert snapshot(data_home) == {} and store.stored() == []
+
+
+def test_a_full_disk_leaves_the_earlier_import_untouched(data_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.add("mine", "a", split_of("one"))
+    before = snapshot(data_home)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(store, "_write_split", full)
+    with pytest.raises(CorpusError, match="no space left"):
+        store.add("mine", "b", split_of("two", split="train"))
+    assert snapshot(data_home) == before
+
+
+def test_a_really_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("mounting a small file system needs root")
+    try:
+        monkeypatch.setenv("DSTRESS_HOME", str(small / "home"))
+        with pytest.raises(CorpusError, match="no space left"):
+            store.add("mine", "a", split_of(*(f"dialogue-{number:060}" for number in range(2000))))
+        assert snapshot(small) == {}
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+_SLOW_IMPORT = """
+import sys, time
+from dstress.corpora import store
+from dstress.corpora.base import Split
+from dstress.dialogue import Dialogue, Schema, Turn
+
+def dialogues():
+    for number in range(10**6):
+        print(number, flush=True)
+        yield "here", Dialogue(str(number), (Turn("hi"),))
+        time.sleep(0.01)
+
+store.add("mine", "slow", iter([("dstress", Split("train", Schema(), dialogues))]))
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_an_interrupted_import_is_as_if_it_never_was(data_home: Path, how: signal.Signals) -> None:
+    store.add("mine", "a", split_of("one"))
+    before = (data_home / "corpora/mine/corpus.json").read_bytes()
+    importing = subprocess.Popen(
+        [sys.executable, "-c", _SLOW_IMPORT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert importing.stdout is not None
+    for _ in range(5):
+        importing.stdout.readline()
+    importing.send_signal(how)
+    importing.wait()
+    importing.stdout.close()
+    assert (data_home / "corpora/mine/corpus.json").read_bytes() == before
+    assert [d.id for d in corpora.load("mine:test")] == ["one"]
+    store.add("mine", "b", split_of("two", split="dev"))
+    assert not list((data_home / "corpora/mine").glob(".incoming*"))
+
+
+def test_a_second_import_at_once_is_refused() -> None:
+    importing = subprocess.Popen(
+        [sys.executable, "-c", _SLOW_IMPORT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert importing.stdout is not None
+    importing.stdout.readline()
+    try:
+        with pytest.raises(CorpusError, match="another import"):
+            store.add("mine", "b", split_of("two"))
+    finally:
+        importing.kill()
+        importing.wait()
+        importing.stdout.close()
+
+
+def test_removal_leaves_no_trace(data_home: Path) -> None:
+    store.add("group/mine", "a", split_of("one"))
+    store.remove("group/mine")
+    assert store.stored() == [] and snapshot(data_home) == {}
+    with pytest.raises(UnknownNameError):
+        corpora.load("group/mine:test")
+
+
+@pytest.mark.parametrize("name", ["", "../up", "/root", "a/b/c", ".hidden", "a b", "a\\b"])
+def test_names_that_could_lead_elsewhere(name: str) -> None:
+    with pytest.raises(DstressError):
+        store.add(name, "a", split_of("one"))
+
+
+def test_unknown_names_suggest_the_nearest() -> None:
+    store.add("multiwoz21", "a", split_of("one", split="val"))
+    with pytest.raises(UnknownNameError, match="'multiwoz21'"):
+        corpora.load("multiwoz-21:test")
+    with pytest.raises(UnknownNameError, match="val"):
+        corpora.load("multiwoz21:tset")
+    assert corpora.load("multiwoz21:dev").split == corpora.load("multiwoz21:validation").split == "val"
+
+
+def test_damage_is_told_with_its_line(data_home: Path) -> None:
+    store.add("mine", "a", split_of("one"))
+    (data_home / "corpora/mine/test.jsonl").write_bytes(b'{"id": ')
+    with pytest.raises(CorpusError, match="line 1"):
+        list(corpora.load("mine:test"))
+    (data_home / "corpora/mine/corpus.json").write_bytes(b"{")
+    with pytest.raises(CorpusError, match="remove mine"):
+        corpora.load("mine:test")
+
+
+def test_memory_stays_flat_in_the_number_of_files(tmp_path: Path) -> None:
+    """Twenty times the files, and the peak grows by less than half."""
+    peaks = [_peak(_many_files(tmp_path / str(count), count)) for count in (5, 100)]
+    assert peaks[1] < 1.5 * peaks[0]
+
+
+def _many_files(folder: Path, count: int) -> Path:
+    layouts.write_json(folder / "test" / "schema.json", layouts.sgd_schema())
+    for number in range(count):
+        dialogues = [layouts.sgd_dialogue(f"{number}_{index}") for index in range(200)]
+        layouts.write_json(folder / "test" / f"dialogues_{number:03}.json", dialogues)
+    return folder
+
+
+def _peak(folder: Path) -> int:
+    """Peak resident size of an import in a process of its own, in kB."""
+    code = (
+        "import resource, sys; from dstress import corpora; corpora.add('flat', sys.argv[1]);"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    home = {"DSTRESS_HOME": str(folder / "home")}
+    answer = subprocess.run(
+        [sys.executable, "-c", code, str(folder)], capture_output=True, check=True, env=os.environ | home
+    )
+    return int(answer.stdout)

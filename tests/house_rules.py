@@ -1,0 +1,221 @@
+"""The rules of the house, as functions from sources to complaints. `test_house.py` holds the house to them.
+
+    dialogue, errors  <-  core  <-  rooms  <-  evaluate, runs, engines  <-  cli
+
+Every import counts for the arrows, also one inside a function; a registry's `"module:Class"` texts do not.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import NamedTuple
+
+MODULE_LINES, FUNCTION_LINES, PARAMETERS, README_LINES = 500, 60, 6, 150
+FOUNDATION, CORE, ROOM, SPINE, CLI, DOOR = range(6)
+FOUNDATIONS = {"dialogue", "errors", "_version"}
+SPINES = {"evaluate", "runs", "engines"}
+READERS = {"reports", "leaderboard"}
+"""Rooms that know no other room, only what a run left behind."""
+READABLE = {"runs", "scorecard"}
+CONTRACTS_IN_CORE = {"alignment", "scorecard"}
+"""Core modules that speak of a room's contract, and so may import its `base`."""
+VAGUE = {"utils", "util", "helpers", "helper", "common", "misc"}
+PRUNED = {"build", "dist", "runs", "demo", "__pycache__", "node_modules"}
+# Written in two parts, so that this file passes its own rule.
+MACHINE_PATH = re.compile(r"(?<![\w.~])/" + r"(?:work|home|farm|root)/")
+INDEX_HOST = re.compile("py" + r"pi\.(?:org|python\.org)|python" + r"hosted\.org|--(?:extra-)?index" + "-url")
+
+Complaints = Iterator[str]
+
+
+class Module(NamedTuple):
+    """One module: its dotted name, its text, its tree."""
+
+    name: str
+    text: str
+    tree: ast.Module
+    is_package: bool = False
+
+    @property
+    def place(self) -> str:
+        """The room or top-level module it belongs to; `` for the package's own door."""
+        return place_of(self.name)
+
+
+def module(name: str, text: str, *, is_package: bool = False) -> Module:
+    return Module(name, text, ast.parse(text), is_package)
+
+
+def read_package(root: Path) -> list[Module]:
+    """Every module under a package's folder."""
+    found = []
+    for path in sorted(root.rglob("*.py")):
+        parts = path.relative_to(root.parent).with_suffix("").parts
+        is_package = parts[-1] == "__init__"
+        found.append(
+            module(".".join(parts[:-1] if is_package else parts), path.read_text("utf-8"), is_package=is_package)
+        )
+    return found
+
+
+def place_of(name: str) -> str:
+    return [*name.split("."), ""][1]
+
+
+def layer_of(name: str, rooms: set[str]) -> int:
+    place = place_of(name)
+    if not place:
+        return DOOR
+    if place in FOUNDATIONS:
+        return FOUNDATION
+    if place in SPINES:
+        return SPINE
+    if place == "cli":
+        return CLI
+    return ROOM if place in rooms else CORE
+
+
+def imports(found: Module, known: set[str]) -> set[str]:
+    """The internal modules that a module imports, anywhere in it."""
+    names: set[str] = set()
+    package = found.name if found.is_package else found.name.rpartition(".")[0]
+    for node in ast.walk(found.tree):
+        if isinstance(node, ast.Import):
+            names |= {_module_in(alias.name, known) for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            names |= {_module_in(f"{base}.{alias.name}", known) for alias in node.names}
+    return names - {"", found.name}
+
+
+def _module_in(name: str, known: set[str]) -> str:
+    """The longest known module that a dotted name starts with."""
+    while name and name not in known:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def arrows(modules: Iterable[Module]) -> Complaints:
+    modules = list(modules)
+    known = {found.name for found in modules}
+    rooms = {found.place for found in modules if found.is_package or found.name.count(".") > 1}
+    for found in modules:
+        for target in sorted(imports(found, known)):
+            if problem := _wrong_arrow(found, target, rooms):
+                yield f"{found.name} imports {target}: {problem}"
+
+
+def _wrong_arrow(found: Module, target: str, rooms: set[str]) -> str:
+    source_layer, layer = layer_of(found.name, rooms), layer_of(target, rooms)
+    place, target_place = found.place, place_of(target)
+    if layer == DOOR:
+        return "nothing inside goes through the package's own door"
+    if layer == CLI and source_layer != CLI:
+        return "nothing imports the command line"
+    if place == target_place:
+        return ""
+    if source_layer == FOUNDATION:
+        return "a foundation imports nothing internal"
+    if place in READERS and layer >= ROOM and target_place not in READABLE:
+        return f"{place} knows only runs and the scorecard"
+    if place in READERS or source_layer >= SPINE:
+        return "" if layer <= source_layer or target_place in READABLE else "an arrow that points up"
+    if layer > ROOM or (layer > source_layer and place not in CONTRACTS_IN_CORE):
+        return "an arrow that points up"
+    if layer == ROOM and target != f"dstress.{target_place}.base":
+        return "another room is known only through its base"
+    return ""
+
+
+def cycles(modules: Iterable[Module]) -> Complaints:
+    modules = list(modules)
+    known = {found.name for found in modules}
+    try:
+        TopologicalSorter({found.name: imports(found, known) for found in modules}).prepare()
+    except CycleError as error:
+        yield "import cycle: " + " <- ".join(error.args[1])
+
+
+def sizes(modules: Iterable[Module]) -> Complaints:
+    for found in modules:
+        if (lines := found.text.count("\n")) > MODULE_LINES:
+            yield f"{found.name} has {lines} lines; {MODULE_LINES} at most"
+        for node in _functions(found):
+            place = f"{found.name}:{node.lineno} {node.name}"
+            if (lines := (node.end_lineno or 0) - node.lineno + 1) > FUNCTION_LINES:
+                yield f"{place} has {lines} lines; {FUNCTION_LINES} at most"
+            names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            if (count := len(names) - (names[:1] in (["self"], ["cls"]))) > PARAMETERS:
+                yield f"{place} has {count} parameters; {PARAMETERS} at most"
+
+
+def _functions(found: Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (node for node in ast.walk(found.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def vague_names(modules: Iterable[Module]) -> Complaints:
+    for found in modules:
+        if vague := VAGUE & {part.strip("_") for part in found.name.split(".")}:
+            yield f"{found.name}: {vague.pop()!r} says nothing about what is inside"
+
+
+def asserts(modules: Iterable[Module]) -> Complaints:
+    for found in modules:
+        for node in ast.walk(found.tree):
+            if isinstance(node, ast.Assert):
+                yield f"{found.name}:{node.lineno} asserts; raise an error that says the fix"
+
+
+def docstrings(modules: Iterable[Module]) -> Complaints:
+    for found in modules:
+        if not ast.get_docstring(found.tree):
+            yield f"{found.name} has no docstring"
+        for node in found.tree.body:
+            named = isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            if named and not node.name.startswith("_") and not ast.get_docstring(node):
+                yield f"{found.name}:{node.lineno} {node.name} has no docstring"
+
+
+def read_texts(root: Path) -> dict[str, str]:
+    """Every text file that belongs to the project, without what tools and runs leave beside them."""
+    texts = {}
+    for path in sorted(root.iterdir()):
+        hidden = path.name.startswith(".") and path.name not in {".ci", ".github", ".gitignore"}
+        if hidden or path.name in PRUNED or path.name.endswith(".egg-info"):
+            continue
+        if path.is_dir():
+            texts |= {f"{path.name}/{name}": text for name, text in read_texts(path).items()}
+        elif b"\0" not in (data := path.read_bytes()):
+            texts[path.name] = data.decode("utf-8", errors="replace")
+    return texts
+
+
+def machine_paths(texts: dict[str, str]) -> Complaints:
+    yield from _matches(texts, MACHINE_PATH, "a path of one machine")
+
+
+def index_hosts(texts: dict[str, str]) -> Complaints:
+    yield from _matches(texts, INDEX_HOST, "a package index; pip's own settings say where packages come from")
+
+
+def _matches(texts: dict[str, str], pattern: re.Pattern[str], problem: str) -> Complaints:
+    for name, text in texts.items():
+        for number, line in enumerate(text.splitlines(), start=1):
+            if match := pattern.search(line):
+                yield f"{name}:{number} {match.group()!r} is {problem}"
+
+
+def readme(texts: dict[str, str]) -> Complaints:
+    text = texts.get("README.md", "")
+    if (lines := text.count("\n")) > README_LINES:
+        yield f"README.md has {lines} lines; {README_LINES} at most"
+    yield from (f"README.md does not show `{shown}`" for shown in ("make demo", "make test") if shown not in text)
+
+
+MODULE_RULES = [arrows, cycles, sizes, vague_names, asserts, docstrings]
+TEXT_RULES = [machine_paths, index_hosts, readme]

@@ -1,0 +1,203 @@
+"""Components by name: built in, installed, or anywhere that Python can import."""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from dstress import registry as module
+from dstress.errors import DuplicateNameError, MissingExtraError, SpecError, UnknownNameError
+from dstress.registry import Registry
+from dstress.spec import ComponentSpec
+
+
+class Shape(ABC):
+    """A contract."""
+
+    @abstractmethod
+    def area(self) -> float: ...
+
+
+class Box(Shape):
+    """A box.
+
+    More about it.
+    """
+
+    def __init__(self, width: float, height: float = 1.0, *, lambda_: int = 0, unit: Literal["m", "cm"] = "m") -> None:
+        self.width, self.height, self.lambda_, self.unit = width, height, lambda_, unit
+
+    def area(self) -> float:
+        return self.width * self.height
+
+
+class Holder(Shape):
+    def __init__(
+        self,
+        inner: str | ComponentSpec = "box",
+        path: Path | None = None,
+        names: tuple[str, ...] = (),
+        **others: object,
+    ) -> None:
+        self.inner, self.path, self.names, self.others = inner, path, names, others
+
+    def area(self) -> float:
+        return 0.0
+
+
+class Point(Shape):
+    def area(self) -> float:
+        return 0.0
+
+
+class Stranger:
+    pass
+
+
+BUILTIN = {"box": f"{__name__}:Box", "holder": f"{__name__}:Holder", "point": f"{__name__}:Point"}
+
+
+@pytest.fixture
+def shapes() -> Registry[Shape]:
+    return Registry("shape", Shape, BUILTIN)  # type: ignore[type-abstract]
+
+
+def install(monkeypatch: pytest.MonkeyPatch, **targets: str) -> None:
+    """Let these look like entry points of installed packages."""
+    points = [EntryPoint(name.rstrip("_"), target, "dstress.shapes") for name, target in targets.items()]
+    monkeypatch.setattr(module, "entry_points", lambda group: [point for point in points if point.group == group])
+
+
+@pytest.mark.parametrize(
+    ("spec", "made"),
+    [
+        ("box(2)", {"width": 2.0, "height": 1.0, "lambda_": 0, "unit": "m"}),
+        ("box(2, 3)", {"width": 2.0, "height": 3.0, "lambda_": 0, "unit": "m"}),
+        ("box(2, unit=cm)", {"width": 2.0, "height": 1.0, "lambda_": 0, "unit": "cm"}),
+        ("box(width=2, lambda=3)", {"width": 2.0, "height": 1.0, "lambda_": 3, "unit": "m"}),
+        ("holder(path=a/b.json)", {"inner": "box", "path": Path("a/b.json"), "names": (), "others": {}}),
+        ("holder(names=[a, b])", {"inner": "box", "path": None, "names": ("a", "b"), "others": {}}),
+        ("holder(box(1))", {"inner": ComponentSpec("box", (1,)), "path": None, "names": (), "others": {}}),
+        ("holder(more=1)", {"inner": "box", "path": None, "names": (), "others": {"more": 1}}),
+        ("point", {}),
+    ],
+)
+def test_a_component_gets_its_arguments(shapes: Registry[Shape], spec: str, made: dict[str, object]) -> None:
+    assert vars(shapes.create(spec)) == made
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ("box", "box needs the argument 'width'"),
+        ("box(wide)", "the argument 'width' does not fit: Expected `float`, got `str`"),
+        ("box(box(1))", "the argument 'width' does not fit: Expected `float`, got `ComponentSpec`"),
+        ("box(1, lambda=1.5)", "the argument 'lambda' does not fit: Expected `int`, got `float`"),
+        ("box(1, unit=km)", "the argument 'unit' does not fit: Invalid enum value 'km'"),
+        ("box(1, width=2)", "the argument 'width' is given twice"),
+        ("box(1, 2, 3, m, 5)", "box takes at most 4 arguments"),
+        ("holder(path=3)", "the argument 'path' does not fit: Expected `Path"),
+        ("point(1)", "point takes at most 0 arguments"),
+    ],
+)
+def test_arguments_that_do_not_fit(shapes: Registry[Shape], spec: str, problem: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        shapes.create(spec)
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "hint"),
+    [
+        ("box(1, higth=2)", "unknown argument of box 'higth'; did you mean 'height'"),
+        ("box(1, lamda=2)", "did you mean 'lambda'?"),
+        ("bx(1)", "unknown shape 'bx'; did you mean 'box'?"),
+        ("zzzzzz", "known: box, holder, point"),
+    ],
+)
+def test_an_unknown_name_gets_a_suggestion(shapes: Registry[Shape], spec: str, hint: str) -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        shapes.create(spec)
+    assert hint in str(caught.value)
+
+
+def test_a_plug_in_stands_beside_the_built_ins(shapes: Registry[Shape], monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, square=f"{__name__}:Box")
+    assert list(shapes) == ["box", "holder", "point", "square"]
+    assert "square" in shapes
+    assert isinstance(shapes.create("square(2)"), Box)
+
+
+def test_two_plug_ins_of_one_name_are_an_error(shapes: Registry[Shape], monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, square="first:Square", square_="second:Square")
+    with pytest.raises(DuplicateNameError, match="'square' is claimed by both first:Square and second:Square"):
+        list(shapes)
+
+
+def test_a_plug_in_cannot_take_a_built_in_name(shapes: Registry[Shape], monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, box="other:Box")
+    with pytest.raises(DuplicateNameError, match="'box' is claimed by both dstress and other:Box"):
+        shapes.get("point")
+
+
+def test_a_plug_in_that_is_seen_twice_is_one(shapes: Registry[Shape], monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, square=f"{__name__}:Box", square_=f"{__name__}:Box")
+    assert shapes.get("square") is Box
+
+
+def test_any_class_that_can_be_imported(shapes: Registry[Shape]) -> None:
+    assert isinstance(shapes.create(f"{__name__}:Box(2)"), Box)
+
+
+@pytest.mark.parametrize(
+    ("target", "problem"),
+    [
+        (f"{__name__}:Stranger", f"is not a shape\n  fix: derive the class from {__name__}.Shape"),
+        (f"{__name__}:install", "is not a shape"),
+        (f"{__name__}:Shape", "is not a complete shape\n  fix: define area"),
+        (f"{__name__}:Bx", "has no attribute 'Bx'"),
+        ("no_such_module:Box", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("no_such_module:", "cannot import the shape"),
+        (":Box", "ValueError: Empty module name"),
+        (".relative:Box", "cannot import the shape"),
+    ],
+)
+def test_a_target_that_does_not_do(shapes: Registry[Shape], target: str, problem: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        shapes.get(target)
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(("source", "problem"), [("def (", "SyntaxError"), ("1 / 0", "ZeroDivisionError")])
+def test_a_module_that_breaks_on_import(
+    shapes: Registry[Shape], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, problem: str
+) -> None:
+    (tmp_path / "broken_shape.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SpecError, match=f"broken_shape:Box': {problem}"):
+        shapes.get("broken_shape:Box")
+
+
+def test_a_module_may_say_itself_what_is_missing(
+    shapes: Registry[Shape], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "from dstress.errors import MissingExtraError\nraise MissingExtraError('needs the extra models')"
+    (tmp_path / "needy_shape.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(MissingExtraError, match="needs the extra models"):
+        shapes.get("needy_shape:Box")
+
+
+def test_naming_components_imports_nothing() -> None:
+    lazy = Registry("shape", Shape, {"calendar": "lazy_shape_module:Box"})  # type: ignore[type-abstract]
+    assert list(lazy) == ["calendar"]
+    assert "lazy_shape_module" not in sys.modules
+
+
+def test_a_summary_is_the_first_line(shapes: Registry[Shape]) -> None:
+    assert shapes.summary("box") == "A box."
