@@ -113,6 +113,8 @@ def arrows(modules: Iterable[Module]) -> Complaints:
 def _wrong_arrow(found: Module, target: str, rooms: set[str]) -> str:
     source_layer, layer = layer_of(found.name, rooms), layer_of(target, rooms)
     place, target_place = found.place, place_of(target)
+    if found.name == "dstress.__main__":
+        return ""
     if layer == DOOR:
         return "nothing inside goes through the package's own door"
     if layer == CLI and source_layer != CLI:

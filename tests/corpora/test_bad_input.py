@@ -154,7 +154,7 @@ def _nothing(folder: Path) -> Path:
 
 CASES: dict[str, tuple[Write, list[str]]] = {
     "a slot outside the schema": (
-        changed_sgd(_unknown_slot), ["_001.json, dialogue 2_00000, turn 1", "'Hotels_1-prise'", "Hotels_1-price", "fix:"],
+        changed_sgd(_unknown_slot), ["_001.json, dialogue 2_00000, turn 1", "'Hotels_1-prise'", "Hotels_1-price"],
     ),
     "a service outside the schema": (changed_sgd(_unknown_service), ["dialogue 2_00000, turn 1", "'Hotels_1'"]),
     "a turn without a user utterance": (changed_sgd(_no_words), ["2_00000, turn 1", "no user utterance"]),

@@ -159,18 +159,32 @@ def show_command(name: str, dialogue: str, json_file: str | None) -> None:
       dstress corpora show multiwoz21:test --dialogue SNG0073
       dstress corpora show sgd --json
     """
+    opened, counted = _counted(name, dialogue)
+    if json_file:
+        write_json(_facts(name.partition(":")[0], opened, counted), json_file)
+        return
+    _print_counted(name, dialogue, opened, counted)
+
+
+def print_corpus(name: str) -> None:
+    """Print a corpus as `dstress corpora show` does."""
+    _print_counted(name, "", *_counted(name, ""))
+
+
+def _counted(name: str, dialogue: str) -> tuple[dict[str, Corpus], dict[str, SplitCounts]]:
     opened = _open(name)
     counted: dict[str, SplitCounts] = {}
     with counting("splits") as progress:
         for index, (split, corpus) in enumerate(opened.items()):
             progress(f"counting {split}", index)
             counted[split] = count(corpus, dialogue)
-    if json_file:
-        write_json(_facts(name.partition(":")[0], opened, counted), json_file)
-        return
+    return opened, counted
+
+
+def _print_counted(name: str, dialogue: str, opened: dict[str, Corpus], counted: dict[str, SplitCounts]) -> None:
     _show_splits(name, opened, counted)
     last = list(opened)[-1]
-    _show_slots(last, opened[last], counted[last])
+    _show_slots(last, counted[last])
     sample = next((c.sample for c in reversed(counted.values()) if c.sample and dialogue in ("", c.sample.id)), None)
     if sample is None:
         raise CorpusError(f"no dialogue {dialogue!r} in {name}", fix="ids are as the corpus writes them, without .json")
@@ -223,7 +237,7 @@ def _show_splits(name: str, opened: dict[str, Corpus], counted: dict[str, SplitC
     console().print(shown)
 
 
-def _show_slots(split: str, corpus: Corpus, counts: SplitCounts) -> None:
+def _show_slots(split: str, counts: SplitCounts) -> None:
     shown = table("slot", "#values", "#updates", f"most frequent in {split}")
     for slot, seen in counts.values.items():
         top = ", ".join(f"{value} ({times:,})" for value, times in list(seen.items())[:_TOP_VALUES])

@@ -69,7 +69,7 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Exit codes: 0 fine, 1 a gate failed, 2 the input or the call is wrong."""
     try:
-        outcome: Any = cli.main(args=arguments, standalone_mode=False)
+        outcome: Any = cli.main(args=arguments, prog_name="dstress", standalone_mode=False)
     except DstressError as error:
         _fail(str(error))
     except click.exceptions.Abort:

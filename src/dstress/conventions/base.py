@@ -13,7 +13,8 @@ from typing import ClassVar, Literal
 from dstress.dialogue import Slot, State
 
 Unit = Literal["turn", "frame"]
-_UNKNOWN_SLOT = Slot("")
+UNKNOWN_SLOT = Slot("")
+"""What a slot counts as that no schema describes: not categorical."""
 
 
 class Convention(ABC):
@@ -25,6 +26,10 @@ class Convention(ABC):
     name: ClassVar[str]
     unit: ClassVar[Unit] = "turn"
     """Joint over all services of a turn, or over each frame (one service in one turn) by itself."""
+    reflexive: ClassVar[bool] = True
+    """Gold scored against itself is always 1. False where the official script changes only one of the two sides."""
+    within_schema: ClassVar[bool] = False
+    """Slots outside the schema, and services without a gold frame in the turn, are never looked at."""
 
     def gold(self, slot: str, values: tuple[str, ...]) -> tuple[str, ...]:
         """The accepted forms of a gold value; none left means that the slot counts as inactive."""
@@ -34,7 +39,7 @@ class Convention(ABC):
         """The predicted value as it is compared; None means that the slot counts as inactive."""
         return value
 
-    def similarity(self, slot: str, accepted: tuple[str, ...], predicted: str, kind: Slot = _UNKNOWN_SLOT) -> float:
+    def similarity(self, slot: str, accepted: tuple[str, ...], predicted: str, kind: Slot = UNKNOWN_SLOT) -> float:
         """How right `predicted` is, from 0 to 1. `kind` is the schema's entry for the slot."""
         return float(predicted in accepted)
 
@@ -44,6 +49,9 @@ class Convention(ABC):
 
     def score(self, gold: State, predicted: dict[str, str], slots: dict[str, Slot] | None = None) -> float:
         """Joint accuracy of one unit: the product of its slots' similarities. Short and slow, the plain definition."""
+        if self.within_schema and slots is not None:
+            gold = {slot: values for slot, values in gold.items() if slot in slots}
+            predicted = {slot: value for slot, value in predicted.items() if slot in slots}
         wanted = {slot: accepted for slot, values in gold.items() if (accepted := self.gold(slot, values))}
         given = {slot: self.predicted(slot, value) for slot, value in predicted.items()}
         result = 1.0
@@ -54,5 +62,5 @@ class Convention(ABC):
             value = given.get(slot)
             if value is None:
                 return 0.0
-            result *= self.similarity(slot, accepted, value, (slots or {}).get(slot, _UNKNOWN_SLOT))
+            result *= self.similarity(slot, accepted, value, (slots or {}).get(slot, UNKNOWN_SLOT))
         return result

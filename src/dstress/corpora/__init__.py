@@ -81,18 +81,11 @@ def detect(source: Source) -> Importer:
     )
 
 
-def ensure_embedded() -> Manifest:
-    """The embedded corpus, generated at first use and again whenever its generator has changed."""
-    from dstress.corpora import simulated
+def ensure_embedded(progress: Progress = lambda *_: None) -> Manifest:
+    """The embedded corpus, generated at first use."""
+    from dstress.corpora import embedded
 
-    source = f"simulated:{simulated.fingerprint()}"
-    found = store.manifest(EMBEDDED)
-    if found is not None and found.source == source:
-        return found
-    if found is not None:
-        store.remove(EMBEDDED)
-    splits = (("simulated", split) for split in simulated.splits())
-    return store.add(EMBEDDED, source, splits)
+    return embedded.ensure(progress)
 
 
 def _derived(entry: Manifest, split: str) -> Corpus:

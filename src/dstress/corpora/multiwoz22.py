@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 
@@ -16,7 +16,15 @@ from dstress.naming import SlotNames
 from dstress.sources import Source, SourceFile
 
 _DIALOGUES = msgspec.json.Decoder(list[RawDialogue])
-_ACTS = msgspec.json.Decoder(dict[str, dict[str, dict[str, Any]]])
+_Pair = Annotated[list[Any], msgspec.Meta(min_length=2)]
+
+
+class _Annotation(msgspec.Struct, frozen=True):
+    dialog_act: dict[str, list[_Pair]] = {}
+
+
+_Acts = dict[str, dict[str, _Annotation]]
+_ACTS = msgspec.json.Decoder(_Acts)
 _STATEFUL = frozenset({"attraction", "bus", "hospital", "hotel", "police", "restaurant", "taxi", "train"})
 
 
@@ -31,7 +39,7 @@ class Multiwoz22(Importer):
         return bool(dialogue_files(source)) and any(b'"hotel-' in file.head() for file in schemas)
 
     def splits(self, source: Source) -> Iterator[Split]:
-        acts: dict[str, dict[str, dict[str, Any]]] = {}
+        acts: _Acts = {}
         for file in source.named("dialog_acts.json"):
             published = decode(_ACTS, file)
             acts.update(published)
@@ -60,7 +68,7 @@ def _schema(published: Schema) -> Schema:
 class _Stream:
     """Dialogues with settled slot names and with their acts, file by file."""
 
-    def __init__(self, files: list[SourceFile], names: SlotNames, acts: dict[str, dict[str, dict[str, Any]]]) -> None:
+    def __init__(self, files: list[SourceFile], names: SlotNames, acts: _Acts) -> None:
         self.files, self.names, self.acts = files, names, acts
 
     def __call__(self) -> Iterator[LocatedDialogue]:
@@ -96,18 +104,18 @@ class _Stream:
         return msgspec.structs.replace(dialogue, turns=tuple(turns))
 
 
-def _act_turn(turn: Turn, acts: dict[str, dict[str, Any]], index: int) -> Turn:
+def _act_turn(turn: Turn, acts: dict[str, _Annotation], index: int) -> Turn:
     """Utterances are numbered over both sides, from the user's first: turn i is 2i, the system before it 2i - 1."""
     return msgspec.structs.replace(
         turn,
-        frames=_act_frames(turn.frames, acts.get(str(2 * index), {})),
-        system_frames=_act_frames(turn.system_frames, acts.get(str(2 * index - 1), {})),
+        frames=_act_frames(turn.frames, acts.get(str(2 * index), _Annotation())),
+        system_frames=_act_frames(turn.system_frames, acts.get(str(2 * index - 1), _Annotation())),
     )
 
 
-def _act_frames(frames: tuple[Frame, ...], annotation: dict[str, Any]) -> tuple[Frame, ...]:
+def _act_frames(frames: tuple[Frame, ...], annotation: _Annotation) -> tuple[Frame, ...]:
     by_service = {frame.service: frame for frame in frames}
-    for title, pairs in annotation.get("dialog_act", {}).items():
+    for title, pairs in annotation.dialog_act.items():
         service, _, act = title.casefold().partition("-")
         if service == "general":
             continue

@@ -1,1 +1,76 @@
-"""."""
+"""Prediction files: found by their shape, read turn by turn, written whole.
+
+`read_predictions("preds.json")` is all that most callers need. A new format is one file beside these, listed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from dstress.dialogue import Schema
+from dstress.errors import PredictionError
+from dstress.predictions.base import Format, FramePrediction, Prediction
+from dstress.predictions.shape import shape_of
+from dstress.registry import Registry
+from dstress.sources import Source, open_source
+
+__all__ = [
+    "Format",
+    "FramePrediction",
+    "Prediction",
+    "detect",
+    "formats",
+    "read_predictions",
+    "write_predictions",
+]
+
+formats: Registry[Format] = Registry(
+    "format",
+    Format,
+    {
+        "dstress": "dstress.predictions.jsonl:Jsonl",
+        "checkdst": "dstress.predictions.checkdst:CheckDst",
+        "parlai": "dstress.predictions.parlai:Parlai",
+        "sgd": "dstress.predictions.sgd:Sgd",
+        "trippy": "dstress.predictions.trippy:Trippy",
+        "convlab": "dstress.predictions.convlab:ConvLab",
+        "trade": "dstress.predictions.trade:Trade",
+        "gca": "dstress.predictions.gca:Gca",
+        "trippy-matches": "dstress.predictions.slot_matches:SlotMatches",
+        "som-dst": "dstress.predictions.som:SomDst",
+        "mwzeval": "dstress.predictions.mwzeval:Mwzeval",
+        "states": "dstress.predictions.states:States",
+    },
+)
+"""In the order in which they are tried."""
+
+
+def detect(source: Source) -> Format:
+    """The format whose shape the source has. No match is an error that says what was found and what is known."""
+    for name in formats.targets:
+        if formats.get(name).matches(source):
+            return formats.create(name)
+    known = "".join(f"\n    {name:<15} {formats.summary(name)}" for name in formats.targets)
+    raise PredictionError(
+        f"no known prediction format looks like this: {shape_of(source)}",
+        where=source.address,
+        fix=f"write one of these, or name the format with --format:{known}",
+    )
+
+
+def read_predictions(
+    paths: str | Path | Sequence[str | Path], *, schema: Schema | None = None, format: str | None = None
+) -> Iterator[Prediction]:
+    """Every prediction in a file, a folder, an archive, or several of them. Streams; the source is closed at the end.
+
+    `schema` settles how slots are spelled; without it MultiWOZ's thirty names are the reference.
+    """
+    with open_source(*([paths] if isinstance(paths, str | Path) else paths)) as source:
+        reader = formats.create(format) if format else detect(source)
+        yield from reader.read(source, schema)
+
+
+def write_predictions(predictions: Iterable[Prediction], path: str | Path, format: str = "dstress") -> None:
+    """Write predictions, whole or not at all. Not every format holds everything that a prediction can say."""
+    formats.create(format).write(predictions, Path(path))

@@ -27,7 +27,10 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A tracker's answer for one turn. As JSON, one a line, this is the dstress format.
 
     `state` is cumulative, slot id -> value. `turn` counts user turns from 0. `gold` is there when the file carries
-    its own gold state. `utterance` is the user's, where the file has it.
+    its own gold state. `utterance` is the user's, where the file has it. `stateless` says that the system tracks no
+    state at all, which is not the same as an empty one: response metrics then fall back on gold. `domains` are those
+    that the response is about. `informed` are slots whose value was taken over from the system's words or from
+    another slot; TripPy's script looks at gold before it judges these.
     """
 
     dialogue: str
@@ -40,6 +43,9 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     ood: bool | None = None
     gold: State | None = None
     utterance: str | None = None
+    stateless: bool = False
+    domains: tuple[str, ...] | None = None
+    informed: tuple[str, ...] = ()
 
 
 class Format(ABC):

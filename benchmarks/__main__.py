@@ -1,0 +1,16 @@
+"""`make bench`: run every benchmark, or those named on the command line."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+BENCHMARKS = ("importing",)
+
+
+def main() -> None:
+    for name in sys.argv[1:] or BENCHMARKS:
+        importlib.import_module(f"benchmarks.{name}").run()
+
+
+main()

@@ -1,0 +1,5 @@
+"""`python -m dstress` is `dstress`."""
+
+from dstress.cli.main import main
+
+main()

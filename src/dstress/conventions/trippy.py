@@ -1,0 +1,86 @@
+"""TripPy's evaluation (metric_bert_dst.py): other wordings of a value count, and informed values may see gold."""
+
+from __future__ import annotations
+
+import re
+
+from dstress.conventions.base import UNKNOWN_SLOT, Convention
+from dstress.conventions.labels import NO_VALUE, surviving, tables, turned
+from dstress.dialogue import Slot
+
+INFORMED = "§§"
+"""TripPy's prediction files put this before a value that the model took over from what the system had said."""
+_PARTS = re.compile(r"(\W+)")
+_UNVARIED = frozenset({NO_VALUE, "dontcare", "true", "false"})
+
+
+class TripPy(Convention):
+    """Equality of the word sequences, or one of the label map's variants of the gold value.
+
+    A value marked `§§` (classes `inform` and `refer`) is right as soon as either value, or a variant, contains the
+    other as a run of words: the script replaces it with gold then. Labels are settled as TripPy's data reader settles
+    them (times, `guesthouse`, yes/no slots as `true`/`false`), on both sides, since its predictions are words of
+    utterances that went through the same reader.
+    """
+
+    name = "trippy"
+
+    def __init__(self) -> None:
+        known = tables("trippy")
+        self._variants = {_words(label): tuple(map(_words, forms)) for label, forms in known["variants"].items()}
+        self._booleans = {slot: turned(forms) for slot, forms in known["booleans"].items()}
+        self._times = [(re.compile(rule["find"]), rule.get("give", _in_24_hours)) for rule in known["times"]]
+
+    def gold(self, slot: str, values: tuple[str, ...]) -> tuple[str, ...]:
+        return surviving([self._read(slot, value) for value in values])
+
+    def predicted(self, slot: str, value: str) -> str | None:
+        marker = INFORMED if value.startswith(INFORMED) else ""
+        words = self._read(slot, value.removeprefix(INFORMED))
+        return None if words is None else marker + words
+
+    def similarity(self, slot: str, accepted: tuple[str, ...], predicted: str, kind: Slot = UNKNOWN_SLOT) -> float:
+        value = predicted.removeprefix(INFORMED)
+        informed = value != predicted
+        return float(any(self._same(gold, value) or (informed and self._near(gold, value)) for gold in accepted))
+
+    def _same(self, gold: str, value: str) -> bool:
+        return gold == value or (gold not in _UNVARIED and value in self._variants.get(gold, ()))
+
+    def _near(self, gold: str, value: str) -> bool:
+        """The variants of gold are only tried if the informed value has none of its own, as in the script."""
+        if _overlap(gold, value):
+            return True
+        if value in self._variants:
+            return any(_overlap(gold, variant) for variant in self._variants[value])
+        return any(_overlap(variant, value) for variant in self._variants.get(gold, ()))
+
+    def _read(self, slot: str, value: str) -> str | None:
+        words = _words(self._settled(slot, value))
+        return None if words == NO_VALUE else words
+
+    def _settled(self, slot: str, value: str) -> str:
+        value, slot = value.strip().lower(), slot.lower()
+        if value in ("", "not mentioned"):
+            return NO_VALUE
+        if any(part in slot for part in ("leaveat", "arriveby")) or slot == "restaurant-book time":
+            for pattern, replacement in self._times:
+                value = pattern.sub(replacement, value)
+            return value
+        if any(part in slot for part in ("type", "name", "destination", "departure")):
+            value = value.replace("guesthouse", "guest house")
+        return self._booleans.get(slot, {}).get(value, value)
+
+
+def _in_24_hours(time: re.Match[str]) -> str:
+    hour = int(time[1])
+    return f"{hour + 12 if hour < 12 else hour}{time[2]}"
+
+
+def _words(text: str) -> str:
+    return " ".join(part for part in map(str.strip, _PARTS.split(text)) if part)
+
+
+def _overlap(left: str, right: str) -> bool:
+    """Whether one text is a run of words of the other."""
+    return f" {left} " in f" {right} " or f" {right} " in f" {left} "

@@ -1,0 +1,357 @@
+"""The user: an agenda of what is still to be said, and a reply to each move of the desk."""
+
+from __future__ import annotations
+
+from random import Random
+
+from dstress.corpora.simulator.draft import Draft, fill, join, with_article
+from dstress.corpora.simulator.goals import Errand
+from dstress.corpora.simulator.language import Phraser, fits_noun_phrase, is_named
+from dstress.corpora.simulator.policy import Move
+from dstress.corpora.simulator.specs import words
+from dstress.corpora.simulator.speech import Deed, Speech
+from dstress.corpora.simulator.values import draw_value
+from dstress.dialogue import DONTCARE, State, slot_id
+
+OPENING_SLOTS = {"terse": (1, 4), "plain": (2, 5), "chatty": (2, 6)}
+VOLUNTEERS = {"terse": 0.15, "plain": 0.35, "chatty": 0.6}
+MAX_REFERENCES = 2
+PLEASE_WORDS = 4
+DATES = ("reminders-date", "events-date")
+GENERIC = ("the same", "that day")
+KEY_SLOTS = ("destination", "category", "cuisine")
+
+
+class User:
+    """A user at work on one errand. The state is passed in: it is the desk's and the user's common ground."""
+
+    def __init__(self, errand: Errand, phraser: Phraser, rng: Random) -> None:
+        self.errand, self.phraser, self.rng = errand, phraser, rng
+        self.service = errand.service
+        self.gone = False
+        self.fallback: dict[str, str] = {}
+        self.asked: list[str] = []
+
+    def opening(self, state: State) -> Speech:
+        """The first words about the errand: what it is, and as much as this user says at once."""
+        speech = Speech()
+        chosen = self._opening_slots(state)
+        plain = {name: self._wish(name) for name in chosen if name not in self.errand.references}
+        in_phrase = {name: v for name, v in plain.items() if fits_noun_phrase(self.service.slot(name), v)}
+        references = [name for name in chosen if name in self.errand.references]
+        tail = [self._reference(name, state) for name in references]
+        phrase = self.phraser.noun_phrase(self.service, in_phrase, tail)
+        speech.add(self._open(phrase, named="name" in in_phrase))
+        intent = self.service.intents[-1 if "name" in plain else 0].name
+        speech.deeds.append(Deed("INFORM_INTENT", self.service.name, "intent", intent))
+        speech.deeds += [self._informed(name, plain[name]) for name in in_phrase]
+        speech.deeds += [self._referred(name, state) for name in references]
+        for name in plain:
+            if name not in in_phrase:
+                self._state(speech, name)
+        return speech
+
+    def _open(self, phrase: Draft, named: bool) -> Draft:
+        bare = is_named(phrase, "-name")
+        whole = phrase if bare else with_article(phrase)
+        service = self.service
+        texts = service.open_booking if named and service.open_booking else service.open
+        if self.phraser.voice.length == "terse" and self.rng.random() < 0.7:
+            texts = service.open_terse
+        return fill(self.phraser.pick(texts), lambda key: phrase if key == "bare" else whole)
+
+    def _opening_slots(self, state: State) -> list[str]:
+        """Which slots the opening names, in schema order; the name of a restaurant or a task always comes first."""
+        pending = [name for name in self._pending(state) if self._wish(name) != DONTCARE]
+        must = [name for name in pending if name in ("name", "task")]
+        must += [name for name in pending if name in KEY_SLOTS and self.rng.random() < 0.7]
+        low, high = OPENING_SLOTS[self.phraser.voice.length]
+        roles = ("book", "search", "alternative") if len(must) == 0 else ("book", "search", "alternative", "extra")
+        rest = [name for name in pending if name not in must and self.service.slot(name).role in roles]
+        rest = [name for name in rest if name not in ("car", "repeat")]
+        count = min(max(self.rng.randrange(low, high + 1) - len(must), 0), len(rest))
+        picked = list(must)
+        for _ in range(count):
+            picked.append(rest.pop(self.rng.randrange(len(rest))))
+        referring = [name for name in picked if name in self.errand.references]
+        late = referring[MAX_REFERENCES:]
+        return [name for name in self.errand.wishes if name in picked and name not in late]
+
+    def _pending(self, state: State) -> list[str]:
+        self._forget_lost_references(state)
+        searched = [slot.name for slot in self.service.having("search")]
+        settled = searched if self._id("name") in state else []
+        return [name for name in self.errand.wishes if self._id(name) not in state and name not in settled]
+
+    def _forget_lost_references(self, state: State) -> None:
+        useless = (DONTCARE, "1")
+        usable = {n: s for n, s in self.errand.references.items() if state.get(s, useless)[0] not in useless}
+        taken = {self.errand.wishes[end] for end in ("departure", "destination") if end in self.errand.wishes}
+        self.errand.references = {
+            n: s
+            for n, s in usable.items()
+            if (n != "arrive_by" or "destination" in usable)
+            and self._expressions(n, s, state)
+            and (self._id(n) in state or state[s][0] not in taken)
+        }
+
+    def _id(self, name: str) -> str:
+        return slot_id(self.service.name, name)
+
+    def _wish(self, name: str) -> str:
+        return self.errand.first.get(name, self.errand.wishes[name])
+
+    def _informed(self, name: str, value: str) -> Deed:
+        return Deed("INFORM", self.service.name, name, value, "set")
+
+    def _reference(self, name: str, state: State) -> Draft:
+        source = self.errand.references[name]
+        expressions = self._expressions(name, source, state)
+        return self.phraser.reference(self.service, self.service.slot(name), expressions, state[source][0])
+
+    def _expressions(self, name: str, source: str, state: State) -> tuple[str, ...]:
+        """Ways to refer to the source; if another errand has a different value, only those that tell them apart."""
+        slot = self.service.slot(name)
+        others = [*slot.refer, *DATES] if slot.kind == "weekday" else slot.refer
+        rivals = [state[other][0] for other in others if other in state and other != source]
+        if all(rival == state[source][0] for rival in rivals):
+            return slot.refer[source]
+        return tuple(text for text in slot.refer[source] if not text.startswith(GENERIC))
+
+    def _referred(self, name: str, state: State) -> Deed:
+        source = self.errand.references[name]
+        self.errand.wishes[name] = state[source][0]
+        return Deed("INFORM", self.service.name, name, state[source][0], "set", source)
+
+    def _state(self, speech: Speech, name: str) -> None:
+        """A statement of its own about a slot."""
+        slot, value = self.service.slot(name), self._wish(name)
+        if value == DONTCARE:
+            speech.add(Draft(self.phraser.pick(slot.any)), self._informed(name, DONTCARE))
+        else:
+            speech.add(self.phraser.statement(self.service, slot, value), self._informed(name, value))
+
+    def reply(self, move: Move, state: State) -> Speech:
+        """What the user says to a move of the desk."""
+        speech = Speech()
+        if self.errand.cancelled and move.kind == "request":
+            self._cancel(speech, state)
+            return speech
+        {
+            "request": self._answer,
+            "offer": self._judge_offer,
+            "denied": self._judge_alternative,
+            "full": self._judge_alternative,
+            "confirm": self._check,
+            "nothing": self._give_up,
+        }[move.kind](speech, move, state)
+        return speech
+
+    def _answer(self, speech: Speech, move: Move, state: State) -> None:
+        self._pending(state)
+        asked = tuple(self._decide(name) for name in move.slots)
+        values = {name: self._wish(name) for name in asked}
+        simple = all(value != DONTCARE and name not in self.errand.references for name, value in values.items())
+        both = self.phraser.together(self.service, values) if simple and len(values) > 1 else Draft("")
+        if both:
+            speech.add(both, *(self._informed(name, value) for name, value in values.items()))
+        else:
+            for name in asked:
+                self._answer_one(speech, name, alone=len(values) == 1, state=state)
+        if self.phraser.voice.length == "chatty" and self.rng.random() < 0.25:
+            speech.lead_in(self.phraser.shared("lead"))
+        elif self.phraser.voice.polite and self.rng.random() < 0.4:
+            _add_please(speech)
+        self._volunteer(speech, asked, state)
+        self._change_mind(speech, state, chance=0.45)
+
+    def _decide(self, name: str) -> str:
+        """The slot to answer with; forms a wish if the goal leaves it open, and prefers the time that matters."""
+        slot = self.service.slot(name)
+        if name == "leave_at" and "arrive_by" in self.errand.wishes:
+            return "arrive_by"
+        if name not in self.errand.wishes:
+            open_value = DONTCARE if slot.any else slot.values[0]
+            self.errand.wishes[name] = "no" if slot.kind == "flag" else open_value
+        return name
+
+    def _answer_one(self, speech: Speech, name: str, alone: bool, state: State) -> None:
+        slot, value = self.service.slot(name), self._wish(name)
+        if name in self.errand.references:
+            speech.link(self._reference(name, state), self._referred(name, state))
+        elif value == DONTCARE:
+            general = words().user["any"] if alone else ()
+            speech.add(Draft(self.phraser.pick((slot.any or words().kinds[slot.kind].any) + general)))
+            speech.deeds.append(self._informed(name, DONTCARE))
+        elif name == "arrive_by":
+            speech.add(self.phraser.statement(self.service, slot, value), self._informed(name, value))
+        elif alone:
+            speech.link(self.phraser.answer(self.service, slot, value), self._informed(name, value))
+        else:
+            clause = self.phraser.post_or_statement(self.service, slot, value)
+            speech.link(clause, self._informed(name, value))
+
+    def _volunteer(self, speech: Speech, asked: tuple[str, ...], state: State) -> None:
+        told = [deed.slot for deed in speech.deeds]
+        rest = [name for name in self._pending(state) if name not in told and name not in asked]
+        if not rest or self.rng.random() >= VOLUNTEERS[self.phraser.voice.length]:
+            return
+        name = self.rng.choice(rest)
+        if name in self.errand.references:
+            lead = self.phraser.pick(words().user["also"])
+            speech.add(join([Draft(lead), self._reference(name, state)]), self._referred(name, state))
+        elif self._wish(name) != DONTCARE or self.service.slot(name).any:
+            self._state(speech, name)
+
+    def _change_mind(self, speech: Speech, state: State, chance: float) -> bool:
+        """Correct what was said before, or swap one kind of time for another."""
+        swap = self.errand.swap
+        if swap and self._swappable(swap[0], state) and self.rng.random() < chance:
+            self._swap(speech, swap, state)
+            return True
+        due = [name for name, value in self.errand.first.items() if state.get(self._id(name), ("",))[0] == value]
+        if not due or self.rng.random() >= chance:
+            return False
+        self._correct(speech, due[0], state[self._id(due[0])][0])
+        return True
+
+    def _correct(self, speech: Speech, name: str, old: str) -> None:
+        self.errand.first.pop(name, None)
+        value = self.errand.wishes[name]
+        speech.add(
+            self.phraser.change(self.service, self.service.slot(name), value, old),
+            self._informed(name, value),
+        )
+
+    def _swappable(self, name: str, state: State) -> bool:
+        return self._id("arrive_by" if name == "leave_at" else "leave_at") in state
+
+    def _swap(self, speech: Speech, swap: tuple[str, str], state: State) -> None:
+        name, value = swap
+        other = "arrive_by" if name == "leave_at" else "leave_at"
+        old = state[self._id(other)][0]
+        template = self.phraser.pick(self.service.slot(other).drop)
+        draft = self.phraser.about(template, self.service, {other: old, name: value}, **{other: old})
+        speech.add(draft, Deed("NEGATE", self.service.name, other, old, "drop"), self._informed(name, value))
+        self.errand.swap = None
+        self.errand.wishes.pop(other, None)
+        self.errand.first.pop(other, None)
+        self.errand.wishes[name] = value
+
+    def _judge_offer(self, speech: Speech, move: Move, state: State) -> None:
+        searched = [slot.name for slot in self.service.having("search")]
+        wavering = [name for name in self.errand.first if name in searched and self._id(name) in state]
+        if wavering:
+            self._correct(speech, wavering[0], state[self._id(wavering[0])][0])
+        elif self.errand.picky and move.slots != ("again",):
+            self.errand.picky = False
+            speech.add(self.phraser.shared("other_offer"), Deed("REQUEST_ALTS", self.service.name))
+        else:
+            name = Deed("SELECT", self.service.name, "name", move.values["name"], "set")
+            intent = Deed("INFORM_INTENT", self.service.name, "intent", self.service.intents[-1].name)
+            speech.add(self.phraser.shared("accept_offer"), name, intent)
+            self._volunteer(speech, tuple(searched), state)
+
+    def _judge_alternative(self, speech: Speech, move: Move, state: State) -> None:
+        slot = self.service.slot(move.slots[0])
+        alternative = move.values["alternative"] if move.kind == "full" else move.values[slot.name]
+        self.errand.first.pop(slot.name, None)
+        if move.kind == "full" and self.rng.random() < 0.45:
+            self._counter(speech, slot.name, alternative, state)
+            return
+        self.fallback[slot.name] = alternative
+        affirm = Deed("AFFIRM", self.service.name, slot.name, alternative, "set")
+        speech.add(self.phraser.shared("accept_value"), affirm)
+
+    def _counter(self, speech: Speech, name: str, alternative: str, state: State) -> None:
+        """Refuse what the desk has instead: ask for another place, or for another time or day."""
+        slot, old = self.service.slot(name), state[self._id(name)][0]
+        place = self._id("name")
+        if place in state and self.service.slot("name").drop and self.rng.random() < 0.5:
+            taken = state[place][0]
+            draft = self.phraser.about(
+                self.phraser.pick(self.service.slot("name").drop), self.service, {"name": taken}, name=taken
+            )
+            speech.add(draft, Deed("NEGATE", self.service.name, "name", taken, "drop"))
+            speech.deeds.append(Deed("REQUEST_ALTS", self.service.name))
+            self.errand.picky = False
+            return
+        value = draw_value(slot, self.phraser.split, self.rng, (old, alternative))
+        self.fallback[name] = value
+        speech.add(self.phraser.shared("refuse_value"), Deed("NEGATE", self.service.name))
+        speech.add(self.phraser.answer(self.service, slot, value), self._informed(name, value))
+
+    def _check(self, speech: Speech, move: Move, state: State) -> None:
+        """Answer a confirmation: agree, repair what the desk misheard, or change one's mind at the last moment."""
+        negate = Deed("NEGATE", self.service.name)
+        if move.wrong:
+            speech.add(self.phraser.shared("negate"), negate)
+            self._repair(speech, move, state)
+        elif self._change_mind(speech, state, chance=1.0):
+            speech.deeds.insert(0, negate)
+            if self.rng.random() < 0.5:
+                speech.lead_in(self.phraser.shared("waver"))
+        else:
+            speech.add(self.phraser.shared("affirm"), Deed("AFFIRM", self.service.name))
+
+    def _repair(self, speech: Speech, move: Move, state: State) -> None:
+        slot = self.service.slot(move.wrong)
+        texts = words().user["repair_count" if slot.noun else "repair"]
+        hesitant = self.errand.first.pop(slot.name, None) is not None
+        value = self.errand.wishes[slot.name] if hesitant else state[self._id(slot.name)][0]
+        if value == move.values[slot.name]:
+            value = state[self._id(slot.name)][0]
+        draft = self.phraser.about(
+            self.phraser.pick(texts), self.service, {slot.name: value}, **{slot.name: move.values[slot.name]}
+        )
+        speech.add(draft, self._informed(slot.name, value))
+
+    def _give_up(self, speech: Speech, _: Move, state: State) -> None:
+        self._cancel(speech, state)
+
+    def _cancel(self, speech: Speech, state: State) -> None:
+        self.gone = True
+        speech.add(Draft(self.phraser.pick(self.service.cancel)), Deed("NEGATE_INTENT", self.service.name))
+        for slot in self.service.slots:
+            if self._id(slot.name) in state:
+                speech.deeds.append(Deed("NEGATE", self.service.name, slot.name, state[self._id(slot.name)][0], "drop"))
+
+    def ask(self, questions: tuple[str, ...]) -> Speech:
+        """Request facts; nothing changes in the state."""
+        speech = Speech()
+        self.asked += questions
+        for name in questions:
+            draft = Draft(self.phraser.pick(self.service.slot(name).request))
+            lead = Draft(self.phraser.pick(words().user["also"])) if speech.sentences else Draft("")
+            speech.add(join([lead, draft]), Deed("REQUEST", self.service.name, name))
+        return speech
+
+    def amend(self, speech: Speech, state: State) -> bool:
+        """Change a booking of this errand while talking about a later one."""
+        if not self.errand.amendment or self.gone:
+            return False
+        name, value = self.errand.amendment
+        self.errand.amendment = None
+        slot = self.service.slot(name)
+        if state.get(self._id(name), ("",))[0] in ("", value):
+            return False
+        self.errand.wishes[name] = value
+        spoken = join([self.phraser.value(self.service, slot, value), Draft(slot.noun[1] if slot.noun else "")])
+        template = self.phraser.pick(self.service.amend)
+        speech.add(
+            fill(template, lambda key: spoken if key == "v" else Draft(self.service.amend_what)),
+            self._informed(name, value),
+        )
+        return True
+
+
+def _add_please(speech: Speech) -> None:
+    last = speech.sentences[-1]
+    definite = speech.deeds[-1].value not in (DONTCARE, "no", "yes")
+    if (
+        definite
+        and len(last.text.split()) <= PLEASE_WORDS
+        and "please" not in last.text
+        and not last.text.endswith("?")
+    ):
+        speech.sentences[-1] = join([last, Draft("please")], ", ")

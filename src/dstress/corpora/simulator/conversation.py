@@ -1,0 +1,232 @@
+"""The conversation: user and desk take turns, and every utterance is written down with what it did to the state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+
+from dstress.corpora.simulator.agenda import User
+from dstress.corpora.simulator.draft import Draft, Mark, join, polish, with_article
+from dstress.corpora.simulator.goals import Errand, draw_errands
+from dstress.corpora.simulator.language import Phraser, is_named
+from dstress.corpora.simulator.policy import Desk, Move
+from dstress.corpora.simulator.specs import ServiceSpec, services, words
+from dstress.corpora.simulator.speech import Deed, Speech
+from dstress.corpora.simulator.values import SYSTEM_VOICE, draw_voice
+from dstress.corpora.simulator.wording import Clerk, SystemTurn
+from dstress.dialogue import DONTCARE, Act, Coreference, Dialogue, Frame, Goal, Span, State, Turn, slot_id
+
+DIGRESSION = 0.07
+MAX_DIGRESSIONS = 2
+MAX_MOVES = 30
+
+
+class Conversation:
+    """One dialogue as it happens."""
+
+    def __init__(self, split: str, rng: Random) -> None:
+        self.split, self.rng = split, rng
+        self.phraser = Phraser(split, rng, draw_voice(rng))
+        self.clerk = Clerk(split, rng)
+        self.state: State = {}
+        self.set_in: dict[str, int] = {}
+        self.turns: list[Turn] = []
+        self.system = SystemTurn()
+        self.intents: dict[str, str] = {}
+        self.chat = list(words().chat["test" if split == "test" else "train"])
+        self.digressions = 0
+        self.users: list[User] = []
+
+    def run(self, name: str) -> Dialogue:
+        """Hold the conversation."""
+        errands = draw_errands(self.split, self.rng)
+        for errand in errands:
+            self._errand(errand)
+        service = errands[-1].service
+        speech = Speech([self.phraser.shared("bye")])
+        speech.deeds += [Deed("THANK_YOU", service.name), Deed("GOODBYE", service.name)]
+        self._commit(speech)
+        used = tuple(errand.service.name for errand in errands)
+        return Dialogue(name, tuple(self.turns), used, self._goal())
+
+    def _errand(self, errand: Errand) -> None:
+        user = User(errand, self.phraser, self.rng)
+        desk = Desk(errand.service, self.split, self.rng)
+        speech = user.opening(self.state)
+        self._introduce(speech)
+        self.users.append(user)
+        self._commit(speech)
+        before: list[Draft] = []
+        for _ in range(MAX_MOVES):
+            move = desk.next_move(self.state)
+            self._say(errand.service, move, before)
+            if move.kind == "booked":
+                self._inquire(user, desk, errand.questions)
+                return
+            before = self._exchange(user, desk, move)
+            if user.gone:
+                dropped = [self.clerk.line("cancelled")]
+                self.system = self.clerk.courtesy(errand.service, "more", "REQ_MORE", dropped)
+                return
+        raise RuntimeError(f"the conversation about {errand.service.name} does not end")
+
+    def _say(self, service: ServiceSpec, move: Move, before: list[Draft]) -> None:
+        denied = self.state[slot_id(service.name, move.slots[0])][0] if move.kind == "denied" else ""
+        bad_news = move.kind in ("full", "denied", "nothing")
+        fitting = [line for line in before if not (bad_news and line.text in words().system["ack"])]
+        self.system = self.clerk.speak(service, move, denied, fitting)
+
+    def _introduce(self, speech: Speech) -> None:
+        """Greet at the start; later thank for the last booking and turn to the next."""
+        terse = self.phraser.voice.length == "terse"
+        if not self.turns:
+            if self.rng.random() < (0.2 if terse else 0.6):
+                speech.lead_in(self.phraser.shared("hello"))
+            return
+        if self.rng.random() < 0.5:
+            speech.lead_in(self.phraser.shared("next"))
+        if self.rng.random() < 0.7:
+            speech.sentences.insert(0, self.phraser.shared("thanks"))
+            speech.deeds.insert(0, Deed("THANK_YOU", speech.deeds[0].service))
+
+    def _exchange(self, user: User, desk: Desk, move: Move) -> list[Draft]:
+        """The user's side of a move. Returns what the desk says first in its next turn."""
+        if self.digressions < MAX_DIGRESSIONS and self.rng.random() < DIGRESSION:
+            self._digress(user.service, move)
+        if move.kind == "offer" and user.errand.questions and self.rng.random() < 0.35:
+            self._ask_about_offer(user, desk, move)
+        speech = user.reply(move, self.state)
+        amended = False
+        referring = any(deed.source for deed in speech.deeds)
+        if not user.gone and not referring and move.kind == "request" and self.rng.random() < 0.5:
+            amended = any(earlier.amend(speech, self.state) for earlier in self.users[:-1])
+        self._commit(speech)
+        desk.refused += [deed.value for deed in speech.deeds if deed.slot == "name" and deed.effect == "drop"]
+        if amended:
+            return [self.clerk.line("amended")]
+        if move.kind == "confirm" and speech.deeds[0].act == "NEGATE":
+            return [self.clerk.line("sorry")]
+        return [self.clerk.line("ack")] if move.kind == "request" else []
+
+    def _digress(self, service: ServiceSpec, move: Move) -> None:
+        self.digressions += 1
+        remark = self.chat.pop(self.rng.randrange(len(self.chat)))
+        self._commit(Speech([Draft(remark)], ood=True))
+        self._say(service, move, [self.clerk.line("off_topic"), self.clerk.line("resume")])
+
+    def _ask_about_offer(self, user: User, desk: Desk, move: Move) -> None:
+        asked = user.errand.questions[:1]
+        user.errand.questions = user.errand.questions[1:]
+        self._commit(user.ask(asked))
+        answer = self.clerk.speak(user.service, desk.answers(asked, self.state))
+        still = self.clerk.line("still")
+        name = Act("OFFER", "name", (move.values["name"],), (move.values["name"],))
+        frame = answer.frames[0]
+        frames = (Frame(frame.service, spans=frame.spans, acts=(*frame.acts, name)),)
+        self.system = SystemTurn(f"{answer.text} {still.text}", frames)
+
+    def _inquire(self, user: User, desk: Desk, questions: tuple[str, ...]) -> None:
+        """Questions about what has been booked, all at once or one by one."""
+        together = len(questions) > 1 and self.rng.random() < 0.5
+        for asked in [questions] if together else [(name,) for name in questions]:
+            self._commit(user.ask(asked))
+            self.system = self.clerk.speak(user.service, desk.answers(asked, self.state))
+
+    def _commit(self, speech: Speech) -> None:
+        """Write the turn down: the utterance, its frames, and the state after it."""
+        draft = polish(speech.sentences, self.phraser.voice)
+        marks = {mark.slot: mark for mark in draft.marks}
+        coreferences = tuple(self._coreference(deed, marks, draft.text) for deed in speech.deeds if deed.source)
+        for deed in speech.deeds:
+            self._apply(deed, marks, draft.text)
+        turn = Turn(
+            user=draft.text,
+            system=self.system.text,
+            state=dict(self.state),
+            frames=self._frames(speech, draft),
+            system_frames=self.system.frames,
+            coreferences=coreferences,
+            ood=speech.ood,
+        )
+        self.turns.append(turn)
+
+    def _coreference(self, deed: Deed, marks: Mapping[str, Mark], text: str) -> Coreference:
+        slot = slot_id(deed.service, deed.slot)
+        return Coreference(slot, text[marks[slot].start : marks[slot].end], deed.value, self.set_in[deed.source])
+
+    def _apply(self, deed: Deed, marks: Mapping[str, Mark], text: str) -> None:
+        slot = slot_id(deed.service, deed.slot)
+        if deed.act == "INFORM_INTENT":
+            self.intents[deed.service] = deed.value
+        elif deed.act == "NEGATE_INTENT":
+            self.intents[deed.service] = ""
+        if deed.effect == "drop":
+            self.state.pop(slot, None)
+        elif deed.effect == "set" and self.state.get(slot, ("",))[0] != deed.value:
+            self.state[slot] = self._forms(deed, marks.get(slot), text)
+            self.set_in[slot] = len(self.turns)
+
+    def _forms(self, deed: Deed, mark: Mark | None, text: str) -> tuple[str, ...]:
+        if deed.source:
+            return self.state[deed.source]
+        categorical = services()[deed.service].slot(deed.slot).categorical
+        spoken = text[mark.start : mark.end] if mark and not categorical else deed.value
+        return (deed.value,) if spoken == deed.value else (deed.value, spoken)
+
+    def _frames(self, speech: Speech, draft: Draft) -> tuple[Frame, ...]:
+        order = list(dict.fromkeys(deed.service for deed in speech.deeds))
+        return tuple(self._frame(name, [d for d in speech.deeds if d.service == name], draft) for name in order)
+
+    def _frame(self, service: str, deeds: list[Deed], draft: Draft) -> Frame:
+        marks = [mark for mark in draft.marks if mark.slot.startswith(f"{service}-")]
+        by_slot = {mark.slot: draft.text[mark.start : mark.end] for mark in marks}
+        acts = tuple(
+            Act(
+                deed.act,
+                deed.slot,
+                (by_slot.get(slot_id(service, deed.slot), deed.value),) if deed.value else (),
+                (deed.value,) if deed.value else (),
+            )
+            for deed in deeds
+        )
+        spans = tuple(Span(m.slot.partition("-")[2], m.start, m.end) for m in marks if not m.refer)
+        requested = tuple(deed.slot for deed in deeds if deed.act == "REQUEST")
+        return Frame(service, self.intents.get(service, ""), requested, spans, acts)
+
+    def _goal(self) -> Goal:
+        inform: State = {}
+        fallback: State = {}
+        request: list[str] = []
+        for user in self.users:
+            name = user.service.name
+            inform |= {slot_id(name, slot): (value,) for slot, value in self._spoken_wishes(user).items()}
+            fallback |= {slot_id(name, slot): (value,) for slot, value in user.fallback.items()}
+            request += [slot_id(name, slot) for slot in user.asked]
+        return Goal(self._description(), inform, fallback, tuple(request))
+
+    def _spoken_wishes(self, user: User) -> dict[str, str]:
+        """The wishes that came up; a change of mind that never came up did not happen."""
+        final = user.errand.wishes | user.errand.first
+        return {name: value for name, value in final.items() if slot_id(user.service.name, name) in self.set_in}
+
+    def _description(self) -> str:
+        narrator = Phraser("train", self.rng)
+        return join([self._errand_text(user, narrator) for user in self.users]).text
+
+    def _errand_text(self, user: User, narrator: Phraser) -> Draft:
+        goal = words().goal
+        wishes = {name: value for name, value in self._spoken_wishes(user).items() if value != DONTCARE}
+        phrase = narrator.noun_phrase(user.service, wishes)
+        text = (phrase if is_named(phrase, "-name") else with_article(phrase)).text.replace(" my ", " your ")
+        parts = [Draft(narrator.pick(goal.wants).replace("{np}", text))]
+        infos = [_as_question(user.service.slot(name).description) for name in user.asked]
+        if infos:
+            parts.append(Draft(goal.asks.replace("{what}", " and ".join(infos))))
+        if user.fallback:
+            parts.append(Draft(goal.fails))
+        return polish(parts, SYSTEM_VOICE)
+
+
+def _as_question(description: str) -> str:
+    text = description[0].lower() + description[1:]
+    return text if text.startswith(("how", "when")) else f"the {text}"

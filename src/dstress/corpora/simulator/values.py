@@ -1,0 +1,148 @@
+"""Values and their surface forms: `18:30` is also `6:30 pm` and `half past six in the evening`.
+
+The state keeps the canonical form first; what a user says is chosen here, by the user's voice.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import NamedTuple
+
+from dstress.corpora.simulator.specs import SlotSpec, names
+
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+MONTHS = ("March", "April", "May", "June", "September", "October")
+NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+NOON = 12
+
+
+class Voice(NamedTuple):
+    """How one speaker talks; it stays the same over a dialogue, as a person's does."""
+
+    length: str = "plain"
+    lower: bool = False
+    polite: bool = False
+    clock: str = "24h"
+    digits: bool = True
+    final_stop: bool = True
+
+
+SYSTEM_VOICE = Voice()
+
+
+def draw_voice(rng: Random) -> Voice:
+    """A user: terse, plain or chatty, careful about capitals or not, with habits for times and numbers."""
+    length = _weighted(rng, (("terse", 25), ("plain", 45), ("chatty", 30)))
+    lower = rng.random() < (0.5 if length == "terse" else 0.2)
+    return Voice(
+        length=length,
+        lower=lower,
+        polite=rng.random() < 0.5,
+        clock=_weighted(rng, (("24h", 25), ("12h", 40), ("words", 35))),
+        digits=rng.random() < 0.5,
+        final_stop=not lower and (length != "terse" or rng.random() < 0.4),
+    )
+
+
+def _weighted(rng: Random, options: tuple[tuple[str, int], ...]) -> str:
+    ticket = rng.randrange(sum(weight for _, weight in options))
+    for option, weight in options:
+        if ticket < weight:
+            return option
+        ticket -= weight
+    return options[-1][0]
+
+
+def draw_value(slot: SlotSpec, split: str, rng: Random, avoid: tuple[str, ...] = ()) -> str:
+    """A canonical value that a split may use, other than those to avoid."""
+    for _ in range(50):
+        value = _any_value(slot, split, rng)
+        if value not in avoid:
+            return value
+    raise LookupError(f"slot {slot.name} has no value left beside {avoid}")
+
+
+def _any_value(slot: SlotSpec, split: str, rng: Random) -> str:
+    if slot.kind == "weekday":
+        return rng.choice(WEEKDAYS)
+    if slot.kind == "date":
+        return f"{rng.randrange(1, 29)} {rng.choice(MONTHS).lower()}"
+    if slot.pool:
+        return rng.choice(names(slot.pool, split))
+    return rng.choice(slot.values)
+
+
+def surface(slot: SlotSpec, value: str, voice: Voice, rng: Random) -> str:
+    """One way in which this voice says the value."""
+    if slot.kind == "weekday":
+        return value.capitalize()
+    if slot.kind == "date":
+        return _spoken_date(value, voice, rng)
+    if slot.kind == "time":
+        return _spoken_time(value, voice, rng, evening=slot.evening)
+    if slot.kind == "count":
+        return value if voice.digits else NUMBERS[int(value)]
+    if slot.kind == "choice" and voice is not SYSTEM_VOICE:
+        return rng.choice(slot.said.get(value, (value,)))
+    return slot.said.get(value, (value,))[0]
+
+
+def _ordinal(day: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th") if not 11 <= day <= 13 else "th"
+    return f"{day}{ending}"
+
+
+def _spoken_date(value: str, voice: Voice, rng: Random) -> str:
+    number, month = value.split()
+    month, ordinal = month.capitalize(), _ordinal(int(number))
+    if voice is SYSTEM_VOICE:
+        return f"{number} {month}"
+    return rng.choice((f"{number} {month}", f"{month} {ordinal}", f"the {ordinal} of {month}", f"{ordinal} {month}"))
+
+
+def _spoken_time(value: str, voice: Voice, rng: Random, evening: bool) -> str:
+    hour, minute = (int(part) for part in value.split(":"))
+    if voice.clock == "24h":
+        return value
+    if value == "12:00":
+        return "noon"
+    if voice.clock == "12h":
+        return _twelve_hour(hour, minute, rng)
+    phrase = _clock_words(hour, minute)
+    if evening and rng.random() < 0.4:
+        return phrase
+    return f"{phrase} {_part_of_day(hour, minute)}"
+
+
+def _twelve_hour(hour: int, minute: int, rng: Random) -> str:
+    half = "am" if hour < NOON else "pm"
+    shown = (hour - 1) % NOON + 1
+    gap = " " if rng.random() < 0.6 else ""
+    separator = ":" if rng.random() < 0.7 else "."
+    return f"{shown}{gap}{half}" if minute == 0 else f"{shown}{separator}{minute:02d}{gap}{half}"
+
+
+def _clock_words(hour: int, minute: int) -> str:
+    name = NUMBERS[(hour - 1) % NOON + 1]
+    following = NUMBERS[hour % NOON + 1]
+    return {0: name, 15: f"quarter past {name}", 30: f"half past {name}", 45: f"quarter to {following}"}[minute]
+
+
+def _part_of_day(hour: int, minute: int) -> str:
+    if hour * 60 + minute < NOON * 60:
+        return "in the morning"
+    if hour < 17 or (hour == 17 and minute < 30):
+        return "in the afternoon"
+    return "in the evening" if hour < 22 else "at night"
+
+
+def later(time: str, minutes: int) -> str:
+    """A time of day some minutes later, for what the desk can offer instead."""
+    hour, minute = (int(part) for part in time.split(":"))
+    total = (hour * 60 + minute + minutes) % (24 * 60)
+    return f"{total // 60:02d}:{total % 60:02d}"
+
+
+def next_weekday(day: str) -> str:
+    """The day after."""
+    return WEEKDAYS[(WEEKDAYS.index(day) + 1) % len(WEEKDAYS)]

@@ -1,0 +1,117 @@
+"""CheckDST's JSON lines: belief states as running text, `hotel type guesthouse, hotel internet yes,`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from dstress.dialogue import Schema, State
+from dstress.errors import PredictionError, place
+from dstress.naming import SlotNames
+from dstress.predictions import checks
+from dstress.predictions.base import Format, Prediction
+from dstress.predictions.shape import shape_of
+from dstress.sources import Source
+from dstress.writing import replacing
+
+_DOMAINS = ("attraction", "hotel", "hospital", "restaurant", "police", "taxi", "train")
+_BOOKED = ("day", "time", "people", "stay")
+_USER = "<user>"
+
+
+class _Line(msgspec.Struct, gc=False):
+    dial_id: str
+    pred: str | None
+    gold: str | None = None
+    context: str = ""
+    aug_type: str | None = "orig"
+    requires_coref: bool | None = None
+
+
+class CheckDst(Format):
+    """JSON lines {"dial_id": "DIALOGUE-TURN", "context", "pred": "domain slot value, ...", "gold": ...}.
+
+    A line whose `pred` is null is left out, as in CheckDST: the turn is missing.
+    """
+
+    name = "checkdst"
+    carries_gold = True
+
+    @classmethod
+    def matches(cls, source: Source) -> bool:
+        return {"dial_id", "pred"} <= shape_of(source).members.keys()
+
+    def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
+        texts, turns, decoder = BeliefTexts(schema), checks.Turns(), msgspec.json.Decoder(_Line)
+        for where, line in checks.lines(source):
+            found = checks.decode(line, decoder, where)
+            name, _, number = found.dial_id.rpartition("-")
+            dialogue = checks.dialogue_id(name.replace(".json", ""), f"{where}, dial_id {found.dial_id!r}")
+            turn = checks.turn_number(number.removesuffix(".json"), place(where, dialogue))
+            turns.add(dialogue, turn, where)
+            if found.pred is not None:
+                gold = None if found.gold is None else texts.gold(found.gold)
+                utterance = last_utterance(found.context)
+                yield Prediction(dialogue, turn, texts.state(found.pred), gold=gold, utterance=utterance)
+
+    def write(self, predictions: Iterable[Prediction], path: Path) -> None:
+        encoder = msgspec.json.Encoder()
+        with replacing(path) as out:
+            for found in predictions:
+                here = place(path, found.dialogue, found.turn)
+                gold = None
+                if found.gold is not None:
+                    gold = _text({slot: forms[0] for slot, forms in found.gold.items() if forms}, here)
+                context = "" if found.utterance is None else f"{_USER} {found.utterance}"
+                line = _Line(f"{found.dialogue}-{found.turn}", _text(found.state, here), gold, context)
+                out.write(encoder.encode(line) + b"\n")
+
+
+class BeliefTexts:
+    """Reads `domain slot value, domain slot value,` the way CheckDST's `extract_slot_from_string` does.
+
+    Generated text is never an error: a piece that is not a domain, a slot and a value is passed over, so a comma ends
+    a value. Two different values for one slot match no gold there; here they stand together, as `one | other`.
+    """
+
+    def __init__(self, schema: Schema | None) -> None:
+        self._names = SlotNames(schema)
+        self._domains = frozenset((*_DOMAINS, *(schema.by_name if schema is not None else ())))
+
+    def state(self, text: str) -> dict[str, str]:
+        """The state that a text describes."""
+        words = text.split()
+        if words and words[0] in ("<bs>", "</bs>"):
+            words = words[1:]
+        if "</bs>" in words:
+            words = words[: words.index("</bs>")]
+        state: dict[str, list[str]] = {}
+        for piece in " ".join(words).split(","):
+            domain, *rest = piece.split() or [""]
+            if domain in self._domains and len(rest) > 1:
+                size = 2 if rest[0] == "book" and rest[1] in _BOOKED else 1
+                values = state.setdefault(self._names(domain, " ".join(rest[:size])), [])
+                values.append(" ".join(rest[size:]))
+        return {slot: " | ".join(dict.fromkeys(values)) for slot, values in state.items()}
+
+    def gold(self, text: str) -> State:
+        """The same, with each value as the only accepted form."""
+        return {slot: (value,) for slot, value in self.state(text).items()}
+
+
+def last_utterance(context: str) -> str | None:
+    """What the user said last, in `<user> ... <system> ... <user> ...`."""
+    return context.rpartition(_USER)[2].strip() if _USER in context else None
+
+
+def _text(state: dict[str, str], where: str) -> str:
+    for slot, value in state.items():
+        if "," in value or not value.strip():
+            raise PredictionError(
+                f"the value {value!r} of the slot {slot!r} cannot be written: commas part beliefs here",
+                where=where,
+                fix="write dstress, which holds any value",
+            )
+    return "".join(f"{slot.replace('-', ' ', 1)} {value}, " for slot, value in state.items()).strip()

@@ -1,0 +1,77 @@
+"""ConvLab-3's prediction files in its unified format: samples with gold `state` and `predictions.state`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from dstress.dialogue import Schema
+from dstress.errors import place
+from dstress.naming import SlotNames
+from dstress.predictions import checks
+from dstress.predictions.base import Format, Prediction
+from dstress.predictions.shape import data_files, shape_of
+from dstress.sources import Source
+
+_ABSENT = frozenset(("",))
+
+
+class _Predicted(msgspec.Struct, gc=False):
+    state: dict[str, dict[str, object]]
+
+
+class _Sample(msgspec.Struct, gc=False):
+    dialogue_id: str
+    predictions: _Predicted
+    state: dict[str, dict[str, object]] | None = None
+    speaker: str = "user"
+    utterance: str | None = None
+    utt_idx: int | None = None
+    turn_id: int | str | None = None
+
+
+class ConvLab(Format):
+    """[{"dialogue_id", "utt_idx", "state": {domain: {slot: value}}, "predictions": {"state": ...}}].
+
+    An empty text is no value. Alternatives, joined by `|`, are all accepted forms of gold; a prediction stays whole.
+    """
+
+    name = "convlab"
+    carries_gold = True
+
+    @classmethod
+    def matches(cls, source: Source) -> bool:
+        item = shape_of(source).item
+        predictions = item.get("predictions")
+        return "dialogue_id" in item and isinstance(predictions, dict) and "state" in predictions
+
+    def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
+        names, turns, passed = SlotNames(schema), checks.Turns(), Counter[str]()
+        sample = msgspec.json.Decoder(_Sample)
+        for file in data_files(source):
+            for number, raw in enumerate(checks.items(file)):
+                found = checks.decode(raw, sample, f"{file.label}, item {number}")
+                if found.speaker != "user":
+                    continue
+                dialogue = checks.dialogue_id(found.dialogue_id, f"{file.label}, item {number}")
+                turn = _turn(found, passed[dialogue], place(file.label, dialogue))
+                passed[dialogue] += 1
+                turns.add(dialogue, turn, file.label)
+                here = place(file.label, dialogue, turn)
+                gold = None
+                if found.state is not None:
+                    wanted = checks.flat(found.state, names, here, _ABSENT)
+                    gold = {slot: tuple(text.split("|")) for slot, text in wanted.items()}
+                state = checks.flat(found.predictions.state, names, here, _ABSENT)
+                yield Prediction(dialogue, turn, state, gold=gold, utterance=found.utterance)
+
+
+def _turn(found: _Sample, passed: int, where: str) -> int:
+    """`turn_id` counts user turns, `utt_idx` all utterances; without either, the order in the file counts."""
+    if found.turn_id is not None:
+        return checks.turn_number(found.turn_id, where)
+    if found.utt_idx is not None:
+        return checks.turn_number(found.utt_idx, where) // 2
+    return passed

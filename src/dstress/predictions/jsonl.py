@@ -1,0 +1,77 @@
+"""dstress's own prediction format: one JSON object a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from dstress.dialogue import Schema
+from dstress.errors import PredictionError, place
+from dstress.naming import SlotNames
+from dstress.predictions import checks
+from dstress.predictions.base import Format, Prediction
+from dstress.predictions.shape import shape_of
+from dstress.sources import Source
+from dstress.writing import replacing
+
+_STRICT = msgspec.json.Decoder(Prediction)
+_LOOSE = msgspec.json.Decoder(dict[str, object])
+
+
+class Jsonl(Format):
+    """JSON lines {"dialogue", "turn", "state": {slot id: value}, ...}, one a turn."""
+
+    name = "dstress"
+
+    @classmethod
+    def matches(cls, source: Source) -> bool:
+        return {"dialogue", "turn", "state"} <= shape_of(source).members.keys()
+
+    def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
+        names, turns = SlotNames(schema), checks.Turns()
+        for where, line in checks.lines(source):
+            found = _prediction(line, where)
+            dialogue = checks.dialogue_id(found.dialogue, where)
+            turn = checks.turn_number(found.turn, place(where, dialogue))
+            turns.add(dialogue, turn, where)
+            here = place(where, dialogue, turn)
+            state: dict[str, str] = {}
+            for slot, value in found.state.items():
+                checks.put(state, _settled(slot, names, here), value, here)
+            gold = found.gold and {_settled(slot, names, here): forms for slot, forms in found.gold.items()}
+            yield msgspec.structs.replace(found, dialogue=dialogue, state=state, gold=gold)
+
+    def write(self, predictions: Iterable[Prediction], path: Path) -> None:
+        encoder, buffer = msgspec.json.Encoder(), bytearray()
+        with replacing(path) as out:
+            for prediction in predictions:
+                encoder.encode_into(prediction, buffer)
+                buffer += b"\n"
+                out.write(buffer)
+
+
+def _prediction(line: bytes, where: str) -> Prediction:
+    """Decode strictly; only a line that does not fit is looked at closer, for numbers and nulls among its values."""
+    try:
+        return _STRICT.decode(line)
+    except msgspec.ValidationError:
+        record = checks.decode(line, _LOOSE, where)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        checks.refuse(error, line, where)
+    state = record.get("state")
+    if isinstance(state, dict):
+        here = place(where, str(record.get("dialogue", "")), None) + f", turn {record.get('turn')}"
+        texts = {slot: checks.text_of(value, slot, here) for slot, value in state.items()}
+        record["state"] = {slot: text for slot, text in texts.items() if text is not None}
+    try:
+        return msgspec.convert(record, Prediction)
+    except msgspec.ValidationError as error:
+        raise PredictionError(f"{error}", where=where, fix="see the format dstress in docs/predictions.md") from None
+
+
+def _settled(slot: str, names: SlotNames, where: str) -> str:
+    if "-" not in slot:
+        raise PredictionError(f"the slot {slot!r} names no service", where=where, fix="write slots as service-slot")
+    return names.split(slot)

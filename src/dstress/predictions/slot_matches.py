@@ -1,0 +1,51 @@
+"""FGA's `trippy_result.json`: no states, only which of TripPy's thirty slots were right."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Literal
+
+import msgspec
+
+from dstress.dialogue import Schema
+from dstress.errors import PredictionError, place
+from dstress.naming import SlotNames
+from dstress.predictions import checks
+from dstress.predictions.base import Format, Prediction
+from dstress.predictions.shape import shape_of
+from dstress.sources import Source
+
+
+class SlotMatches(Format):
+    """{dialogue: {turn: [thirty times 0 or 1]}}, which of TripPy's slots are right.
+
+    There are no values in it. Every slot's gold value reads "right", and its prediction "right" or "wrong": so JGA,
+    SA and FGA come out as they should, and whatever looks at real values (GCA's changes, AGA, fuzzy conventions,
+    another gold) means nothing.
+    """
+
+    name = "trippy-matches"
+    carries_gold = True
+
+    @classmethod
+    def matches(cls, source: Source) -> bool:
+        turn = shape_of(source).turn
+        return isinstance(turn, list) and bool(turn) and all(value in (0, 1) for value in turn)
+
+    def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
+        names = SlotNames(schema)
+        text = files("dstress.predictions").joinpath("trippy_slots.toml").read_text(encoding="utf-8")
+        slots = [names.split(slot) for slot in tomllib.loads(text)["slots"]]
+        gold = dict.fromkeys(slots, ("right",))
+        decoder = msgspec.json.Decoder(list[Literal[0, 1]])
+        for file, dialogue, turn, right in checks.once(checks.by_turn(source, decoder, b"[")):
+            if len(right) != len(slots):
+                raise PredictionError(
+                    f"{len(right)} marks for {len(slots)} slots",
+                    where=place(file, dialogue, turn),
+                    fix="only TripPy's thirty MultiWOZ slots can be read this way",
+                )
+            state = {slot: "right" if mark else "wrong" for slot, mark in zip(slots, right, strict=True)}
+            yield Prediction(dialogue, turn, state, gold=dict(gold))

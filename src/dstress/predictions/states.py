@@ -1,0 +1,38 @@
+"""Bare states: what the gold state files of the MultiWOZ evaluation look like, and the least a tracker can write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from dstress.dialogue import Schema
+from dstress.errors import place
+from dstress.naming import SlotNames
+from dstress.predictions import checks
+from dstress.predictions.base import Format, Prediction
+from dstress.predictions.shape import shape_of
+from dstress.sources import Source
+
+
+class States(Format):
+    """{dialogue: [{domain: {slot: value}}, ...]}, one state a turn and nothing else."""
+
+    name = "states"
+
+    @classmethod
+    def matches(cls, source: Source) -> bool:
+        shape = shape_of(source)
+        listed = [part for part in shape.members.values() if isinstance(part, list)]
+        turns = [turn for part in listed for turn in part]
+        return bool(turns) and len(listed) == len(shape.members) and all(_is_state(turn) for turn in turns)
+
+    def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
+        names = SlotNames(schema)
+        decoder = msgspec.json.Decoder(dict[str, dict[str, object]])
+        for file, dialogue, turn, found in checks.once(checks.by_position(source, decoder, b"")):
+            yield Prediction(dialogue, turn, checks.flat(found, names, place(file, dialogue, turn)))
+
+
+def _is_state(turn: object) -> bool:
+    return isinstance(turn, dict) and all(isinstance(slots, dict) for slots in turn.values())

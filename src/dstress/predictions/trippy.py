@@ -1,0 +1,108 @@
+"""The prediction files of TripPy, and of DialoGLUE's copy of it: a class, a value and gold for every slot."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from dstress.dialogue import Schema
+from dstress.errors import PredictionError, place
+from dstress.naming import SlotNames
+from dstress.predictions import checks
+from dstress.predictions.base import Format, Prediction
+from dstress.predictions.shape import data_files, shape_of
+from dstress.sources import Source
+
+_ITEM = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_GUID = msgspec.json.Decoder(list[str] | str)
+_TEXT = msgspec.json.Decoder(str)
+_CLASS = msgspec.json.Decoder(int)
+_NONE, _COPY = 0, 2
+_PREDICTED, _GOLD, _KIND = "slot_prediction_", "slot_groundtruth_", "class_prediction_"
+_MARK = "§§"
+_GLUED = re.compile(r"(?<=\d) : (?=\d)|(?<=\w) ' (?=s\b)")
+_TRUTH = {
+    "hotel-internet": {"true": "yes", "false": "no"},
+    "hotel-parking": {"true": "yes", "false": "no"},
+    "hotel-type": {"true": "hotel", "false": "guest house"},
+}
+
+
+class Trippy(Format):
+    """[{"guid": ["test", DIALOGUE, TURN], "class_prediction_S", "slot_prediction_S", "slot_groundtruth_S", ...}].
+
+    The state is what TripPy's script replays: class `none` keeps the slot's earlier value, and so does a reference to
+    a slot without one. Word pieces are put together again, and TripPy's true and false become MultiWOZ's words.
+    """
+
+    name = "trippy"
+    carries_gold = True
+
+    @classmethod
+    def matches(cls, source: Source) -> bool:
+        item = shape_of(source).item
+        return "guid" in item and any(key.startswith(_PREDICTED) for key in item)
+
+    def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
+        names, turns = SlotNames(schema), checks.Turns()
+        for file in data_files(source):
+            states: dict[str, dict[str, str]] = {}
+            for number, raw in enumerate(checks.items(file)):
+                item = checks.decode(raw, _ITEM, f"{file.label}, item {number}")
+                dialogue, turn = _guid(item, f"{file.label}, item {number}")
+                turns.add(dialogue, turn, file.label)
+                here = place(file.label, dialogue, turn)
+                if turn == 0 or dialogue not in states:
+                    states = {dialogue: {}}
+                state = states[dialogue]
+                gold = {}
+                for key, value in item.items():
+                    if key.startswith(_PREDICTED):
+                        _update(state, key.removeprefix(_PREDICTED), item, here)
+                    elif key.startswith(_GOLD):
+                        gold[key.removeprefix(_GOLD)] = checks.decode(value, _TEXT, f"{here}, {key}")
+                yield _prediction(dialogue, turn, state, gold, names)
+
+
+def _guid(item: dict[str, msgspec.Raw], where: str) -> tuple[str, int]:
+    """`test-DIALOGUE-TURN`, whole or in pieces. The turn counts user turns from 0."""
+    guid = checks.decode(item.get("guid", msgspec.Raw(b"null")), _GUID, f"{where}, guid")
+    pieces = guid.split("-") if isinstance(guid, str) else guid
+    if len(pieces) < 3:
+        raise PredictionError(f"the guid {guid!r} is not SPLIT-DIALOGUE-TURN", where=where)
+    dialogue = checks.dialogue_id("-".join(pieces[1:-1]), where)
+    return dialogue, checks.turn_number(pieces[-1], place(where, dialogue))
+
+
+def _update(state: dict[str, str], slot: str, item: dict[str, msgspec.Raw], where: str) -> None:
+    kind = item.get(_KIND + slot)
+    chosen = _COPY if kind is None else checks.decode(kind, _CLASS, f"{where}, {_KIND}{slot}")
+    if chosen == _NONE:
+        return
+    value = checks.decode(item[_PREDICTED + slot], _TEXT, f"{where}, {_PREDICTED}{slot}")
+    if value.removeprefix(_MARK).strip() != "none":
+        state[slot] = value
+    elif chosen == _COPY:
+        state.pop(slot, None)
+
+
+def _prediction(dialogue: str, turn: int, state: dict[str, str], gold: dict[str, str], names: SlotNames) -> Prediction:
+    settled = {slot: names.split(slot) if "-" in slot else slot for slot in (*state, *gold)}
+    return Prediction(
+        dialogue,
+        turn,
+        {settled[slot]: _plain(value, settled[slot]) for slot, value in state.items()},
+        gold={settled[slot]: (_plain(value, settled[slot]),) for slot, value in gold.items() if value != "none"},
+        informed=tuple(settled[slot] for slot, value in state.items() if value.startswith(_MARK)),
+    )
+
+
+def _plain(value: str, slot: str) -> str:
+    """The value without marks and the seams of the tokeniser."""
+    text = value.removeprefix(_MARK)
+    if "\u0120" in text:
+        text = text.replace(" ", "").replace("\u0120", " ")
+    text = _GLUED.sub(lambda seam: seam[0].strip(), text.strip())
+    return _TRUTH.get(slot, {}).get(text, text)

@@ -1,0 +1,118 @@
+"""The command line as a person meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from dstress import __version__, corpora
+from dstress.cli.list import KINDS, registry
+from dstress.cli.main import VERBS, cli, main
+from tests.corpora import layouts
+
+
+def run(*arguments: str) -> str:
+    answer = CliRunner().invoke(cli, list(arguments), catch_exceptions=False)
+    assert answer.exit_code == 0, answer.output
+    return answer.output
+
+
+def test_version() -> None:
+    assert run("--version").strip() == f"dstress, version {__version__}"
+
+
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_help_shows_examples(verb: str) -> None:
+    assert "Example" in run(*([verb] if verb else []), "--help")
+
+
+def test_an_unknown_verb_suggests_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["corpra"])
+    assert stop.value.code == 2 and "'corpora'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_list_names_every_component_with_a_summary(kind: str) -> None:
+    listed = json.loads(run("list", kind, "--json"))
+    assert list(listed) == list(registry(kind)) and all(listed.values())
+    assert all(name in run("list", kind) for name in listed)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell: str) -> None:
+    assert "_DSTRESS_COMPLETE" in run("completion", shell)
+
+
+def test_completion_completes() -> None:
+    asked = os.environ | {"_DSTRESS_COMPLETE": "bash_complete", "COMP_WORDS": "dstress corpora sh", "COMP_CWORD": "2"}
+    answer = subprocess.run([sys.executable, "-m", "dstress"], env=asked, capture_output=True, text=True)
+    assert "show" in answer.stdout
+
+
+def test_show_as_json_has_the_promised_keys(tmp_path: Path) -> None:
+    run("corpora", "add", "mine", str(layouts.sgd(tmp_path)))
+    shown = json.loads(run("corpora", "show", "mine", "--json"))
+    assert {key: shown[key] for key in ("name", "services", "slots")} == {"name": "mine", "services": 2, "slots": 4}
+    assert {key: shown["splits"]["test"][key] for key in ("dialogues", "turns", "frames")} == {
+        "dialogues": 1, "turns": 3, "frames": 3,
+    }  # fmt: skip
+
+
+def test_show_prints_slots_values_and_the_dialogue_asked_for(tmp_path: Path) -> None:
+    run("corpora", "add", "mine", str(layouts.sgd(tmp_path)))
+    shown = run("corpora", "show", "mine:test", "--dialogue", "2_00000")
+    assert "Hotels_1-price" in shown and "cheap (1)" in shown and layouts.USER[0] in shown
+
+
+def test_json_goes_to_a_file_when_one_is_named(tmp_path: Path) -> None:
+    run("list", "conventions", "--json", str(tmp_path / "out.json"))
+    assert "exact" in json.loads((tmp_path / "out.json").read_text())
+
+
+def test_check_tells_damage_and_leaks(tmp_path: Path, data_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("corpora", "add", "mine", str(layouts.sgd(tmp_path)))
+    assert "same user utterances" in run("corpora", "check", "mine")
+    path = data_home / "corpora/mine/test.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"cheap", b"dear!"))
+    with pytest.raises(SystemExit) as stop:
+        main(["corpora", "check", "mine"])
+    assert stop.value.code == 2 and "changed since it was imported" in capsys.readouterr().err
+
+
+def test_list_remove_and_compare(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        run("corpora", "add", name, str(layouts.sgd(tmp_path)))
+    assert "0 of 3 turns" in run("corpora", "compare", "one:test", "two:test")
+    run("corpora", "remove", "two")
+    assert list(json.loads(run("corpora", "list", "--json"))["corpora"]) == ["one"]
+
+
+def test_variants_writes_files(tmp_path: Path) -> None:
+    from tests.corpora.test_sgdx import variant_folder
+
+    sgd, schemas = layouts.sgd(tmp_path / "sgd"), variant_folder(tmp_path / "x")
+    assert "4 files" in run("corpora", "variants", str(sgd), str(schemas), "--out", str(tmp_path / "out"))
+
+
+def test_demo_runs_to_its_end() -> None:
+    assert "100.00%" in run("demo") and corpora.load("reminder:test").split == "test"
+
+
+def test_a_pipe_that_closes_early_is_no_error() -> None:
+    command = f"{sys.executable} -m dstress list formats | head -1"
+    answer = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True)
+    assert answer.stderr == ""
+
+
+def test_interrupting_says_so() -> None:
+    code = "from dstress.cli import main as m; import dstress.cli.list as l\ndef stop(*a): raise KeyboardInterrupt\n"
+    code += "l.registry = stop\nm.main(['list', 'formats'])"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert answer.returncode == 130 and "interrupted" in answer.stderr and "Traceback" not in answer.stderr

@@ -1,0 +1,31 @@
+"""The examples of docs/predictions.md: a small file of every format, and what is read from it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "predictions.md"
+_SECTION = re.compile(
+    r"^## (?P<name>\S+)\n.*?^`(?P<file>\S+)`\n\n```json\n(?P<sample>.*?)\n```\n\n```jsonl\n(?P<parsed>.*?)\n```",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+class Example(NamedTuple):
+    """A file's usual name, its text, and the predictions in it as dstress lines."""
+
+    file: str
+    sample: str
+    parsed: str
+
+    def written(self, folder: Path) -> Path:
+        path = folder / self.file
+        path.write_text(self.sample, encoding="utf-8")
+        return path
+
+
+EXAMPLES = {
+    found["name"]: Example(*found.groups()[1:]) for found in _SECTION.finditer(PAGE.read_text(encoding="utf-8"))
+}

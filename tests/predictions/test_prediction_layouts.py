@@ -1,0 +1,191 @@
+"""The finer points of each layout, as its official code has them."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from dstress.dialogue import Schema, Service, Slot
+from dstress.predictions import Prediction, read_predictions
+
+
+def read(tmp_path: Path, data: object, **options: object) -> list[Prediction]:
+    path = tmp_path / "p.json"
+    path.write_text(data if isinstance(data, str) else json.dumps(data), encoding="utf-8")
+    return list(read_predictions(path, **options))  # type: ignore[arg-type]
+
+
+def trippy(turn: int, kind: int, value: str, gold: str = "none", slot: str = "hotel-name") -> dict[str, object]:
+    return {
+        "guid": ["test", "MUL0003.json", str(turn)],
+        f"class_prediction_{slot}": kind,
+        f"class_label_id_{slot}": 0,
+        f"input_ids_{slot}": [101, 102],
+        f"slot_prediction_{slot}": value,
+        f"slot_groundtruth_{slot}": gold,
+    }
+
+
+def test_trippy_replays_the_state_as_its_script_does(tmp_path: Path) -> None:
+    turns = [
+        trippy(0, 2, "acorn", "acorn"),
+        trippy(1, 5, "none"),  # refers to a slot that has no value: nothing changes, whatever the file says later
+        trippy(2, 0, "none"),
+        trippy(3, 6, "§§ the cow", "the cow"),
+        trippy(4, 1, "dontcare"),
+        trippy(5, 2, "none"),
+    ]
+    found = read(tmp_path, turns)
+    assert [p.state.get("hotel-name") for p in found] == ["acorn", "acorn", "acorn", "the cow", "dontcare", None]
+    assert [p.informed for p in found] == [(), (), (), ("hotel-name",), (), ()]
+    assert [p.turn for p in found] == list(range(6))
+    assert found[0].gold == {"hotel-name": ("acorn",)}
+    assert found[1].gold == {}
+
+
+def test_trippy_starts_anew_with_every_dialogue(tmp_path: Path) -> None:
+    second = trippy(0, 0, "none") | {"guid": "test-SNG0073.json-0"}
+    found = read(tmp_path, [trippy(0, 2, "acorn"), second])
+    assert [(p.dialogue, p.state) for p in found] == [("MUL0003", {"hotel-name": "acorn"}), ("SNG0073", {})]
+
+
+@pytest.mark.parametrize(
+    ("slot", "value", "text"),
+    [
+        ("taxi-leaveAt", "18 : 15", "18:15"),
+        ("hotel-name", "st john ' s", "st john's"),
+        ("hotel-name", "Ġal exander Ġbed", "alexander bed"),
+        ("hotel-parking", "false", "no"),
+        ("hotel-type", "true", "hotel"),
+        ("hotel-name", "true", "true"),
+    ],
+)
+def test_trippy_values_are_words_again(tmp_path: Path, slot: str, value: str, text: str) -> None:
+    [found] = read(tmp_path, [trippy(0, 2, value, slot=slot)])
+    assert list(found.state.values()) == [text]
+
+
+def test_trippy_slots_without_a_domain_keep_their_names(tmp_path: Path) -> None:
+    [found] = read(tmp_path, [trippy(0, 2, "x", "x", slot="price_range")])
+    assert found.state == {"price_range": "x"}
+
+
+def convlab(**fields: object) -> dict[str, object]:
+    state = {"hotel": {"area": "centre|center", "name": ""}}
+    return {"dialogue_id": "d.json", "state": state, "predictions": {"state": {"hotel": {"area": "a|b"}}}} | fields
+
+
+def test_convlab_counts_utterances_user_turns_or_samples(tmp_path: Path) -> None:
+    assert [p.turn for p in read(tmp_path, [convlab(utt_idx=0), convlab(utt_idx=4)])] == [0, 2]
+    assert [p.turn for p in read(tmp_path, [convlab(turn_id="0"), convlab(turn_id="3")])] == [0, 3]
+    assert [p.turn for p in read(tmp_path, [convlab(), convlab()])] == [0, 1]
+
+
+def test_convlab_gold_has_alternatives_and_system_samples_are_passed_over(tmp_path: Path) -> None:
+    [found] = read(tmp_path, [convlab(speaker="user"), convlab(speaker="system")])
+    assert found.gold == {"hotel-area": ("centre", "center")}
+    assert found.state == {"hotel-area": "a|b"}
+
+
+def trade(tmp_path: Path, belief: str, schema: Schema | None = None) -> dict[str, str]:
+    [found] = read(tmp_path, {"d": {"0": {"turn_belief": [], "pred_bs_ptr": [belief]}}}, schema=schema)
+    return found.state
+
+
+@pytest.mark.parametrize(
+    ("belief", "slot", "value"),
+    [
+        ("hotel-area-east", "hotel-area", "east"),
+        ("hotel-name-a-b", "hotel-name", "a-b"),
+        ("hotel-book-day-monday", "hotel-book day", "monday"),
+        ("hotel-book day-tuesday-ish", "hotel-book day", "tuesday-ish"),
+        ("train-leaveAt-9-15", "train-leaveat", "9-15"),
+        ("hotel-area-", "hotel-area", ""),
+        ("hotel-area-none", "hotel-area", "none"),
+        ("hotel-colour-dark-blue", "hotel-colour", "dark-blue"),
+        ("hotel--east", "hotel-", "east"),
+    ],
+)
+def test_trade_prefers_the_reading_whose_slot_exists(tmp_path: Path, belief: str, slot: str, value: str) -> None:
+    assert trade(tmp_path, belief) == {slot: value}
+
+
+def test_trade_asks_the_schema(tmp_path: Path) -> None:
+    schema = Schema((Service("Cars_1", slots=(Slot("pick-up"),)),))
+    assert trade(tmp_path, "Cars_1-pick-up-the-city", schema) == {"Cars_1-pick-up": "the-city"}
+    assert trade(tmp_path, "Cars_1-pick-up-the-city") == {"Cars_1-pick": "up-the-city"}
+
+
+def checkdst(tmp_path: Path, text: str) -> dict[str, str]:
+    [found] = read(tmp_path, {"dial_id": "mul0003.json-5", "pred": text})
+    assert (found.dialogue, found.turn, found.gold) == ("mul0003", 5, None)
+    return found.state
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("", {}),
+        ("hotel type guesthouse,  hotel internet yes,", {"hotel-type": "guesthouse", "hotel-internet": "yes"}),
+        ("hotel book people 6, restaurant day sunday", {"hotel-book people": "6", "restaurant-book day": "sunday"}),
+        ("<bs> hotel area east </bs> hotel area west", {"hotel-area": "east"}),
+        ("hotel name a, b, spaceship name x, hotel area", {"hotel-name": "a"}),
+        ("hotel name a, hotel name b, hotel name a", {"hotel-name": "a | b"}),
+        ("hotel book people", {"hotel-book people": ""}),
+    ],
+)
+def test_checkdst_reads_text_as_its_own_parser_does(tmp_path: Path, text: str, state: dict[str, str]) -> None:
+    assert checkdst(tmp_path, text) == state
+
+
+def test_checkdst_leaves_out_lines_without_prediction(tmp_path: Path) -> None:
+    lines = '{"dial_id":"d-0","pred":null,"gold":""}\n{"dial_id":"d-1","pred":"","gold":null}\n'
+    assert [(p.turn, p.gold) for p in read(tmp_path, lines)] == [(1, None)]
+
+
+def test_multiwoz22_in_the_layout_of_sgd(tmp_path: Path) -> None:
+    frame = {
+        "service": "hotel",
+        "slots": [{"slot": "hotel-bookday", "start": 3, "exclusive_end": 9}, {"slot": "hotel-name", "copy_from": "x"}],
+        "state": {
+            "active_intent": "book_hotel",
+            "requested_slots": ["hotel-area"],
+            "slot_values": {"hotel-bookday": ["monday"], "hotel-pricerange": ["cheap", "low"]},
+        },
+    }
+    turns = [{"speaker": "USER", "turn_id": "0", "utterance": "on monday", "frames": [frame]}]
+    [found] = read(tmp_path, [{"dialogue_id": "PMUL1.json", "services": ["hotel"], "turns": turns}])
+    assert found.dialogue == "PMUL1"
+    assert found.state == {"hotel-book day": "monday", "hotel-pricerange": "cheap"}
+    [said] = found.frames
+    assert said.requested == ("area",)
+    assert [(span.slot, span.start, span.end) for span in said.spans or ()] == [("book day", 3, 9)]
+
+
+def test_sgd_services_without_a_frame_keep_their_state(tmp_path: Path) -> None:
+    def user(service: str, values: object) -> dict[str, object]:
+        state = {"active_intent": "", "requested_slots": [], "slot_values": values}
+        return {"speaker": "USER", "utterance": "", "frames": [{"service": service, "state": state}]}
+
+    turns = [user("A_1", {"x": ["1"]}), user("B_1", {"y": ["2"]}), user("A_1", {}), {"speaker": "USER", "frames": []}]
+    found = read(tmp_path, [{"dialogue_id": "d", "turns": turns}])
+    assert [p.state for p in found] == [{"A_1-x": "1"}, {"A_1-x": "1", "B_1-y": "2"}, {"B_1-y": "2"}, {"B_1-y": "2"}]
+
+
+def test_a_folder_of_sgd_may_hold_its_schema_and_notes(tmp_path: Path) -> None:
+    dialogue = [{"dialogue_id": "d", "turns": [{"speaker": "USER", "frames": []}]}]
+    (tmp_path / "dialogues_001.json").write_text(json.dumps(dialogue))
+    (tmp_path / "schema.json").write_text("[]")
+    (tmp_path / "README.md").write_text("notes")
+    assert len(list(read_predictions(tmp_path))) == 1
+
+
+def test_several_paths_and_archives_are_one_source(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"dialogue":"a","turn":0,"state":{}}')
+    with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
+        archive.writestr("b.jsonl", '{"dialogue":"b","turn":0,"state":{}}')
+    found = read_predictions([tmp_path / "a.jsonl", str(tmp_path / "b.zip")])
+    assert [p.dialogue for p in found] == ["a", "b"]
