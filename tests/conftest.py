@@ -11,7 +11,10 @@ from hypothesis import HealthCheck, settings
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 IN_CI = os.environ.get("CI") == "true"
 
-settings.register_profile("default", deadline=None, max_examples=int(os.environ.get("EXAMPLES", "50")), suppress_health_check=[HealthCheck.too_slow])
+EXAMPLES = int(os.environ.get("EXAMPLES", "50"))
+"""More of them find rarer bugs: EXAMPLES=2000 make test."""
+
+settings.register_profile("default", deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if IN_CI else "default")
 

@@ -10,7 +10,7 @@ import pytest
 
 from dstress.predictions import detect, formats, read_predictions
 from dstress.sources import open_source
-from examples import EXAMPLES, Example
+from tests.predictions.examples import EXAMPLES, Example
 
 
 def test_the_page_has_a_section_for_every_format() -> None:

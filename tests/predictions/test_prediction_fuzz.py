@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dstress.errors import DstressError
 from dstress.predictions import formats, read_predictions
-from examples import EXAMPLES
+from tests.predictions.examples import EXAMPLES
 
 SEVERAL_LINES = {"dstress", "checkdst", "parlai"}
 odd = st.recursive(
