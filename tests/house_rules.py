@@ -17,11 +17,11 @@ from typing import NamedTuple
 MODULE_LINES, FUNCTION_LINES, PARAMETERS, README_LINES = 500, 60, 6, 150
 FOUNDATION, CORE, ROOM, SPINE, CLI, DOOR = range(6)
 FOUNDATIONS = {"dialogue", "errors", "_version"}
-SPINES = {"evaluate", "runs", "engines"}
+SPINES = {"evaluate", "scoring", "runs", "engines"}
 READERS = {"reports", "leaderboard"}
 """Rooms that know no other room, only what a run left behind."""
 READABLE = {"runs", "scorecard"}
-CONTRACTS_IN_CORE = {"alignment", "scorecard"}
+CONTRACTS_IN_CORE = {"columns", "pairing", "alignment", "scorecard", "gold"}
 """Core modules that speak of a room's contract, and so may import its `base`."""
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc"}
 PRUNED = {"build", "dist", "runs", "demo", "__pycache__", "node_modules"}

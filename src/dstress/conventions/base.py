@@ -31,6 +31,9 @@ class Convention(ABC):
     within_schema: ClassVar[bool] = False
     """Slots outside the schema, and services without a gold frame in the turn, are never looked at."""
 
+    reads_informed: ClassVar[bool] = False
+    """Predicted values keep TripPy's mark for "taken over from the system's words"."""
+
     def gold(self, slot: str, values: tuple[str, ...]) -> tuple[str, ...]:
         """The accepted forms of a gold value; none left means that the slot counts as inactive."""
         return values

@@ -24,6 +24,7 @@ class TripPy(Convention):
     """
 
     name = "trippy"
+    reads_informed = True
 
     def __init__(self) -> None:
         known = tables("trippy")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from dstress.corpora import store
+from dstress.corpora import sgd, store
 from dstress.corpora.base import Corpus, Importer, Split
 from dstress.corpora.catalogue import catalogue
-from dstress.corpora.reading import canonical_split
+from dstress.corpora.checks import checked
+from dstress.corpora.reading import UNNAMED, canonical_split
 from dstress.corpora.store import Manifest, Progress
 from dstress.dialogue import Dialogue
 from dstress.errors import CorpusError, unknown
@@ -42,9 +43,10 @@ def load(text: str) -> Corpus:
         ensure_embedded()
     entry = store.existing(name)
     chosen = store.find_split(entry, split or _DEFAULT_SPLIT)
-    if entry.derived_from:
-        return _derived(entry, chosen)
-    return store.open_corpus(name, chosen)
+    corpus = _derived(entry, chosen) if entry.derived_from else store.open_corpus(name, chosen)
+    train = next((known for known in entry.splits if canonical_split(known) == "train"), None)
+    corpus.seen = frozenset(store.read_schema(name, train).by_name) if train else None
+    return corpus
 
 
 def add(name: str, *sources: str | Path, progress: Progress = lambda *_: None, within: str = "") -> list[Manifest]:
@@ -106,8 +108,9 @@ def _derived(entry: Manifest, split: str) -> Corpus:
 
 
 def _load_path(path: str, wanted: str) -> Corpus:
-    """A source read in place, without importing it."""
-    with open_source(path) as source:
+    """A source read in place, without importing it. A schema may lie beside a folder of dialogues."""
+    paths: list[str | Path] = [path, *_schema_beside(Path(path), "test")]
+    with open_source(*paths) as source:
         splits = {split.name: split for split in detect(source).splits(source)}
     names = [name for name in splits if canonical_split(name) == canonical_split(wanted or _DEFAULT_SPLIT)]
     if not names and (wanted or len(splits) > 1):
@@ -115,13 +118,23 @@ def _load_path(path: str, wanted: str) -> Corpus:
     chosen = names[0] if names else next(iter(splits))
 
     def read() -> Iterator[Dialogue]:
-        from dstress.corpora.checks import checked
-
-        with open_source(path) as source:
+        with open_source(*paths) as source:
             split = next(split for split in detect(source).splits(source) if split.name == chosen)
             yield from checked(split)
 
-    return Corpus(Path(path).name, chosen, splits[chosen].schema, read)
+    corpus = Corpus(Path(path).resolve().name, "" if chosen == UNNAMED else chosen, splits[chosen].schema, read)
+    for file in _schema_beside(Path(path), "train"):
+        with open_source(file) as source:
+            corpus.seen = frozenset(sgd.read_schema(source.files[0]).by_name)
+    return corpus
+
+
+def _schema_beside(path: Path, split: str) -> list[Path]:
+    """`schema_test.json` (or `schema.json`) in the folder above one that has dialogues but no schema."""
+    if not path.is_dir() or any(path.rglob("schema*.json")):
+        return []
+    beside = [path.resolve().parent / name for name in (f"schema_{split}.json", "schema.json")]
+    return [file for file in beside if file.is_file()][: 1 if split == "test" or beside[0].is_file() else 0]
 
 
 __all__ = [

@@ -45,6 +45,8 @@ class Corpus:
 
     def __init__(self, name: str, split: str, schema: Schema, read: Callable[[], Iterator[Dialogue]]) -> None:
         self.name, self.split, self.schema, self._read = name, split, schema, read
+        self.seen: frozenset[str] | None = None
+        """The services that the corpus's training data shows, where it is known: results are split by it."""
 
     def __iter__(self) -> Iterator[Dialogue]:
         return self._read()

@@ -19,6 +19,8 @@ SPLIT_NAMES: dict[str, str] = {"train": "train", "training": "train", "test": "t
 )
 """What the field calls its splits -> the three that they are. `multiwoz21:val` and `multiwoz21:dev` are the same."""
 
+UNNAMED = "all"
+"""The split of a source that does not say which it is."""
 _ORDER = ("train", "dev", "test")
 _WORDS = re.compile(r"[a-z0-9]+")
 
@@ -66,4 +68,6 @@ def find_split(text: str) -> str | None:
 
 def split_name(folder: str, source: Source) -> str:
     """The split that a folder inside a source holds, else the one that the source's own name tells of."""
-    return find_split(PurePath(folder).name) or find_split(folder) or find_split(PurePath(source.address).name) or "all"
+    return (
+        find_split(PurePath(folder).name) or find_split(folder) or find_split(PurePath(source.address).name) or UNNAMED
+    )

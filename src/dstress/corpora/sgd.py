@@ -102,7 +102,7 @@ class Sgd(Importer):
 
     @classmethod
     def matches(cls, source: Source) -> bool:
-        return bool(dialogue_files(source)) and bool(source.named("schema.json"))
+        return bool(dialogue_files(source)) and bool(_schema_files(source))
 
     def splits(self, source: Source) -> Iterator[Split]:
         for folder, files in dialogue_files(source).items():
@@ -130,13 +130,18 @@ def dialogue_files(source: Source) -> dict[str, list[SourceFile]]:
 
 def schema_file(source: Source, folder: str) -> SourceFile:
     """The schema of a folder: its own, or the nearest one above (MultiWOZ 2.2 has one for all splits)."""
-    schemas = {file.folder: file for file in source.named("schema.json")}
+    schemas = {file.folder: file for file in _schema_files(source)}
     where = folder
     while where not in schemas:
         if not where:
             raise CorpusError("no schema.json", where=f"{source.address}:{folder}", fix="add the split's schema.json")
         where = where.rpartition("/")[0]
     return schemas[where]
+
+
+def _schema_files(source: Source) -> list[SourceFile]:
+    """`schema.json`, or `schema_test.json` where somebody keeps several in one folder."""
+    return source.named("schema.json") or [file for file in source.ending(".json") if file.stem.startswith("schema_")]
 
 
 def read_schema(file: SourceFile) -> Schema:

@@ -59,6 +59,9 @@ class Format(ABC):
     carries_gold: ClassVar[bool] = False
     """The file holds gold states too, so it can be scored with nothing else."""
 
+    convention: ClassVar[str] = "exact"
+    """The convention of the script that reads such files, taken where none is asked for."""
+
     @classmethod
     @abstractmethod
     def matches(cls, source: Source) -> bool:

@@ -39,6 +39,7 @@ class ConvLab(Format):
     """
 
     name = "convlab"
+    convention = "convlab"
     carries_gold = True
 
     @classmethod

@@ -32,6 +32,7 @@ class Mwzeval(Format):
     """
 
     name = "mwzeval"
+    convention = "mwzeval"
 
     @classmethod
     def matches(cls, source: Source) -> bool:

@@ -28,6 +28,7 @@ class Sgd(Format):
     """
 
     name = "sgd"
+    convention = "dstc8"
 
     @classmethod
     def matches(cls, source: Source) -> bool:

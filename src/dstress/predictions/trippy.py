@@ -38,6 +38,7 @@ class Trippy(Format):
     """
 
     name = "trippy"
+    convention = "trippy"
     carries_gold = True
 
     @classmethod

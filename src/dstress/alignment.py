@@ -1,0 +1,270 @@
+"""Columns under one convention: which cells match, and what each unit (turn or frame) has right, wrong, missed, extra.
+
+Values are prepared and compared once per distinct (slot, gold, predicted), however often it occurs.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from dstress.columns import INFORMED, Booleans, Columns, Integers
+from dstress.conventions.base import Convention
+from dstress.dialogue import service_of
+
+Floats = npt.NDArray[np.float64]
+
+
+_CELL_COLUMNS = (
+    *("unit", "frame", "slot", "row_start", "gold", "predicted", "similarity"),
+    *("gold_form", "predicted_form", "gold_there", "predicted_there"),
+)
+_UNIT_COLUMNS = ("columns", "convention", "unit_turn", "unit_service", "forms")
+
+
+class Alignment:
+    """Gold against prediction, cell by cell, judged by a convention.
+
+    Cells are those of some unit. `gold` and `predicted` say which side fills the cell, `similarity` how right it is
+    where both do. `part` restricts the alignment to the slots and units of some services.
+    """
+
+    def __init__(self, columns: Columns, convention: Convention) -> None:
+        self.columns, self.convention = columns, convention
+        self.services: frozenset[str] | None = None
+        by_frame = convention.unit == "frame"
+        self.unit_turn = columns.frame_turn if by_frame else np.arange(len(columns.turns))
+        self.unit_service = columns.frame_service if by_frame else np.full(len(columns.turns), -1)
+        kept = self._judged_cells()
+        self.unit = (columns.cell_frame if by_frame else columns.turn)[kept]
+        self.frame = columns.cell_frame[kept]
+        self.slot = columns.slot[kept]
+        self._judge(kept)
+        self._forget_ignored()
+
+    def restricted(self, services: frozenset[str]) -> Alignment:
+        """The same alignment with only the slots of some services; units stay, so that statistics line up."""
+        wanted = np.array([service in services for service in self.columns.services], bool)
+        kept = wanted[self.columns.slot_service[self.slot]]
+        part = object.__new__(Alignment)
+        for name in _UNIT_COLUMNS:
+            setattr(part, name, getattr(self, name))
+        for name in _CELL_COLUMNS:
+            setattr(part, name, getattr(self, name)[kept])
+        part.services = services
+        return part
+
+    @property
+    def units(self) -> int:
+        """How many turns, or frames, there are."""
+        return len(self.unit_turn)
+
+    @property
+    def unit_dialogue(self) -> Integers:
+        """The dialogue of each unit."""
+        return self.columns.turn_dialogue[self.unit_turn]
+
+    def _judged_cells(self) -> Integers:
+        """The cells that count: those of a unit, and of the schema and a gold frame where the convention says so."""
+        columns, strict = self.columns, self.convention.within_schema
+        keep = np.ones(len(columns.slot), bool)
+        if strict or self.convention.unit == "frame":
+            keep &= columns.cell_frame >= 0
+        if strict:
+            keep &= columns.in_schema[columns.slot]
+        return np.flatnonzero(keep)
+
+    def _judge(self, kept: Integers) -> None:
+        """Runs of equal cells along a row are judged once, and equal runs once for all."""
+        columns = self.columns
+        row, gold, predicted = columns.row[kept], columns.gold[kept], columns.predicted[kept]
+        self.row_start = np.ones(len(kept), bool)
+        self.row_start[1:] = row[1:] != row[:-1]
+        run_start = self.row_start.copy()
+        run_start[1:] |= (gold[1:] != gold[:-1]) | (predicted[1:] != predicted[:-1])
+        run = np.cumsum(run_start) - 1
+        first = np.flatnonzero(run_start)
+        widths = (len(columns.gold_values) + 1, len(columns.predicted_values) + 1)
+        keys = (self.slot[first] * widths[0] + gold[first]) * widths[1] + predicted[first]
+        distinct, which = np.unique(keys, return_inverse=True)
+        verdicts = _Judge(columns, self.convention)
+        judged = [
+            verdicts(key // (widths[0] * widths[1]), key // widths[1] % widths[0], key % widths[1])
+            for key in distinct.tolist()
+        ]
+        table = np.array(judged, np.float64).reshape(-1, 5)[which.ravel()][run]
+        self.gold = table[:, 0] > 0
+        self.predicted = table[:, 1] > 0
+        self.similarity: Floats = np.ascontiguousarray(table[:, 2])
+        self.gold_form = table[:, 3].astype(np.int64)
+        self.predicted_form = table[:, 4].astype(np.int64)
+        self.gold_there = gold > 0
+        self.predicted_there = predicted > 0
+        self.forms = verdicts.forms
+
+    def _forget_ignored(self) -> None:
+        """Predicted slots that count for nothing beside this gold state (ConvLab)."""
+        if type(self.convention).ignores is Convention.ignores:
+            return
+        wanted: dict[int, set[str]] = {}
+        for unit, slot in zip(self.unit[self.gold].tolist(), self.slot[self.gold].tolist(), strict=True):
+            wanted.setdefault(unit, set()).add(self.columns.slots[slot])
+        for cell in np.flatnonzero(self.predicted & ~self.gold).tolist():
+            slot = self.columns.slots[int(self.slot[cell])]
+            if self.convention.ignores(slot, wanted.get(int(self.unit[cell]), set())):
+                self.predicted[cell] = False
+
+    @cached_property
+    def right(self) -> Booleans:
+        """Both sides fill the cell, alike."""
+        return np.asarray(self.gold & self.predicted & (self.similarity >= 1.0), bool)
+
+    @cached_property
+    def wrong(self) -> Booleans:
+        """Both sides fill the cell, otherwise."""
+        return np.asarray(self.gold & self.predicted & (self.similarity < 1.0), bool)
+
+    @cached_property
+    def missed(self) -> Booleans:
+        """Only gold fills the cell."""
+        return np.asarray(self.gold & ~self.predicted, bool)
+
+    @cached_property
+    def extra(self) -> Booleans:
+        """Only the prediction fills the cell."""
+        return np.asarray(self.predicted & ~self.gold, bool)
+
+    def per_unit(self, cells: npt.NDArray[np.generic]) -> Floats:
+        """Sums of a cell column by unit."""
+        return np.asarray(np.bincount(self.unit, cells.astype(np.float64), self.units), np.float64)
+
+    def by_unit(self, frames: Floats) -> Floats:
+        """A table over gold frames as one over units: each turn has the sums of its frames."""
+        if self.convention.unit == "frame":
+            return frames
+        turns = self.columns.frame_turn
+        return np.column_stack([np.bincount(turns, column, self.units) for column in frames.T])
+
+    def averaged(self, credit: npt.NDArray[np.generic], counted: npt.NDArray[np.generic]) -> Floats:
+        """Statistics of a mean of credit / counted over units, or over frames where the script goes by frames."""
+        by_frame = self.convention.within_schema
+        groups, size = (self.frame, len(self.columns.frames)) if by_frame else (self.unit, self.units)
+        part, whole = (np.bincount(groups, cells.astype(np.float64), size) for cells in (credit, counted))
+        share = np.divide(part, whole, out=np.zeros(size), where=whole > 0)
+        table = np.column_stack((share, whole > 0)).astype(np.float64)
+        return self.by_unit(table) if by_frame else table
+
+    @cached_property
+    def joint(self) -> Floats:
+        """Joint accuracy of each unit: the product of its gold slots' similarities, 0 with any extra slot."""
+        return self.joint_over(np.ones(len(self.unit), bool))
+
+    def joint_over(self, cells: Booleans) -> Floats:
+        """Joint accuracy over some of the cells only (DSTC8's categorical and other slots)."""
+        result = np.ones(self.units)
+        spoiled = np.flatnonzero(cells & (self.wrong | self.missed | self.extra))
+        np.multiply.at(result, self.unit[spoiled], np.where(self.wrong[spoiled], self.similarity[spoiled], 0.0))
+        return result
+
+    @cached_property
+    def counts(self) -> dict[str, Floats]:
+        """right, wrong, missed and extra slots of each unit, and the credit of near values (`similarity` summed)."""
+        names = ("right", "wrong", "missed", "extra")
+        found = {name: self.per_unit(getattr(self, name)) for name in names}
+        found["credit"] = self.per_unit(np.where(self.gold & self.predicted, self.similarity, 0.0))
+        return found
+
+    @cached_property
+    def categorical(self) -> Booleans:
+        """Whether each cell's slot is categorical."""
+        kinds = np.array([kind.categorical for kind in self.columns.kinds], bool)
+        return kinds[self.slot] if len(kinds) else np.zeros(0, bool)
+
+    @cached_property
+    def slots_of_unit(self) -> Floats:
+        """K: how many slots the schema offers to each unit."""
+        schema, columns = self.columns.schema, self.columns
+        if self.convention.unit == "turn":
+            offered = [s for s in schema.slots if self.services is None or service_of(s) in self.services]
+            return np.full(self.units, float(len(offered)))
+        sizes = {service.name: float(len(service.slots)) for service in schema.services}
+        return np.array([sizes.get(service, 0.0) for service in columns.services])[self.unit_service]
+
+    @cached_property
+    def gold_changed(self) -> Booleans:
+        """Gold says something new here: another value, or none any more. Other forms of one value are no change."""
+        return self._changed(self.gold_form, self.gold_there)
+
+    @cached_property
+    def predicted_changed(self) -> Booleans:
+        """The prediction says something new here."""
+        return self._changed(self.predicted_form, self.predicted_there)
+
+    def _changed(self, form: Integers, there: Booleans) -> Booleans:
+        changed = there.copy()
+        moved = np.flatnonzero((form[1:] != form[:-1]) & ~self.row_start[1:]) + 1
+        changed[1:] &= self.row_start[1:] | (there[1:] != there[:-1])
+        pairs = zip(form[moved - 1].tolist(), form[moved].tolist(), strict=True)
+        changed[moved] = [self.forms[before].isdisjoint(self.forms[after]) for before, after in pairs]
+        # A slot that falls silent says "none" from here on.
+        silent = ~there[1:] & there[:-1] & ~self.row_start[1:]
+        changed[1:] |= silent
+        return changed
+
+    @cached_property
+    def named_units(self) -> npt.NDArray[np.str_]:
+        """`dialogue-turn` or `dialogue-turn-service` of each unit."""
+        columns, turns = self.columns, self.unit_turn
+        names = [
+            f"{columns.dialogues[d]}-{i}" for d, i in zip(self.unit_dialogue, columns.turn_index[turns], strict=True)
+        ]
+        if self.convention.unit == "frame":
+            names = [f"{n}-{columns.services[s]}" for n, s in zip(names, self.unit_service, strict=True)]
+        return np.array(names)
+
+
+class _Judge:
+    """Prepares and compares values under a convention, each distinct one once."""
+
+    def __init__(self, columns: Columns, convention: Convention) -> None:
+        self.columns, self.convention = columns, convention
+        self.gold: dict[tuple[int, int], tuple[tuple[str, ...], int]] = {}
+        self.predicted: dict[tuple[int, int], tuple[str | None, int]] = {}
+        self.forms: list[frozenset[str]] = [frozenset()]
+        self._numbers: dict[frozenset[str], int] = {frozenset(): 0}
+
+    def __call__(self, slot: int, gold: int, predicted: int) -> tuple[float, float, float, float, float]:
+        """Filled by gold, by the prediction, how similar, and the numbers of the two forms."""
+        accepted, gold_form = self._gold(slot, gold)
+        value, form = self._predicted(slot, predicted)
+        similarity = 0.0
+        if accepted and value is not None:
+            columns = self.columns
+            similarity = self.convention.similarity(columns.slots[slot], accepted, value, columns.kinds[slot])
+        return bool(accepted), value is not None, similarity, gold_form, form
+
+    def _gold(self, slot: int, number: int) -> tuple[tuple[str, ...], int]:
+        if not number:
+            return (), 0
+        if (slot, number) not in self.gold:
+            accepted = self.convention.gold(self.columns.slots[slot], self.columns.gold_values[number - 1])
+            self.gold[slot, number] = accepted, self._form(frozenset(accepted))
+        return self.gold[slot, number]
+
+    def _predicted(self, slot: int, number: int) -> tuple[str | None, int]:
+        if not number:
+            return None, 0
+        if (slot, number) not in self.predicted:
+            raw = self.columns.predicted_values[number - 1]
+            shown = raw if self.convention.reads_informed else raw.removeprefix(INFORMED)
+            value = self.convention.predicted(self.columns.slots[slot], shown)
+            self.predicted[slot, number] = value, self._form(frozenset() if value is None else frozenset((value,)))
+        return self.predicted[slot, number]
+
+    def _form(self, forms: frozenset[str]) -> int:
+        if forms not in self._numbers:
+            self._numbers[forms] = len(self.forms)
+            self.forms.append(forms)
+        return self._numbers[forms]

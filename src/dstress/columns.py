@@ -1,0 +1,185 @@
+"""Gold and predicted states side by side, in columns: gathered once, read by every convention and metric.
+
+A *cell* is one slot in one turn; a *row* is one slot through one dialogue, for every slot that either side ever fills
+there. Cells lie row after row, turn after turn, so "what changed since the turn before" is the cell before. Slots and
+values are numbers; 0 stands for "nothing there".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dstress.dialogue import Dialogue, Frame, Schema, Slot, Turn, service_of
+from dstress.predictions.base import FramePrediction, Prediction
+
+Integers = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
+K = TypeVar("K", bound=Hashable)
+
+_SLOT_SHIFT = 24
+_TURN_SHIFT = 44
+_VALUE_MASK = (1 << _SLOT_SHIFT) - 1
+_SLOT_MASK = (1 << (_TURN_SHIFT - _SLOT_SHIFT)) - 1
+MOST_TURNS = 1 << 18
+"""A gatherer's capacity; larger data is gathered shard by shard."""
+INFORMED = "§§"
+"""Marks a predicted value that the tracker took over from the system's words (TripPy)."""
+
+
+class Interned(dict[K, int], Generic[K]):
+    """Numbers for things, from 1, in the order in which they were first seen."""
+
+    def __missing__(self, key: K) -> int:
+        self[key] = number = len(self) + 1
+        return number
+
+
+class FramePair:
+    """A gold frame and its prediction, with the utterance that their spans point into."""
+
+    __slots__ = ("gold", "predicted", "utterance")
+
+    def __init__(self, gold: Frame, predicted: FramePrediction | None, utterance: str) -> None:
+        self.gold, self.predicted, self.utterance = gold, predicted, utterance
+
+
+class Columns:
+    """The gathered columns. Everything here is independent of conventions."""
+
+    def __init__(self, gatherer: Gatherer) -> None:
+        self.slots = list(gatherer.slots)
+        self.kinds = [gatherer.schema.slots.get(slot, Slot("")) for slot in self.slots]
+        self.in_schema = np.array([slot in gatherer.schema.slots for slot in self.slots], bool)
+        self.services = list(gatherer.services)
+        self.schema = gatherer.schema
+        self.gold_values: list[tuple[str, ...]] = list(gatherer.gold_values)
+        self.predicted_values: list[str] = list(gatherer.predicted_values)
+        self.dialogues = gatherer.dialogues
+        self.turn_counts = np.array(gatherer.turn_counts, np.int64)
+        self.turns = gatherer.turns
+        self.predictions = gatherer.predictions
+        self.frames = gatherer.frames
+        self.memo: dict[str, Any] = {}
+        """What metrics worked out of these columns once, for whoever asks again."""
+        self._build(gatherer)
+
+    def _build(self, gatherer: Gatherer) -> None:
+        counts = self.turn_counts
+        self.turn_dialogue = np.repeat(np.arange(len(counts)), counts)
+        first_turn = np.concatenate(([0], np.cumsum(counts)))[:-1]
+        self.turn_index = np.arange(counts.sum()) - np.repeat(first_turn, counts)
+        gold, predicted = (np.array(codes, np.int64) for codes in (gatherer.gold_codes, gatherer.predicted_codes))
+        filled = np.zeros(len(counts) * (len(self.slots) + 1), bool)
+        keys = [self._row_key(codes) for codes in (gold, predicted)]
+        for key in keys:
+            filled[key] = True
+        rows = np.flatnonzero(filled)
+        row_dialogue, row_slot = np.divmod(rows, len(self.slots) + 1)
+        lengths = counts[row_dialogue]
+        starts = np.concatenate(([0], np.cumsum(lengths)))
+        row_of_key = np.cumsum(filled) - 1
+        self.row = np.repeat(np.arange(len(rows)), lengths)
+        self.slot = np.repeat(row_slot, lengths) - 1
+        self.turn = np.arange(starts[-1]) - np.repeat(starts[:-1] - first_turn[row_dialogue], lengths)
+        self.gold = np.zeros(starts[-1], np.int64)
+        self.predicted = np.zeros(starts[-1], np.int64)
+        for column, codes, key in ((self.gold, gold, keys[0]), (self.predicted, predicted, keys[1])):
+            turn = codes >> _TURN_SHIFT
+            column[starts[row_of_key[key]] + self.turn_index[turn]] = codes & _VALUE_MASK
+
+    def _row_key(self, codes: Integers) -> Integers:
+        slot = (codes >> _SLOT_SHIFT) & _SLOT_MASK
+        return np.asarray(self.turn_dialogue[codes >> _TURN_SHIFT] * (len(self.slots) + 1) + slot, np.int64)
+
+    @cached_property
+    def slot_service(self) -> Integers:
+        """The number of each slot's service, from 0."""
+        numbers = {service: number for number, service in enumerate(self.services)}
+        return np.array([numbers[service_of(slot)] for slot in self.slots], np.int64)
+
+    @cached_property
+    def frame_turn(self) -> Integers:
+        """The turn of each gold frame."""
+        return np.repeat(np.arange(len(self.turns)), [len(turn.frames) for turn in self.turns])
+
+    @cached_property
+    def frame_service(self) -> Integers:
+        """The service of each gold frame."""
+        numbers = {service: number for number, service in enumerate(self.services)}
+        return np.array([numbers[pair.gold.service] for pair in self.frames], np.int64)
+
+    @cached_property
+    def cell_frame(self) -> Integers:
+        """The gold frame that each cell belongs to: its turn's frame of its slot's service; -1 where there is none."""
+        grid = np.full((len(self.turns), max(1, len(self.services))), -1, np.int64)
+        grid[self.frame_turn, self.frame_service] = np.arange(len(self.frames))
+        return grid[self.turn, self.slot_service[self.slot]] if len(self.slot) else np.zeros(0, np.int64)
+
+
+class Gatherer:
+    """Takes dialogues with their predictions, one after the other, and lays them out as columns."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.slots: Interned[str] = Interned()
+        self.services: Interned[str] = Interned()
+        self.gold_values: Interned[tuple[str, ...]] = Interned()
+        self.predicted_values: Interned[str] = Interned()
+        self.dialogues: list[str] = []
+        self.turn_counts: list[int] = []
+        self.turns: list[Turn] = []
+        self.predictions: list[Prediction] = []
+        self.frames: list[FramePair] = []
+        self.gold_codes: list[int] = []
+        self.predicted_codes: list[int] = []
+        for slot in schema.slots:
+            self.slots[slot]
+        for service in schema.services:
+            self.services[service.name]
+
+    def add(self, dialogue: Dialogue, predictions: list[Prediction]) -> None:
+        """One dialogue with a prediction for each of its turns, in order."""
+        slots, gold_values, predicted_values = self.slots, self.gold_values, self.predicted_values
+        for turn, prediction in zip(dialogue.turns, predictions, strict=True):
+            base = len(self.turns) << _TURN_SHIFT
+            self.gold_codes += [base | slots[s] << _SLOT_SHIFT | gold_values[v] for s, v in turn.state.items()]
+            state = prediction.state if not prediction.informed else _marked(prediction)
+            self.predicted_codes += [base | slots[s] << _SLOT_SHIFT | predicted_values[v] for s, v in state.items()]
+            self.turns.append(turn)
+            self.predictions.append(prediction)
+            for frame in turn.frames:
+                self.frames.append(FramePair(frame, _frame_of(prediction, frame.service), turn.user))
+        self.dialogues.append(dialogue.id)
+        self.turn_counts.append(len(dialogue.turns))
+
+    def columns(self) -> Columns:
+        """What was gathered, as columns."""
+        for slot in self.slots:
+            self.services[service_of(slot)]
+        for pair in self.frames:
+            self.services[pair.gold.service]
+        return Columns(self)
+
+
+def _marked(prediction: Prediction) -> dict[str, str]:
+    return {s: INFORMED + v if s in prediction.informed else v for s, v in prediction.state.items()}
+
+
+def _frame_of(prediction: Prediction, service: str) -> FramePrediction | None:
+    for frame in prediction.frames:
+        if frame.service == service:
+            return frame
+    return None
+
+
+def gather(schema: Schema, paired: Iterable[tuple[Dialogue, list[Prediction]]]) -> Columns:
+    """Columns of all that is given."""
+    gatherer = Gatherer(schema)
+    for dialogue, predictions in paired:
+        gatherer.add(dialogue, predictions)
+    return gatherer.columns()

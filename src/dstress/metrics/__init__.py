@@ -1,0 +1,43 @@
+"""The metrics room: each metric is per-unit statistics and the value of their sums."""
+
+from __future__ import annotations
+
+from dstress.metrics.base import Metric
+from dstress.registry import Registry
+
+metrics = Registry(
+    "metric",
+    Metric,
+    {
+        "jga": "dstress.metrics.joint:Jga",
+        "sa": "dstress.metrics.slots:Sa",
+        "aga": "dstress.metrics.slots:Aga",
+        "rsa": "dstress.metrics.slots:Rsa",
+        "fga": "dstress.metrics.flexible:Fga",
+        "gca": "dstress.metrics.granular:Gca",
+        "value-precision": "dstress.metrics.granular:ValuePrecision",
+        "value-recall": "dstress.metrics.granular:ValueRecall",
+        "label-precision": "dstress.metrics.granular:LabelPrecision",
+        "label-recall": "dstress.metrics.granular:LabelRecall",
+        "slot-precision": "dstress.metrics.slots:SlotPrecision",
+        "slot-recall": "dstress.metrics.slots:SlotRecall",
+        "slot-f1": "dstress.metrics.slots:SlotF1",
+        "cat-jga": "dstress.metrics.joint:CatJga",
+        "noncat-jga": "dstress.metrics.joint:NoncatJga",
+        "cat-aga": "dstress.metrics.slots:CatAga",
+        "noncat-aga": "dstress.metrics.slots:NoncatAga",
+        "active-intent-accuracy": "dstress.metrics.frames:ActiveIntentAccuracy",
+        "requested-slots-f1": "dstress.metrics.frames:RequestedSlotsF1",
+        "requested-slots-precision": "dstress.metrics.frames:RequestedSlotsPrecision",
+        "requested-slots-recall": "dstress.metrics.frames:RequestedSlotsRecall",
+        "slot-tagging-f1": "dstress.metrics.frames:SlotTaggingF1",
+        "slot-tagging-precision": "dstress.metrics.frames:SlotTaggingPrecision",
+        "slot-tagging-recall": "dstress.metrics.frames:SlotTaggingRecall",
+        "ood-f1": "dstress.metrics.utterances:OodF1",
+        "intent-accuracy": "dstress.metrics.utterances:IntentAccuracy",
+        "coref-jga": "dstress.metrics.reference:CorefJga",
+        "nohf": "dstress.metrics.reference:Nohf",
+    },
+)
+
+__all__ = ["Metric", "metrics"]

@@ -1,0 +1,56 @@
+"""The contract of a metric: statistics of every unit, and the value of their sums.
+
+Because the two are apart, sums over shards, slices, dialogues and bootstrap resamples are all made the same way, once,
+for every metric: a metric never averages by itself.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dstress.alignment import Alignment
+
+Floats = npt.NDArray[np.float64]
+
+
+class Metric(ABC):
+    """A number over units, by default a ratio: `statistics` has two columns, what is right and out of how much."""
+
+    name: ClassVar[str]
+    by_turn: ClassVar[bool] = False
+    """Statistics are per turn even where the convention's unit is the frame: the metric looks at whole turns."""
+    restrictable: ClassVar[bool] = True
+    """Has a meaning for the slots of one service alone."""
+
+    def missing(self, alignment: Alignment) -> str:
+        """Why the metric cannot be computed here ("the predictions have no intents"); `` where it can."""
+        return ""
+
+    @abstractmethod
+    def statistics(self, alignment: Alignment) -> Floats:
+        """A row of numbers for each unit (or turn). Only their sums matter."""
+
+    def value(self, sums: Floats) -> Floats:
+        """The metric for sums of statistics, along the last axis; nan where it is undefined."""
+        return ratio(sums[..., 0], sums[..., 1])
+
+    def count(self, sums: Floats) -> float:
+        """How many units (or slots, or changes) the value stands on."""
+        return float(sums[..., 1])
+
+
+def ratio(part: npt.ArrayLike, whole: npt.ArrayLike) -> Floats:
+    """part / whole, nan where there is nothing."""
+    part, whole = np.asarray(part, np.float64), np.asarray(whole, np.float64)
+    nothing = np.full(np.broadcast(part, whole).shape, np.nan)
+    return np.asarray(np.divide(part, whole, out=nothing, where=whole != 0), np.float64)
+
+
+def over_units(numerator: Floats, counted: npt.ArrayLike | None = None) -> Floats:
+    """Statistics of a mean over units: the number, and whether the unit counts at all."""
+    counts = np.ones(len(numerator)) if counted is None else np.asarray(counted, np.float64)
+    return np.column_stack((np.where(counts > 0, numerator, 0.0), counts))

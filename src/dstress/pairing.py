@@ -1,0 +1,166 @@
+"""Gold dialogues and their predictions, joined by id and turn; whatever does not fit is counted and told.
+
+Never a silent 0 and never a silent drop: without leave to be partial, any misfit is an error with counts and the first
+offenders; with it, what fits is scored and the coverage goes into the signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+import msgspec
+
+from dstress.dialogue import Dialogue, Schema
+from dstress.errors import PredictionError, unknown
+from dstress.predictions.base import Prediction
+
+_SHOWN = 3
+_OUTSIDE = "values of slots that the schema does not have"
+_NO_SUCH_TURN = "turns that the gold does not have"
+_NO_SUCH_DIALOGUE = "dialogues that the gold does not have"
+_DROP_SHARE = 0.5
+
+Paired = tuple[Dialogue, list[Prediction]]
+
+
+class Misfits(msgspec.Struct):
+    """What did not fit, by kind: how often, and the first few."""
+
+    found: dict[str, list[str]] = {}
+    counts: dict[str, int] = {}
+
+    def note(self, kind: str, offender: str) -> None:
+        """Count an offender; only the first few are kept."""
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        kept = self.found.setdefault(kind, [])
+        if len(kept) < _SHOWN:
+            kept.append(offender)
+
+    def describe(self) -> str:
+        """One line per kind."""
+        return "; ".join(
+            f"{self.counts[kind]:,} {kind} ({', '.join(kept)}{' ...' if self.counts[kind] > len(kept) else ''})"
+            for kind, kept in self.found.items()
+        )
+
+
+class Coverage(msgspec.Struct):
+    """How much of the gold was predicted. `misfits` are only ever left after a partial scoring was asked for."""
+
+    turns: int = 0
+    gold_turns: int = 0
+    misfits: Misfits = msgspec.field(default_factory=Misfits)
+
+    @property
+    def complete(self) -> bool:
+        """Every gold turn has a prediction, and nothing is left over."""
+        return self.turns == self.gold_turns and not self.misfits.counts
+
+
+class Pairing:
+    """Joins predictions with gold as both stream by. Iterate it once, then read `coverage`.
+
+    Only predictions that came before their gold dialogue are held: where both files have one order, next to nothing.
+    """
+
+    def __init__(self, gold: Iterable[Dialogue], predictions: Iterable[Prediction], schema: Schema) -> None:
+        self.gold, self.schema = gold, schema
+        self.coverage = Coverage()
+        self.strangers: list[str] = []
+        self._arriving = iter(predictions)
+        self._waiting: dict[str, dict[int, Prediction]] = {}
+        self._unknown_slots: dict[str, str] = {}
+
+    def __iter__(self) -> Iterator[Paired]:
+        done: set[str] = set()
+        for dialogue in self.gold:
+            done.add(key(dialogue.id))
+            self.coverage.gold_turns += len(dialogue.turns)
+            predictions = self._turns(dialogue, self._await(dialogue))
+            self.coverage.turns += len(predictions)
+            if len(predictions) == len(dialogue.turns):
+                yield dialogue, predictions
+            elif predictions:
+                # A hole hides what changed around it, so only the turns before it are scored.
+                yield msgspec.structs.replace(dialogue, turns=dialogue.turns[: len(predictions)]), predictions
+        self._note_left_over(done)
+
+    def _await(self, dialogue: Dialogue) -> dict[int, Prediction]:
+        """The predictions of a dialogue; reads on until they are all there, or the file ends."""
+        name, wanted = key(dialogue.id), len(dialogue.turns)
+        while len(self._waiting.get(name, ())) < wanted:
+            prediction = next(self._arriving, None)
+            if prediction is None:
+                break
+            self._waiting.setdefault(key(prediction.dialogue), {})[prediction.turn] = prediction
+        return self._waiting.pop(name, {})
+
+    def _note_left_over(self, done: set[str]) -> None:
+        for prediction in self._arriving:
+            self._waiting.setdefault(key(prediction.dialogue), {})[prediction.turn] = prediction
+        for name, left in self._waiting.items():
+            first = next(iter(left.values()))
+            if name in done:
+                for index in left:
+                    self.coverage.misfits.note(_NO_SUCH_TURN, f"{first.dialogue} turn {index}")
+            else:
+                self.strangers.append(name)
+                self.coverage.misfits.note(_NO_SUCH_DIALOGUE, first.dialogue)
+
+    def _turns(self, dialogue: Dialogue, found: dict[int, Prediction]) -> list[Prediction]:
+        if not found:
+            self.coverage.misfits.note("missing dialogues", dialogue.id)
+            return []
+        predictions: list[Prediction] = []
+        for index in range(len(dialogue.turns)):
+            prediction = found.pop(index, None)
+            if prediction is None:
+                self.coverage.misfits.note("missing turns", f"{dialogue.id} turn {index}")
+            elif len(predictions) == index:
+                predictions.append(prediction)
+                self._check_slots(prediction)
+        for index in found:
+            self.coverage.misfits.note(_NO_SUCH_TURN, f"{dialogue.id} turn {index}")
+        return predictions
+
+    def _check_slots(self, prediction: Prediction) -> None:
+        slots = self.schema.slots
+        for slot in prediction.state:
+            if slot not in slots:
+                self._unknown_slots.setdefault(slot, f"{slot} in {prediction.dialogue} turn {prediction.turn}")
+                self.coverage.misfits.note(_OUTSIDE, self._unknown_slots[slot])
+
+    def require_complete(self, *, schema_only: bool, hint: str = "") -> None:
+        """Raise if anything did not fit. `schema_only` conventions never look at slots outside the schema."""
+        misfits = self.coverage.misfits
+        if schema_only:
+            misfits.counts.pop(_OUTSIDE, None)
+            misfits.found.pop(_OUTSIDE, None)
+        if misfits.counts:
+            raise PredictionError(
+                f"the predictions do not fit the gold: {misfits.describe()}{self._nearest_slots()}",
+                fix=hint or "correct the file, or score what fits with --allow-partial",
+            )
+
+    def _nearest_slots(self) -> str:
+        if _OUTSIDE not in self.coverage.misfits.counts:
+            return ""
+        first = next(iter(self._unknown_slots))
+        return "\n  " + unknown("slot", first, self.schema.slots).problem
+
+
+def key(dialogue: str) -> str:
+    """What ids are matched by: scripts disagree on case and on a `.json` at the end."""
+    return dialogue.casefold().removesuffix(".json")
+
+
+def looks_like_updates(dialogues: Iterable[list[Prediction]]) -> bool:
+    """Whether the predictions are what each turn changed, not the state so far: most values vanish in the next turn."""
+    kept = dropped = 0
+    for predictions in dialogues:
+        for before, after in pairwise(predictions):
+            gone = sum(slot not in after.state for slot in before.state)
+            dropped += gone
+            kept += len(before.state) - gone
+    return dropped > _DROP_SHARE * (kept + dropped) and dropped > 0

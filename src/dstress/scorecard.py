@@ -1,0 +1,58 @@
+"""What a scoring leaves behind: values with intervals and signatures, slices, error tables. Plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+
+class Score(msgspec.Struct, frozen=True):
+    """One number, how sure it is, what it stands on, and what exactly it is."""
+
+    value: float
+    low: float
+    high: float
+    n: float
+    signature: str
+
+
+class SlotErrors(msgspec.Struct, frozen=True):
+    """What goes wrong in one slot: counts over all turns, and the most frequent confusions (gold, predicted, times)."""
+
+    right: int
+    wrong: int
+    missed: int
+    extra: int
+    confusions: list[tuple[str, str, int]]
+
+
+class Scorecard(msgspec.Struct):
+    """Scores of one prediction file under one convention.
+
+    `signature` says what was scored, for all scores alike. `slices` is slice -> key -> metric -> value.
+    """
+
+    signature: dict[str, str]
+    metrics: dict[str, Score]
+    slices: dict[str, dict[str, dict[str, float | None]]] = {}
+    slots: dict[str, SlotErrors] = {}
+    notes: list[str] = []
+
+    def __getitem__(self, metric: str) -> Score:
+        return self.metrics[metric]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __contains__(self, metric: object) -> bool:
+        return metric in self.metrics
+
+    def by(self, name: str) -> dict[str, dict[str, float | None]]:
+        """One slice, such as `service`: key -> metric -> value."""
+        return self.slices[name]
+
+
+def signature_text(metric: str, parts: dict[str, str]) -> str:
+    """`jga|corpus:multiwoz21.test|turns:7372|conv:trade|unit:turn|...|dstress:0.1.0`."""
+    return "|".join([metric, *(f"{name}:{value}" for name, value in parts.items())])
