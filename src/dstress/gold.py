@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Frame, Schema, Service, Slot, Turn, service_of
-from dstress.errors import PredictionError
+from dstress.errors import PredictionError, place
 from dstress.naming import multiwoz_slots
 from dstress.predictions.base import Prediction
 
 
-def own_gold(name: str, predictions: list[Prediction]) -> Corpus:
-    """The corpus that the `gold` states of a file's predictions make up."""
-    by_dialogue: dict[str, dict[int, Prediction]] = {}
+def own_gold(name: str, predictions: list[Prediction]) -> tuple[Corpus, list[Prediction]]:
+    """The corpus that the `gold` states of a file's predictions make up, and the predictions that fit it.
+
+    CheckDST's perturbed files hold some turns of a dialogue only: turns are numbered anew, in their order.
+    """
+    if not predictions:
+        raise PredictionError("the file holds no predictions", where=name, fix="check that the tracker wrote it")
+    by_dialogue: dict[str, list[Prediction]] = {}
     for prediction in predictions:
         if prediction.gold is None:
-            where = f"{name}, dialogue {prediction.dialogue}, turn {prediction.turn}"
+            where = place(name, prediction.dialogue, prediction.turn)
             raise PredictionError("the prediction carries no gold", where=where, fix="add --gold CORPUS:SPLIT")
-        by_dialogue.setdefault(prediction.dialogue, {})[prediction.turn] = prediction
-    if not predictions:
-        raise PredictionError(
-            "the file holds no predictions", where=name, fix="check that the tracker wrote its output"
-        )
-    dialogues = [_dialogue(dialogue, turns, name) for dialogue, turns in by_dialogue.items()]
-    return Corpus(name, "", _schema(dialogues), lambda: iter(dialogues))
+        by_dialogue.setdefault(prediction.dialogue, []).append(prediction)
+    for turns in by_dialogue.values():
+        turns.sort(key=lambda prediction: prediction.turn)
+    dialogues = [Dialogue(dialogue, tuple(map(_turn, turns))) for dialogue, turns in by_dialogue.items()]
+    numbered = [
+        _numbered(prediction, index) for turns in by_dialogue.values() for index, prediction in enumerate(turns)
+    ]
+    return Corpus(name, "", _schema(dialogues), lambda: iter(dialogues)), numbered
 
 
-def _dialogue(dialogue: str, turns: dict[int, Prediction], name: str) -> Dialogue:
-    missing = next((index for index in range(len(turns)) if index not in turns), None)
-    if missing is not None:
-        raise PredictionError("the turn is missing", where=f"{name}, dialogue {dialogue}, turn {missing}")
-    return Dialogue(dialogue, tuple(_turn(turns[index]) for index in range(len(turns))))
+def _numbered(prediction: Prediction, index: int) -> Prediction:
+    return prediction if prediction.turn == index else msgspec.structs.replace(prediction, turn=index)
 
 
 def _turn(prediction: Prediction) -> Turn:

@@ -136,16 +136,17 @@ def _opened(
     """The gold corpus, the predictions as they arrive, and the usual convention of such a file."""
     corpus = corpora.load(gold) if isinstance(gold, str) else gold
     if not isinstance(predictions, str | Path):
-        held = predictions if corpus is not None else list(predictions)
-        yield corpus or own_gold("predictions", list(held)), held, "exact"
+        if corpus is not None:
+            yield corpus, predictions, "exact"
+        else:
+            yield (*own_gold("predictions", list(predictions)), "exact")
         return
     with open_source(predictions) as source:
         reader: Format = formats.create(options.format) if options.format else detect(source)
         if corpus is not None:
             yield corpus, reader.read(source, corpus.schema), reader.convention
         elif reader.carries_gold:
-            held = list(reader.read(source))
-            yield own_gold(Path(predictions).name, held), held, reader.convention
+            yield (*own_gold(Path(predictions).name, list(reader.read(source))), reader.convention)
         else:
             raise PredictionError(
                 f"the format {reader.name!r} carries no gold", where=str(predictions), fix="add --gold CORPUS:SPLIT"

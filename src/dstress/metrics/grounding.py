@@ -20,7 +20,8 @@ from dstress.naming import multiwoz_slots
 _WORD = re.compile(r"[^\W_]+")
 _MARKS = str.maketrans({"'": "", "’": "", "`": "", "´": "", "&": " and "})
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[a-zA-Z])(?=\d)")
-_NO_VALUE = frozenset({"", "none", DONTCARE})
+NO_NAME = frozenset({"", "none", DONTCARE})
+"""Predicted values that name nothing."""
 _REMEMBERED = 16_384
 
 
@@ -46,7 +47,7 @@ def named_entities(state: Mapping[str, str], schema: Schema, *, raw: bool = Fals
     """
     rewritten = _rewritten() if raw else {}
     for slot, value in state.items():
-        if (raw or value.casefold() not in _NO_VALUE) and is_named_entity_slot(slot, schema):
+        if (raw or value.casefold() not in NO_NAME) and is_named_entity_slot(slot, schema):
             yield slot, rewritten.get(value, value)
 
 

@@ -30,7 +30,8 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     its own gold state. `utterance` is the user's, where the file has it. `stateless` says that the system tracks no
     state at all, which is not the same as an empty one: response metrics then fall back on gold. `domains` are those
     that the response is about. `informed` are slots whose value was taken over from the system's words or from
-    another slot; TripPy's script looks at gold before it judges these.
+    another slot; TripPy's script looks at gold before it judges these. `context` is all that was said by then, where
+    the file has it (CheckDST).
     """
 
     dialogue: str
@@ -46,6 +47,7 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     stateless: bool = False
     domains: tuple[str, ...] | None = None
     informed: tuple[str, ...] = ()
+    context: str | None = None
 
 
 class Format(ABC):

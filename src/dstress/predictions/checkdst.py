@@ -53,8 +53,14 @@ class CheckDst(Format):
             turns.add(dialogue, turn, where)
             if found.pred is not None:
                 gold = None if found.gold is None else texts.gold(found.gold)
-                utterance = last_utterance(found.context)
-                yield Prediction(dialogue, turn, texts.state(found.pred), gold=gold, utterance=utterance)
+                yield Prediction(
+                    dialogue,
+                    turn,
+                    texts.state(found.pred),
+                    gold=gold,
+                    utterance=last_utterance(found.context),
+                    context=earlier_context(found.context),
+                )
 
     def write(self, predictions: Iterable[Prediction], path: Path) -> None:
         encoder = msgspec.json.Encoder()
@@ -64,7 +70,7 @@ class CheckDst(Format):
                 gold = None
                 if found.gold is not None:
                     gold = _text({slot: forms[0] for slot, forms in found.gold.items() if forms}, here)
-                context = "" if found.utterance is None else f"{_USER} {found.utterance}"
+                context = found.context or ("" if found.utterance is None else f"{_USER} {found.utterance}")
                 line = _Line(f"{found.dialogue}-{found.turn}", _text(found.state, here), gold, context)
                 out.write(encoder.encode(line) + b"\n")
 
@@ -99,6 +105,11 @@ class BeliefTexts:
     def gold(self, text: str) -> State:
         """The same, with each value as the only accepted form."""
         return {slot: (value,) for slot, value in self.state(text).items()}
+
+
+def earlier_context(context: str) -> str | None:
+    """The context, where it says more than the last utterance."""
+    return context if context.count(_USER) > 1 or "<system>" in context else None
 
 
 def last_utterance(context: str) -> str | None:

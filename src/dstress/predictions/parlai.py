@@ -10,7 +10,7 @@ from dstress.dialogue import Schema
 from dstress.errors import PredictionError, place
 from dstress.predictions import checks
 from dstress.predictions.base import Format, Prediction
-from dstress.predictions.checkdst import BeliefTexts, last_utterance
+from dstress.predictions.checkdst import BeliefTexts, earlier_context, last_utterance
 from dstress.predictions.shape import shape_of
 from dstress.sources import Source
 
@@ -59,4 +59,5 @@ class Parlai(Format):
                     texts.state(answered.text),
                     gold=texts.gold(labels[0]),
                     utterance=last_utterance(asked.text),
+                    context=earlier_context(asked.text),
                 )

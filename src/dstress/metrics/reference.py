@@ -1,0 +1,115 @@
+"""Two questions that need the dialogue's words: coreference JGA and the no-hallucination frequency (CheckDST)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from dstress.alignment import Alignment
+from dstress.columns import INFORMED, Booleans, Columns
+from dstress.coreference import is_annotated, needs_coreference
+from dstress.dialogue import Dialogue
+from dstress.metrics.base import Floats, Metric, over_units
+from dstress.metrics.grounding import NO_NAME, grounded, is_named_entity_slot, named_entities
+
+
+class CorefJga(Metric):
+    """Joint goal accuracy over turns in which a value has to be found by coreference."""
+
+    name = "coref-jga"
+
+    def missing(self, alignment: Alignment) -> str:
+        if not any(turn.user for turn in alignment.columns.turns):
+            return "the gold has no utterances"
+        return "" if _referring(alignment.columns).any() else "no turn needs coreference"
+
+    def statistics(self, alignment: Alignment) -> Floats:
+        return over_units(alignment.joint, _referring(alignment.columns)[alignment.unit_turn])
+
+
+def _referring(columns: Columns) -> Booleans:
+    if "referring" not in columns.memo:
+        dialogues = list(_dialogues(columns))
+        annotated = is_annotated(dialogues)
+        flags = [flag for dialogue in dialogues for flag in needs_coreference(dialogue, annotated)]
+        columns.memo["referring"] = np.array(flags, bool)
+    return np.asarray(columns.memo["referring"], bool)
+
+
+def _dialogues(columns: Columns) -> Iterator[Dialogue]:
+    start = 0
+    for name, count in zip(columns.dialogues, columns.turn_counts.tolist(), strict=True):
+        yield Dialogue(name, tuple(columns.turns[start : start + count]))
+        start += count
+
+
+class Nohf(Metric):
+    """No-hallucination frequency: the share of predicted names that the dialogue so far has said.
+
+    Every turn's whole state counts, as in the paper. `raw=true` is CheckDST's own test, a raw substring of the context.
+    """
+
+    name = "nohf"
+    by_turn = True
+    restrictable = False
+
+    def __init__(self, raw: bool = False) -> None:
+        self.raw = raw
+
+    def missing(self, alignment: Alignment) -> str:
+        columns = alignment.columns
+        if not any(turn.user for turn in columns.turns) and not any(p.context for p in columns.predictions):
+            return "neither gold nor predictions have utterances"
+        return "" if self._names(columns).any() else "no slot of the schema holds names"
+
+    def _names(self, columns: Columns) -> Booleans:
+        return np.array([is_named_entity_slot(slot, columns.schema) for slot in columns.slots], bool)
+
+    def statistics(self, alignment: Alignment) -> Floats:
+        columns = alignment.columns
+        said = _Said(columns, raw=self.raw)
+        checked = [(turn, said(turn, value)) for turn, value in self._predicted(columns)]
+        table = np.array(checked, np.float64).reshape(-1, 2)
+        turns, size = table[:, 0].astype(np.int64), len(columns.turns)
+        return np.column_stack((np.bincount(turns, table[:, 1], size), np.bincount(turns, minlength=size)))
+
+    def _predicted(self, columns: Columns) -> Iterator[tuple[int, str]]:
+        """Every predicted name with its turn."""
+        if self.raw:
+            for turn, prediction in enumerate(columns.predictions):
+                yield from ((turn, value) for _, value in named_entities(prediction.state, columns.schema, raw=True))
+            return
+        cells = np.flatnonzero(self._names(columns)[columns.slot] & (columns.predicted > 0))
+        values = [value.removeprefix(INFORMED) for value in columns.predicted_values]
+        naming = np.array([False, *(value.casefold() not in NO_NAME for value in values)], bool)
+        cells = cells[naming[columns.predicted[cells]]]
+        for turn, value in zip(columns.turn[cells].tolist(), columns.predicted[cells].tolist(), strict=True):
+            yield turn, values[value - 1]
+
+
+class _Said:
+    """Whether a value was said by a turn: looked for once per dialogue, from its first utterance on."""
+
+    def __init__(self, columns: Columns, *, raw: bool) -> None:
+        self.columns, self.raw = columns, raw
+        self._first: dict[tuple[int, str], int] = {}
+        self._start = np.concatenate(([0], np.cumsum(columns.turn_counts))).tolist()
+
+    def __call__(self, turn: int, value: str) -> bool:
+        """Whether the dialogue had said the value by the end of the turn."""
+        context = self.columns.predictions[turn].context
+        if context is not None:
+            return grounded(value, context, raw=self.raw)
+        dialogue = int(self.columns.turn_dialogue[turn])
+        if (dialogue, value) not in self._first:
+            self._first[dialogue, value] = self._find(dialogue, value)
+        return self._first[dialogue, value] <= turn
+
+    def _find(self, dialogue: int, value: str) -> int:
+        """The turn in which the value is first said, or one that never comes."""
+        for turn in range(self._start[dialogue], self._start[dialogue + 1]):
+            words = self.columns.turns[turn]
+            if grounded(value, (words.system, words.user), raw=self.raw):
+                return turn
+        return len(self.columns.turns)
