@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 _CELL_COLUMNS = (
     *("unit", "frame", "slot", "row_start", "gold", "predicted", "similarity"),
-    *("gold_form", "predicted_form", "gold_there", "predicted_there"),
+    *("gold_form", "predicted_form", "gold_there"),
 )
 _UNIT_COLUMNS = ("columns", "convention", "unit_turn", "unit_service", "forms")
 
@@ -100,8 +100,9 @@ class Alignment:
         self.similarity: Floats = np.ascontiguousarray(table[:, 2])
         self.gold_form = table[:, 3].astype(np.int64)
         self.predicted_form = table[:, 4].astype(np.int64)
-        self.gold_there = gold > 0
-        self.predicted_there = predicted > 0
+        # Gold that says `none` aloud has no form from the start; a form that the convention takes away is silence.
+        said_aloud = np.array([False, *(not forms for forms in columns.gold_values)], bool)
+        self.gold_there = self.gold | said_aloud[gold]
         self.forms = verdicts.forms
 
     def _forget_ignored(self) -> None:
@@ -114,7 +115,7 @@ class Alignment:
         for cell in np.flatnonzero(self.predicted & ~self.gold).tolist():
             slot = self.columns.slots[int(self.slot[cell])]
             if self.convention.ignores(slot, wanted.get(int(self.unit[cell]), set())):
-                self.predicted[cell] = False
+                self.predicted[cell], self.predicted_form[cell] = False, 0
 
     @cached_property
     def right(self) -> Booleans:
@@ -193,24 +194,37 @@ class Alignment:
         return np.array([sizes.get(service, 0.0) for service in columns.services])[self.unit_service]
 
     @cached_property
+    def gold_known(self) -> Booleans:
+        """Gold has filled the slot by now, in this turn or before."""
+        return self._ever(self.gold_there)
+
+    @cached_property
+    def predicted_known(self) -> Booleans:
+        """The prediction has filled the slot by now."""
+        return self._ever(self.predicted)
+
+    def _ever(self, there: Booleans) -> Booleans:
+        total = np.cumsum(there)
+        before_row = np.where(self.row_start, total - there, 0)
+        return np.asarray(total > np.maximum.accumulate(before_row), bool)
+
+    @cached_property
     def gold_changed(self) -> Booleans:
         """Gold says something new here: another value, or none any more. Other forms of one value are no change."""
-        return self._changed(self.gold_form, self.gold_there)
+        return self._changed(self.gold_form, self.gold_known)
 
     @cached_property
     def predicted_changed(self) -> Booleans:
         """The prediction says something new here."""
-        return self._changed(self.predicted_form, self.predicted_there)
+        return self._changed(self.predicted_form, self.predicted_known)
 
-    def _changed(self, form: Integers, there: Booleans) -> Booleans:
-        changed = there.copy()
+    def _changed(self, form: Integers, known: Booleans) -> Booleans:
+        """A slot's first value is new; from then on, whatever shares no form with the turn before, silence included."""
+        changed = known.copy()
+        changed[1:] &= self.row_start[1:] | ~known[:-1]
         moved = np.flatnonzero((form[1:] != form[:-1]) & ~self.row_start[1:]) + 1
-        changed[1:] &= self.row_start[1:] | (there[1:] != there[:-1])
         pairs = zip(form[moved - 1].tolist(), form[moved].tolist(), strict=True)
         changed[moved] = [self.forms[before].isdisjoint(self.forms[after]) for before, after in pairs]
-        # A slot that falls silent says "none" from here on.
-        silent = ~there[1:] & there[:-1] & ~self.row_start[1:]
-        changed[1:] |= silent
         return changed
 
     @cached_property

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -75,11 +75,13 @@ def find(turn: Turn, before: State, earlier: Sequence[str] = ()) -> list[Corefer
     `before` is the state of the turn before and `earlier` are the utterances before this turn; without them, only
     antecedents in `before` and in `turn.system` are seen.
     """
-    changes = {slot: values for slot, values in update(before, turn.state).items() if values}
-    if not before and not earlier:
+    if turn.state == before or not (before or earlier):
         return []
-    told = _Told(turn, before, earlier)
-    found = (told.reference(slot, values) for slot, values in changes.items())
+    kind_of = patterns().kind_of
+    changes = [(slot, values, kind_of(slot)) for slot, values in update(before, turn.state).items() if values]
+    referable = [(slot, values, kind) for slot, values, kind in changes if kind and DONTCARE not in values]
+    told = _Told(turn, before, earlier) if referable else None
+    found = (told.reference(*change) for change in referable) if told else ()
     return [reference for reference in found if reference is not None]
 
 
@@ -122,6 +124,11 @@ def words_of(text: str) -> list[str]:
     return [word.lstrip("0") or "0" if word.isdigit() else word for word in _WORD.findall(text)]
 
 
+@lru_cache(maxsize=16_384)
+def _value_words(value: str) -> tuple[str, ...]:
+    return tuple(words_of(value))
+
+
 class _Told:
     """What a turn's user said, and what had been said and settled before."""
 
@@ -137,9 +144,8 @@ class _Told:
         """All that was said before the user's utterance, parted so that no name spans two utterances."""
         return " | ".join(f" {' '.join(words_of(text))} " for text in (*self.earlier, self.turn.system))
 
-    def reference(self, slot: str, values: tuple[str, ...]) -> Coreference | None:
-        kind = self.patterns.kind_of(slot)
-        if kind is None or DONTCARE in values or any(self._says(value) for value in values):
+    def reference(self, slot: str, values: tuple[str, ...], kind: Kind) -> Coreference | None:
+        if any(self._says(value) for value in values):
             return None
         service = self._antecedent(kind, slot, values)
         expression = self._expression(kind, service) if service is not None else None
@@ -147,7 +153,7 @@ class _Told:
 
     def _says(self, value: str) -> bool:
         """Whether the utterance says the value, or any word of it that tells it from others."""
-        words = words_of(value)
+        words = _value_words(value)
         telling = [word for word in words if word not in self.patterns.generic] or words
         return any(word in self.said or self._misspelled(word) for word in telling)
 

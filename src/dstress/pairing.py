@@ -19,6 +19,7 @@ _SHOWN = 3
 _OUTSIDE = "values of slots that the schema does not have"
 _NO_SUCH_TURN = "turns that the gold does not have"
 _NO_SUCH_DIALOGUE = "dialogues that the gold does not have"
+_DOUBLED = "doubled turns, of which the first counts"
 _DROP_SHARE = 0.5
 
 Paired = tuple[Dialogue, list[Prediction]]
@@ -31,10 +32,10 @@ class Misfits(msgspec.Struct):
     counts: dict[str, int] = {}
 
     def note(self, kind: str, offender: str) -> None:
-        """Count an offender; only the first few are kept."""
+        """Count an offender; only the first few different ones are kept."""
         self.counts[kind] = self.counts.get(kind, 0) + 1
         kept = self.found.setdefault(kind, [])
-        if len(kept) < _SHOWN:
+        if len(kept) < _SHOWN and offender not in kept:
             kept.append(offender)
 
     def describe(self) -> str:
@@ -73,9 +74,9 @@ class Pairing:
         self._unknown_slots: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[Paired]:
-        done: set[str] = set()
+        done: dict[str, int] = {}
         for dialogue in self.gold:
-            done.add(key(dialogue.id))
+            done[key(dialogue.id)] = len(dialogue.turns)
             self.coverage.gold_turns += len(dialogue.turns)
             predictions = self._turns(dialogue, self._await(dialogue))
             self.coverage.turns += len(predictions)
@@ -88,28 +89,41 @@ class Pairing:
 
     def _await(self, dialogue: Dialogue) -> dict[int, Prediction]:
         """The predictions of a dialogue; reads on until they are all there, or the file ends."""
-        name, wanted = key(dialogue.id), len(dialogue.turns)
-        while len(self._waiting.get(name, ())) < wanted:
+        name, turns = key(dialogue.id), range(len(dialogue.turns))
+        found = self._waiting.setdefault(name, {})
+        wanted = sum(index not in found for index in turns)
+        while wanted:
             prediction = next(self._arriving, None)
             if prediction is None:
                 break
-            self._waiting.setdefault(key(prediction.dialogue), {})[prediction.turn] = prediction
-        return self._waiting.pop(name, {})
+            if self._hold(prediction) is found and prediction.turn in turns:
+                wanted -= 1
+        return self._waiting.pop(name)
 
-    def _note_left_over(self, done: set[str]) -> None:
+    def _hold(self, prediction: Prediction) -> dict[int, Prediction] | None:
+        """Keep a prediction with those of its dialogue, which are returned; a second one for a turn is a misfit."""
+        held = self._waiting.setdefault(key(prediction.dialogue), {})
+        if prediction.turn in held:
+            self.coverage.misfits.note(_DOUBLED, f"{prediction.dialogue} turn {prediction.turn}")
+            return None
+        held[prediction.turn] = prediction
+        return held
+
+    def _note_left_over(self, done: dict[str, int]) -> None:
         for prediction in self._arriving:
-            self._waiting.setdefault(key(prediction.dialogue), {})[prediction.turn] = prediction
+            self._hold(prediction)
         for name, left in self._waiting.items():
             first = next(iter(left.values()))
             if name in done:
                 for index in left:
-                    self.coverage.misfits.note(_NO_SUCH_TURN, f"{first.dialogue} turn {index}")
+                    kind = _DOUBLED if 0 <= index < done[name] else _NO_SUCH_TURN
+                    self.coverage.misfits.note(kind, f"{first.dialogue} turn {index}")
             else:
                 self.strangers.append(name)
                 self.coverage.misfits.note(_NO_SUCH_DIALOGUE, first.dialogue)
 
     def _turns(self, dialogue: Dialogue, found: dict[int, Prediction]) -> list[Prediction]:
-        if not found:
+        if not found and dialogue.turns:
             self.coverage.misfits.note("missing dialogues", dialogue.id)
             return []
         predictions: list[Prediction] = []

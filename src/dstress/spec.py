@@ -88,6 +88,16 @@ def parse_composition(text: str) -> list[ComponentSpec]:
     return parts
 
 
+def parse_list(text: str) -> list[str]:
+    """Part `jga,fga(lambda=0.25)` at the commas outside brackets and quotes; each part is read, and so checked."""
+    reader = _Reader(text)
+    parts = [str(reader.spec())]
+    while reader.take(","):
+        parts.append(str(reader.spec()))
+    reader.finish()
+    return parts
+
+
 class _Reader:
     """A recursive-descent reader over the tokens of one spec."""
 

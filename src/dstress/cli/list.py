@@ -12,6 +12,7 @@ from dstress.registry import Registry
 
 KINDS = {
     "formats": "dstress.predictions:formats",
+    "metrics": "dstress.metrics:metrics",
     "conventions": "dstress.conventions:conventions",
     "importers": "dstress.corpora:importers",
 }

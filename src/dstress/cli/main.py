@@ -14,7 +14,9 @@ from dstress.errors import DstressError
 
 VERBS = {
     "demo": "the whole flow on the embedded corpus, from nothing to a report",
+    "score": "score a prediction file as every official script would",
     "corpora": "add, list, show and check corpora",
+    "compare": "two or more systems on the same gold: which differences are real",
     "list": "what there is: formats, conventions, importers ...",
     "completion": "a script that completes commands in your shell",
 }
@@ -24,6 +26,7 @@ EXAMPLES = """
 \b
 Examples
   dstress demo
+  dstress score preds.json --gold multiwoz21:test
   dstress corpora add multiwoz21 MultiWOZ_2.1.zip
   dstress corpora show multiwoz21
   dstress list conventions

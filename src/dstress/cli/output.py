@@ -12,9 +12,13 @@ from typing import Any
 import click
 import msgspec
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from dstress.reports.tables import Table as Content
+from dstress.reports.tables import latex as as_latex
+from dstress.reports.tables import markdown as as_markdown
 from dstress.writing import replacing
 
 json_option = click.option(
@@ -96,3 +100,50 @@ def _plain(what: str) -> Callable[[str, int], None]:
             click.echo(f"{label}: {done:,} {what}", err=True)
 
     return show
+
+
+def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--markdown FILE` and `--latex FILE` on a verb that prints a table; `-` is the screen."""
+    for name, form in (("--latex", "LaTeX (booktabs)"), ("--markdown", "Markdown")):
+        command = click.option(name, metavar="FILE", help=f"write the table as {form}; - is the screen")(command)
+    return command
+
+
+def write_tables(tables: list[Content], markdown_file: str | None, latex_file: str | None) -> bool:
+    """Write tables where they were asked for; tells whether they were."""
+    for file, written in ((markdown_file, as_markdown), (latex_file, as_latex)):
+        if file:
+            write_text("\n".join(map(written, tables)), file)
+    return bool(markdown_file or latex_file)
+
+
+def write_text(text: str, file: str) -> None:
+    """Write text, whole or not at all; `-` is standard output."""
+    if file == "-":
+        click.echo(text, nl=False)
+        return
+    with replacing(Path(file)) as out:
+        out.write(text.encode())
+
+
+def print_table(content: Content) -> None:
+    """A table on the console, its caption below."""
+    shown = table(*content.columns)
+    for row in content.rows:
+        shown.add_row(*map(escape, row))
+    console().print(shown)
+    console().print(f"[dim]{escape(content.caption)}[/dim]\n" if content.caption else "")
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """A spinner with the time that has passed, for work over a second; silent in a pipe."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.progress import SpinnerColumn
+
+    columns = (SpinnerColumn(), TextColumn(what), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as live:
+        live.add_task("", total=None)
+        yield

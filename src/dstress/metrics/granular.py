@@ -13,7 +13,6 @@ import numpy as np
 from rapidfuzz.distance import Indel
 
 from dstress.alignment import Alignment
-from dstress.columns import Booleans
 from dstress.metrics.base import Floats, Metric, ratio
 
 _ALPHA = 10 / 11
@@ -31,8 +30,7 @@ class Changes(NamedTuple):
 
 def changes(alignment: Alignment) -> Changes:
     """Judge every change of gold and of the prediction."""
-    known_gold = _ever(alignment.gold_there, alignment)
-    known_predicted = _ever(alignment.predicted_there, alignment)
+    known_gold, known_predicted = alignment.gold_known, alignment.predicted_known
     gold, predicted = alignment.gold, alignment.predicted
     same = alignment.right | (known_gold & known_predicted & ~gold & ~predicted)
     new_gold, new_predicted = alignment.gold_changed, alignment.predicted_changed
@@ -68,13 +66,6 @@ def near_credit(alignment: Alignment) -> Floats:
             known[pair] = max(Indel.normalized_similarity(a.casefold(), b.casefold()) for a, b in options)
         credit[cell] = known[pair]
     return alignment.per_unit(credit * wrong)
-
-
-def _ever(there: Booleans, alignment: Alignment) -> Booleans:
-    """Whether the slot has been filled by this turn."""
-    total = np.cumsum(there)
-    before_row = np.where(alignment.row_start, total - there, 0)
-    return np.asarray(total > np.maximum.accumulate(before_row), bool)
 
 
 class Gca(Metric):

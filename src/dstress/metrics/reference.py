@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import accumulate
 
 import numpy as np
 
@@ -18,6 +20,7 @@ class CorefJga(Metric):
     """Joint goal accuracy over turns in which a value has to be found by coreference."""
 
     name = "coref-jga"
+    reads_words = True
 
     def missing(self, alignment: Alignment) -> str:
         if not any(turn.user for turn in alignment.columns.turns):
@@ -51,6 +54,7 @@ class Nohf(Metric):
     """
 
     name = "nohf"
+    reads_words = True
     by_turn = True
     restrictable = False
 
@@ -89,27 +93,58 @@ class Nohf(Metric):
 
 
 class _Said:
-    """Whether a value was said by a turn: looked for once per dialogue, from its first utterance on."""
+    """Whether a value was said by a turn. The plain question is asked first: most values are said letter by letter."""
 
     def __init__(self, columns: Columns, *, raw: bool) -> None:
         self.columns, self.raw = columns, raw
-        self._first: dict[tuple[int, str], int] = {}
         self._start = np.concatenate(([0], np.cumsum(columns.turn_counts))).tolist()
+        self._texts: dict[int, tuple[str, list[int]]] = {}
+        self._plainly: dict[tuple[int, str], int] = {}
+        self._loosely: dict[tuple[int, str], int] = {}
 
     def __call__(self, turn: int, value: str) -> bool:
         """Whether the dialogue had said the value by the end of the turn."""
         context = self.columns.predictions[turn].context
         if context is not None:
             return grounded(value, context, raw=self.raw)
-        dialogue = int(self.columns.turn_dialogue[turn])
-        if (dialogue, value) not in self._first:
-            self._first[dialogue, value] = self._find(dialogue, value)
-        return self._first[dialogue, value] <= turn
+        asked = (int(self.columns.turn_dialogue[turn]), value)
+        if asked not in self._plainly:
+            self._plainly[asked] = self._plain(*asked)
+        if self._plainly[asked] <= turn:
+            return True
+        if asked not in self._loosely:
+            self._loosely[asked] = self._loose(*asked)
+        return self._loosely[asked] <= turn
 
-    def _find(self, dialogue: int, value: str) -> int:
-        """The turn in which the value is first said, or one that never comes."""
+    def _plain(self, dialogue: int, value: str) -> int:
+        """The turn in which the value first stands as it is, between two words; or one that never comes."""
+        text, ends = self._text(dialogue)
+        wanted = value if self.raw else value.lower()
+        at = text.find(wanted)
+        while at >= 0 and not self.raw and not _stands_alone(text, at, at + len(wanted)):
+            at = text.find(wanted, at + 1)
+        return self._start[dialogue] + bisect_right(ends, at) if at >= 0 else len(self.columns.turns)
+
+    def _text(self, dialogue: int) -> tuple[str, list[int]]:
+        """All that a dialogue says, a line an utterance, and where each turn ends."""
+        if dialogue not in self._texts:
+            turns = self.columns.turns[self._start[dialogue] : self._start[dialogue + 1]]
+            parts = [f"{turn.system}\n{turn.user}\n" for turn in turns]
+            ends = list(accumulate(map(len, parts)))
+            text = "".join(parts)
+            lowered = text if self.raw else text.lower()
+            # A few letters grow when lowered, which would shift every place after them.
+            self._texts[dialogue] = (lowered if len(lowered) == len(text) else text, ends)
+        return self._texts[dialogue]
+
+    def _loose(self, dialogue: int, value: str) -> int:
+        """The turn in which the value is first said in any spelling of its words; or one that never comes."""
         for turn in range(self._start[dialogue], self._start[dialogue + 1]):
             words = self.columns.turns[turn]
             if grounded(value, (words.system, words.user), raw=self.raw):
                 return turn
         return len(self.columns.turns)
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    return not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum())
