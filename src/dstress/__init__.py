@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING
 from dstress._version import __version__
 
 if TYPE_CHECKING:
+    from dstress.comparing import compare
     from dstress.conventions import conventions
     from dstress.corpora import Corpus, add, importers, load
     from dstress.dialogue import Dialogue, Schema, State, Turn
     from dstress.errors import DstressError
+    from dstress.metrics import metrics
     from dstress.predictions import Prediction, formats, read_predictions, write_predictions
+    from dstress.scorecard import Scorecard
+    from dstress.scoring import score
     from dstress.spec import ComponentSpec, parse
 
 _ROOMS = {
@@ -24,16 +28,20 @@ _ROOMS = {
     "Dialogue": "dialogue",
     "DstressError": "errors",
     "Prediction": "predictions",
+    "Scorecard": "scorecard",
     "Schema": "dialogue",
     "State": "dialogue",
     "Turn": "dialogue",
     "add": "corpora",
+    "compare": "comparing",
     "conventions": "conventions",
     "formats": "predictions",
     "importers": "corpora",
     "load": "corpora",
+    "metrics": "metrics",
     "parse": "spec",
     "read_predictions": "predictions",
+    "score": "scoring",
     "write_predictions": "predictions",
 }
 
@@ -51,15 +59,19 @@ __all__ = [
     "DstressError",
     "Prediction",
     "Schema",
+    "Scorecard",
     "State",
     "Turn",
     "__version__",
     "add",
+    "compare",
     "conventions",
     "formats",
     "importers",
     "load",
+    "metrics",
     "parse",
     "read_predictions",
+    "score",
     "write_predictions",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import msgspec
 
 from dstress.corpora.base import Corpus
@@ -24,13 +26,17 @@ def own_gold(name: str, predictions: list[Prediction]) -> tuple[Corpus, list[Pre
             where = place(name, prediction.dialogue, prediction.turn)
             raise PredictionError("the prediction carries no gold", where=where, fix="add --gold CORPUS:SPLIT")
         by_dialogue.setdefault(prediction.dialogue, []).append(prediction)
-    for turns in by_dialogue.values():
+    for dialogue, turns in by_dialogue.items():
         turns.sort(key=lambda prediction: prediction.turn)
+        for before, after in pairwise(turns):
+            if before.turn == after.turn:
+                where = place(name, dialogue, after.turn)
+                raise PredictionError("this turn is there twice", where=where, fix="keep one prediction per turn")
     dialogues = [Dialogue(dialogue, tuple(map(_turn, turns))) for dialogue, turns in by_dialogue.items()]
     numbered = [
         _numbered(prediction, index) for turns in by_dialogue.values() for index, prediction in enumerate(turns)
     ]
-    return Corpus(name, "", _schema(dialogues), lambda: iter(dialogues)), numbered
+    return Corpus(name, "", _schema(predictions), lambda: iter(dialogues)), numbered
 
 
 def _numbered(prediction: Prediction, index: int) -> Prediction:
@@ -43,9 +49,9 @@ def _turn(prediction: Prediction) -> Turn:
     return Turn(prediction.utterance or "", "", gold, tuple(Frame(service) for service in services))
 
 
-def _schema(dialogues: list[Dialogue]) -> Schema:
-    """MultiWOZ's thirty slots where the gold stays within them, since scripts divide by thirty; else what it uses."""
-    used = dict.fromkeys(slot for dialogue in dialogues for turn in dialogue.turns for slot in turn.state)
+def _schema(predictions: list[Prediction]) -> Schema:
+    """MultiWOZ's thirty slots where the file stays within them, since scripts divide by thirty; else what it uses."""
+    used = dict.fromkeys(slot for found in predictions for slot in (*(found.gold or ()), *found.state))
     slots = multiwoz_slots() if set(used) <= set(multiwoz_slots()) else tuple(used)
     services: dict[str, list[Slot]] = {}
     for slot in slots:

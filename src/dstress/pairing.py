@@ -72,11 +72,13 @@ class Pairing:
         self._arriving = iter(predictions)
         self._waiting: dict[str, dict[int, Prediction]] = {}
         self._unknown_slots: dict[str, str] = {}
+        self._framed = False
 
     def __iter__(self) -> Iterator[Paired]:
-        done: dict[str, int] = {}
+        # By hash, so that the ids of a long stream are not held.
+        done: dict[int, int] = {}
         for dialogue in self.gold:
-            done[key(dialogue.id)] = len(dialogue.turns)
+            done[hash(key(dialogue.id))] = len(dialogue.turns)
             self.coverage.gold_turns += len(dialogue.turns)
             predictions = self._turns(dialogue, self._await(dialogue))
             self.coverage.turns += len(predictions)
@@ -109,14 +111,15 @@ class Pairing:
         held[prediction.turn] = prediction
         return held
 
-    def _note_left_over(self, done: dict[str, int]) -> None:
+    def _note_left_over(self, done: dict[int, int]) -> None:
         for prediction in self._arriving:
             self._hold(prediction)
         for name, left in self._waiting.items():
             first = next(iter(left.values()))
-            if name in done:
+            turns = done.get(hash(name))
+            if turns is not None:
                 for index in left:
-                    kind = _DOUBLED if 0 <= index < done[name] else _NO_SUCH_TURN
+                    kind = _DOUBLED if 0 <= index < turns else _NO_SUCH_TURN
                     self.coverage.misfits.note(kind, f"{first.dialogue} turn {index}")
             else:
                 self.strangers.append(name)
@@ -134,6 +137,7 @@ class Pairing:
             elif len(predictions) == index:
                 predictions.append(prediction)
                 self._check_slots(prediction)
+                self._check_frames(dialogue, prediction)
         for index in found:
             self.coverage.misfits.note(_NO_SUCH_TURN, f"{dialogue.id} turn {index}")
         return predictions
@@ -144,6 +148,16 @@ class Pairing:
             if slot not in slots:
                 self._unknown_slots.setdefault(slot, f"{slot} in {prediction.dialogue} turn {prediction.turn}")
                 self.coverage.misfits.note(_OUTSIDE, self._unknown_slots[slot])
+
+    def _check_frames(self, dialogue: Dialogue, prediction: Prediction) -> None:
+        """A file that gives frames must give one for every gold frame, as the official script demands."""
+        self._framed = self._framed or bool(prediction.frames)
+        if self._framed:
+            given = [frame.service for frame in prediction.frames]
+            for frame in dialogue.turns[prediction.turn].frames:
+                if frame.service not in given:
+                    where = f"{frame.service} in {dialogue.id} turn {prediction.turn}"
+                    self.coverage.misfits.note("missing frames", where)
 
     def require_complete(self, *, schema_only: bool, hint: str = "") -> None:
         """Raise if anything did not fit. `schema_only` conventions never look at slots outside the schema."""

@@ -34,7 +34,7 @@ from dstress.predictions.base import Format, Prediction
 from dstress.scorecard import Score, Scorecard, SlotErrors, signature_text
 from dstress.sources import open_source
 
-SHARD_TURNS = 30_000
+SHARD_TURNS = 12_000
 STANDARD = "standard"
 """Every metric over states, frames and flags; those that read the words of the dialogue come with `all`."""
 _CONFUSIONS = 5
@@ -115,16 +115,15 @@ def tallied(
     with _without_collection(), _opened(predictions, gold, options) as (corpus, arriving, usual):
         chosen = [conventions.create(text or usual) for text in wanted]
         pairing = Pairing(corpus, arriving, corpus.schema)
-        tallies: list[Tally] = []
+        tallies = [Tally(_selected(metrics), by, options.resamples, options.seed) for _ in chosen]
         notes: list[str] = []
         for shard in _shards(pairing, corpus):
-            alignments = [Alignment(shard, convention) for convention in chosen]
-            if not tallies:
-                tallies = [Tally(_selected(metrics, a, notes), by, options.resamples, options.seed) for a in alignments]
-                notes += _hints(shard.predictions)
-            for tally, alignment in zip(tallies, alignments, strict=True):
-                tally.add(alignment, corpus.seen)
+            for tally, convention in zip(tallies, chosen, strict=True):
+                tally.add(Alignment(shard, convention), corpus.seen)
+            notes = notes or _hints(shard.predictions)
     _check(pairing, chosen, corpus, options)
+    for tally in tallies:
+        _without_missing(tally, metrics)
     texts = [text or usual for text in wanted]
     return [
         Scored(text, tally, _signature(corpus, text, convention, tally, pairing.coverage, options), notes, options)
@@ -134,7 +133,7 @@ def tallied(
 
 @contextmanager
 def _without_collection() -> Iterator[None]:
-    """Pause the cycle collector: what is read here are trees, and walking millions of them takes a third of the time."""
+    """Pause the cycle collector: what is read are trees, and walking them again and again takes a third of the time."""
     paused = gc.isenabled()
     gc.disable()
     try:
@@ -179,21 +178,22 @@ def _shards(pairing: Pairing, corpus: Corpus) -> Iterator[Columns]:
         yield gatherer.columns()
 
 
-def _selected(wanted: str | Sequence[str], alignment: Alignment, notes: list[str]) -> dict[str, Metric]:
-    """The metrics asked for; `all` and `standard` are those of them that can be computed here."""
-    open_ended = wanted in (STANDARD, "all")
-    names = list(metrics.targets) if open_ended else [wanted] if isinstance(wanted, str) else list(wanted)
-    selected: dict[str, Metric] = {}
-    for name in names:
-        metric = metrics.create(name)
-        if wanted == STANDARD and metric.reads_words:
-            continue
-        reason = metric.missing(alignment)
-        if not reason:
-            selected[name] = metric
-        elif not open_ended:
+def _selected(wanted: str | Sequence[str]) -> dict[str, Metric]:
+    """The metrics asked for; `all` and `standard` are open: what cannot be computed is left out in the end."""
+    names = list(metrics.targets) if _is_open(wanted) else [wanted] if isinstance(wanted, str) else list(wanted)
+    made = {name: metrics.create(name) for name in names}
+    return {name: metric for name, metric in made.items() if wanted != STANDARD or not metric.reads_words}
+
+
+def _is_open(wanted: str | Sequence[str]) -> bool:
+    return wanted in (STANDARD, "all")
+
+
+def _without_missing(tally: Tally, wanted: str | Sequence[str]) -> None:
+    for name, reason in tally.missing.items():
+        if not _is_open(wanted):
             raise PredictionError(f"{name} cannot be computed: {reason}", fix="leave it out, or add what it needs")
-    return selected
+        tally.metrics.pop(name)
 
 
 def _hints(predictions: list[Prediction]) -> list[str]:

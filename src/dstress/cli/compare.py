@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 from rich.markup import escape
 
 from dstress import comparing
-from dstress.cli.output import console, json_option, table, write_json
+from dstress.cli.output import console, json_option, print_table, table_options, waiting, write_json, write_text
 from dstress.comparing import Comparison, Pair, SlotChange
-from dstress.scorecard import Score
+from dstress.held import OPTIONS
+from dstress.reports.tables import Table, latex, markdown
+from dstress.scorecard import Score, signature_text
 from dstress.scoring import Options
-from dstress.writing import replacing
+from dstress.spec import parse_list
 
 _SLOTS_SHOWN = 5
-_LATEX = {char: f"\\{char}" for char in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"}
-_LATEX |= {"^": r"\textasciicircum{}"}
-
-
-class Sheet(NamedTuple):
-    """A table before it is printed anywhere; numbers (`#`-columns) go to the right."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
 
 
 @click.command("compare")
@@ -35,12 +25,11 @@ class Sheet(NamedTuple):
 @click.option("--convention", default="", help="what counts as the same value; without it, that of the files' script")
 @click.option("--metrics", default=",".join(comparing.DEFAULT_METRICS), show_default=True, help="separated by commas")
 @click.option("--format", default="", help="the format of the files, where it is not found by itself")
-@click.option("--resamples", default=comparing.OPTIONS.resamples, show_default=True, type=click.IntRange(min=1))
-@click.option("--seed", default=comparing.OPTIONS.seed, show_default=True, help="of the resampling")
+@click.option("--resamples", default=OPTIONS.resamples, show_default=True, type=click.IntRange(min=1))
+@click.option("--seed", default=OPTIONS.seed, show_default=True, help="of the resampling")
 @click.option("--allow-partial", is_flag=True, help="compare the turns that all systems have")
+@table_options
 @json_option
-@click.option("--markdown", metavar="FILE", help="write the tables as Markdown; - is the screen")
-@click.option("--latex", metavar="FILE", help="write the tables as LaTeX (booktabs); - is the screen")
 def command(files: tuple[str, ...], **given: Any) -> None:
     """Compare two or more systems on the same gold. The first is the baseline.
 
@@ -59,63 +48,36 @@ def command(files: tuple[str, ...], **given: Any) -> None:
         resamples=given["resamples"],
         seed=given["seed"],
     )
-    names = _listed(given["metrics"])
-    made = comparing.compare(files, given["gold"], given["convention"], names, options)
-    write(made, given["json_file"], given["markdown"], given["latex"])
-
-
-def write(made: Comparison, json_file: str | None, markdown_file: str | None, latex_file: str | None) -> None:
-    """Write a comparison wherever it was asked for, and to the screen unless that is taken."""
-    if json_file:
-        write_json(made, json_file)
-    if markdown_file:
-        _write_text(markdown(made), markdown_file)
-    if latex_file:
-        _write_text(latex(made), latex_file)
-    if "-" not in (json_file, markdown_file, latex_file):
+    with waiting("comparing"):
+        names = parse_list(given["metrics"])
+        made = comparing.compare(files, given["gold"], given["convention"], names, options)
+    if given["json_file"]:
+        write_json(made, given["json_file"])
+    if given["markdown"]:
+        write_text(
+            "\n".join([*map(markdown, tables(made)), *(f"{line}\n" for line in _remarks(made))]), given["markdown"]
+        )
+    if given["latex"]:
+        write_text(
+            "\n".join([*map(latex, tables(made)), *(f"% {line}" for line in _remarks(made)), ""]), given["latex"]
+        )
+    if not any(given[form] for form in ("json_file", "markdown", "latex")):
         _show(made)
 
 
-def _listed(text: str) -> list[str]:
-    """Names at commas, but not at those inside brackets: `fga(lambda=0.5),jga`."""
-    names, depth = [""], 0
-    for char in text:
-        depth += (char == "(") - (char == ")")
-        if char == "," and not depth:
-            names.append("")
-        else:
-            names[-1] += char
-    found = [name.strip() for name in names if name.strip()]
-    if not found:
-        raise click.UsageError("--metrics names no metric")
-    return list(dict.fromkeys(found))
-
-
-def _write_text(text: str, file: str) -> None:
-    if file == "-":
-        click.echo(text, nl=False)
-        return
-    with replacing(Path(file)) as out:
-        out.write(text.encode())
-
-
 def _show(made: Comparison) -> None:
-    out = console()
-    for sheet in sheets(made):
-        shown = table(*sheet.columns, title=escape(sheet.title))
-        for row in sheet.rows:
-            shown.add_row(*map(escape, row))
-        out.print(shown)
-        out.print()
-    for line in _footer(made):
-        out.print(escape(line))
+    for table in tables(made):
+        print_table(table)
+    for line in _remarks(made):
+        console().print(escape(line))
 
 
-def sheets(made: Comparison) -> list[Sheet]:
+def tables(made: Comparison) -> list[Table]:
     """The comparison as tables, in percent: scores, and for each pair its tests and its slots."""
     metrics = next(iter(made.systems.values()))
     rows = [(name, *(_percent(scores[name]) for scores in made.systems.values())) for name in metrics]
-    found = [Sheet("", ("metric", *(f"#{name}" for name in made.systems)), rows)]
+    caption = signature_text("signature", made.signature)
+    found = [Table(("metric", *(f"#{name}" for name in made.systems)), rows, caption)]
     for pair in made.pairs:
         found += [_tests(pair), _slots(pair)]
     return found
@@ -129,7 +91,7 @@ def _points(fraction: float, sign: str = "") -> str:
     return f"{100 * fraction + 0.0:{sign}.2f}"
 
 
-def _tests(pair: Pair) -> Sheet:
+def _tests(pair: Pair) -> Table:
     rows = [
         (
             name,
@@ -143,22 +105,19 @@ def _tests(pair: Pair) -> Sheet:
         for name, test in pair.tests.items()
     ]
     columns = ("metric", "#difference", "#interval", "#p", "#p (Holm)", "#p (bootstrap)", "significant")
-    return Sheet(f"{pair.system} less {pair.baseline}, in points", columns, rows)
+    return Table(columns, rows, f"{pair.system} less {pair.baseline}, in points")
 
 
 def _p(value: float) -> str:
     return f"{value:.4f}" if not value < 0.0001 else "<0.0001"
 
 
-def _slots(pair: Pair) -> Sheet:
+def _slots(pair: Pair) -> Table:
     gained = [change for change in pair.slots if change.difference > 0][:_SLOTS_SHOWN]
     lost = [change for change in pair.slots if change.difference < 0][-_SLOTS_SHOWN:]
     columns = ("slot", "#F1 difference", f"#F1 {pair.baseline}", f"#F1 {pair.system}", "#right", "#errors")
-    return Sheet(
-        f"slots that {pair.system} gained and lost most against {pair.baseline}",
-        columns,
-        [_slot(change) for change in (*gained, *lost)],
-    )
+    caption = f"The slots that {pair.system} gained and lost most against {pair.baseline}."
+    return Table(columns, [_slot(change) for change in (*gained, *lost)], caption)
 
 
 def _slot(change: SlotChange) -> tuple[str, ...]:
@@ -172,46 +131,12 @@ def _slot(change: SlotChange) -> tuple[str, ...]:
     )
 
 
-def _footer(made: Comparison) -> list[str]:
+def _remarks(made: Comparison) -> list[str]:
+    """What the tables do not say; the answer in words comes last."""
     lines = [
         f"McNemar, jga: {found.only_baseline:,} units only {pair.baseline} has right, {found.only_system:,} only "
         f"{pair.system}; p {_p(found.p)} ({found.method}), as if units were independent."
         for pair in made.pairs
         if (found := pair.mcnemar)
     ]
-    lines += [f"note: {note}" for note in made.notes]
-    return [*lines, "|".join(f"{name}:{value}" for name, value in made.signature.items()), made.conclusion]
-
-
-def markdown(made: Comparison) -> str:
-    """The tables for a page or a pull request."""
-    parts = []
-    for sheet in sheets(made):
-        marks = ["---:" if column.startswith("#") else "---" for column in sheet.columns]
-        lines = [_bars([column.lstrip("#") for column in sheet.columns]), _bars(marks)]
-        lines += [_bars([cell.replace("|", "\\|") for cell in row]) for row in sheet.rows]
-        parts.append("\n".join([*([f"**{sheet.title}**", ""] if sheet.title else []), *lines]))
-    *before, signature, conclusion = _footer(made)
-    return "\n\n".join([*parts, *before, f"`{signature}`", conclusion]) + "\n"
-
-
-def _bars(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def latex(made: Comparison) -> str:
-    """The tables for a paper: booktabs, one tabular each, the title above as a comment."""
-    parts = []
-    for sheet in sheets(made):
-        shape = "".join("r" if column.startswith("#") else "l" for column in sheet.columns)
-        lines = [f"% {sheet.title or 'scores in percent, with intervals over dialogues'}"]
-        lines += [f"\\begin{{tabular}}{{{shape}}}", "\\toprule"]
-        lines += [_ampersands([column.lstrip("#") for column in sheet.columns]), "\\midrule"]
-        lines += [_ampersands(row) for row in sheet.rows]
-        parts.append("\n".join([*lines, "\\bottomrule", "\\end{tabular}"]))
-    return "\n\n".join([*parts, "\n".join(f"% {line}" for line in _footer(made))]) + "\n"
-
-
-def _ampersands(cells: Sequence[str]) -> str:
-    escaped = ["".join(_LATEX.get(char, char) for char in cell).replace("->", "$\\to$") for cell in cells]
-    return f"{' & '.join(escaped)} \\\\"
+    return [*lines, *(f"note: {note}" for note in made.notes), made.conclusion]

@@ -15,6 +15,7 @@ from dstress.errors import DstressError
 VERBS = {
     "demo": "the whole flow on the embedded corpus, from nothing to a report",
     "score": "score a prediction file as every official script would",
+    "versions": "one tracker over versions of the data: consistency, schema sensitivity",
     "corpora": "add, list, show and check corpora",
     "compare": "two or more systems on the same gold: which differences are real",
     "list": "what there is: formats, conventions, importers ...",

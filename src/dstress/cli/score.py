@@ -58,7 +58,7 @@ def command(predictions: str, **given: Any) -> None:
         cards = [one.card() for one in scored]
     if given["json_file"]:
         write_json(cards[0] if len(cards) == 1 else _by_convention(scored, cards), given["json_file"])
-    tables = [_score_table(cards[0])] if len(cards) == 1 else [_matrix(scored, cards)]
+    tables = [score_table(cards[0])] if len(cards) == 1 else [_matrix(scored, cards)]
     if write_tables(tables, given["markdown"], given["latex"]) or given["json_file"]:
         return
     print_table(tables[0])
@@ -78,7 +78,8 @@ def _by_convention(scored: list[Scored], cards: list[Scorecard]) -> dict[str, An
     return {"conventions": {one.convention: card for one, card in zip(scored, cards, strict=True)}}
 
 
-def _score_table(card: Scorecard) -> Table:
+def score_table(card: Scorecard) -> Table:
+    """Every metric with its interval; the signature is the caption."""
     rows = [
         (name, percent(score.value), f"{percent(score.low)} - {percent(score.high)}", f"{score.n:,.0f}")
         for name, score in card.metrics.items()

@@ -13,6 +13,7 @@ import numpy as np
 from rapidfuzz.distance import Indel
 
 from dstress.alignment import Alignment
+from dstress.dialogue import DONTCARE
 from dstress.metrics.base import Floats, Metric, ratio
 
 _ALPHA = 10 / 11
@@ -62,10 +63,17 @@ def near_credit(alignment: Alignment) -> Floats:
     for cell in np.flatnonzero((wrong > 0) & alignment.gold & alignment.predicted).tolist():
         pair = (int(alignment.gold_form[cell]), int(alignment.predicted_form[cell]))
         if pair not in known:
-            options = product(alignment.forms[pair[0]], alignment.forms[pair[1]])
-            known[pair] = max(Indel.normalized_similarity(a.casefold(), b.casefold()) for a, b in options)
+            known[pair] = _nearness(alignment.forms[pair[0]], alignment.forms[pair[1]])
         credit[cell] = known[pair]
     return alignment.per_unit(credit * wrong)
+
+
+def _nearness(gold: frozenset[str], predicted: frozenset[str]) -> float:
+    """Not caring is near no value, whatever letters they share."""
+    if DONTCARE in gold | predicted:
+        return 0.0
+    pairs = product(gold, predicted)
+    return float(max(Indel.normalized_similarity(a.casefold(), b.casefold()) for a, b in pairs))
 
 
 class Gca(Metric):

@@ -24,6 +24,8 @@ class Tally:
         self.resamples, self.seed = resamples, seed
         self.dialogues: list[str] = []
         self.turns = self.units = 0
+        self.missing: dict[str, str] = dict.fromkeys(metrics, "there is nothing to score")
+        """Metrics that could not be computed in any alignment so far, and why."""
         self.slices: dict[str, Sums] = {name: {} for name in slices if name != "slot"}
         self.slots: dict[str, Floats] = {}
         self.confusions: Counter[tuple[str, str, str]] = Counter()
@@ -34,6 +36,8 @@ class Tally:
     def add(self, alignment: Alignment, seen: Collection[str] | None = None) -> None:
         """Take the statistics of one alignment in."""
         columns = alignment.columns
+        reasons = {name: self.metrics[name].missing(alignment) for name in self.missing}
+        self.missing = {name: reason for name, reason in reasons.items() if reason}
         tables = {name: metric.statistics(alignment) for name, metric in self.metrics.items()}
         self._columns = _places(tables)
         totals = np.column_stack([self._per_dialogue(name, table, alignment) for name, table in tables.items()])

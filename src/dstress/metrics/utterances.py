@@ -41,9 +41,8 @@ class IntentAccuracy(Metric):
 
     def statistics(self, alignment: Alignment) -> Floats:
         rows = zip(alignment.columns.turns, alignment.columns.predictions, strict=True)
-        right = [
-            (any(frame.intent == prediction.intent for frame in turn.frames), any(f.intent for f in turn.frames))
-            for turn, prediction in rows
+        wanted = [
+            ({frame.intent.lower() for frame in turn.frames if frame.intent}, found.intent) for turn, found in rows
         ]
-        table = np.array(right, np.float64).reshape(-1, 2)
-        return over_units(table[:, 0], table[:, 1])
+        right = np.array([float((given or "").lower() in intents) for intents, given in wanted])
+        return over_units(right, [float(bool(intents)) for intents, _ in wanted])

@@ -24,6 +24,7 @@ class Jsonl(Format):
     """JSON lines {"dialogue", "turn", "state": {slot id: value}, ...}, one a turn."""
 
     name = "dstress"
+    carries_gold = True
 
     @classmethod
     def matches(cls, source: Source) -> bool:
