@@ -253,7 +253,7 @@ def _signature(
 
 def _values(sums: dict[str, dict[str, Floats]], made: dict[str, Metric]) -> dict[str, dict[str, float | None]]:
     return {
-        key: {name: _number(made[name].value(row)) for name, row in by_metric.items()}
+        key: {name: _number(made[name].value(row)) for name, row in by_metric.items() if name in made}
         for key, by_metric in sums.items()
     }
 

@@ -8,7 +8,8 @@ import click
 from rich.markup import escape
 
 from dstress import comparing
-from dstress.cli.output import console, json_option, print_table, table_options, waiting, write_json, write_text
+from dstress.cli.output import console, json_option, print_table, table_options, write_json, write_text
+from dstress.cli.progress import waiting
 from dstress.comparing import Comparison, Pair, SlotChange
 from dstress.held import OPTIONS
 from dstress.reports.tables import Table, latex, markdown

@@ -9,7 +9,8 @@ import click
 from rich.markup import escape
 
 from dstress import corpora
-from dstress.cli.output import console, counting, downloading, json_option, table, write_json
+from dstress.cli.output import console, json_option, table, write_json
+from dstress.cli.progress import counting, downloading
 from dstress.corpora import store
 from dstress.corpora.base import Corpus
 from dstress.corpora.catalogue import CatalogueEntry, catalogue

@@ -1,25 +1,26 @@
-"""How verbs speak: JSON, tables that are pleasant in a terminal and plain in a pipe, and progress."""
+"""How verbs speak: JSON, and tables that are pleasant in a terminal and plain in a pipe.
+
+Rich is imported when something is printed: a script that asks for JSON need not wait for it.
+"""
 
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from dstress.reports.tables import Table as Content
 from dstress.reports.tables import latex as as_latex
 from dstress.reports.tables import markdown as as_markdown
 from dstress.writing import replacing
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 json_option = click.option(
     "--json",
@@ -31,11 +32,11 @@ json_option = click.option(
 )
 """`--json` on every verb that prints."""
 
-_PLAIN_EVERY = 5.0
-
 
 def console() -> Console:
     """Standard output; wide and without colour when it is piped, so that nothing is cut or escaped."""
+    from rich.console import Console
+
     piped = not sys.stdout.isatty()
     return Console(width=160 if piped else None, highlight=False, soft_wrap=piped)
 
@@ -52,54 +53,13 @@ def write_json(content: Any, file: str) -> None:
 
 def table(*columns: str, title: str = "") -> Table:
     """A table in the house style: names to the left, numbers (`#`-columns) to the right."""
+    from rich.table import Table
+
     made = Table(title=title or None, title_justify="left", header_style="bold", box=None, pad_edge=False)
     for column in columns:
         numeric = column.startswith("#")
         made.add_column(column.lstrip("#"), justify="right" if numeric else "left", no_wrap=numeric)
     return made
-
-
-@contextmanager
-def counting(what: str) -> Iterator[Callable[[str, int], None]]:
-    """Progress over something whose end is not known: a live line in a terminal, a line now and then in a pipe."""
-    if sys.stderr.isatty():
-        columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TextColumn(what), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as live:
-            task = live.add_task("")
-
-            def show(label: str, done: int) -> None:
-                live.update(task, description=label, completed=done)
-
-            yield show
-        return
-    yield _plain(what)
-
-
-@contextmanager
-def downloading(label: str) -> Iterator[Callable[[int, int], None]]:
-    """Progress over bytes."""
-    from rich.progress import DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    if not sys.stderr.isatty():
-        show = _plain("bytes")
-        yield lambda done, total: show(label, done)
-        return
-    columns = (TextColumn(label), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as live:
-        task = live.add_task("", total=None)
-        yield lambda done, total: live.update(task, completed=done, total=total or None)
-
-
-def _plain(what: str) -> Callable[[str, int], None]:
-    last = time.monotonic()
-
-    def show(label: str, done: int) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _PLAIN_EVERY:
-            last = time.monotonic()
-            click.echo(f"{label}: {done:,} {what}", err=True)
-
-    return show
 
 
 def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -128,6 +88,8 @@ def write_text(text: str, file: str) -> None:
 
 def print_table(content: Content) -> None:
     """A table on the console, its caption below."""
+    from rich.markup import escape
+
     shown = table(*content.columns)
     for row in content.rows:
         shown.add_row(*map(escape, row))
@@ -135,15 +97,9 @@ def print_table(content: Content) -> None:
     console().print(f"[dim]{escape(content.caption)}[/dim]\n" if content.caption else "")
 
 
-@contextmanager
-def waiting(what: str) -> Iterator[None]:
-    """A spinner with the time that has passed, for work over a second; silent in a pipe."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.progress import SpinnerColumn
+def print_notes(notes: Iterable[str]) -> None:
+    """Things to know about what was just shown."""
+    from rich.markup import escape
 
-    columns = (SpinnerColumn(), TextColumn(what), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as live:
-        live.add_task("", total=None)
-        yield
+    for note in notes:
+        console().print(f"[yellow]note[/yellow]: {escape(note)}")

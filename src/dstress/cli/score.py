@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import click
-from rich.markup import escape
 
-from dstress.cli.output import console, json_option, print_table, table_options, waiting, write_json, write_tables
+from dstress.cli.output import console, json_option, print_notes, print_table, table_options, write_json, write_tables
+from dstress.cli.progress import waiting
 from dstress.conventions import conventions
 from dstress.metrics.slices import SLICES
 from dstress.reports.tables import Table
@@ -58,7 +58,7 @@ def command(predictions: str, **given: Any) -> None:
         cards = [one.card() for one in scored]
     if given["json_file"]:
         write_json(cards[0] if len(cards) == 1 else _by_convention(scored, cards), given["json_file"])
-    tables = [score_table(cards[0])] if len(cards) == 1 else [_matrix(scored, cards)]
+    tables = [score_table(cards[0])] if len(cards) == 1 else [matrix_table(scored, cards)]
     if write_tables(tables, given["markdown"], given["latex"]) or given["json_file"]:
         return
     print_table(tables[0])
@@ -87,7 +87,8 @@ def score_table(card: Scorecard) -> Table:
     return Table(("metric", "#%", "#95 % interval", "#over"), rows, signature_text("signature", card.signature))
 
 
-def _matrix(scored: list[Scored], cards: list[Scorecard]) -> Table:
+def matrix_table(scored: list[Scored], cards: list[Scorecard]) -> Table:
+    """The same metrics under each convention: a row a convention."""
     names = list(dict.fromkeys(name for card in cards for name in card))
     rows = [
         (
@@ -116,8 +117,7 @@ def _print_rest(card: Scorecard) -> None:
     out = console()
     if len(worst) > limit:
         out.print(f"... and {len(worst) - limit} more slots; --by slot shows all")
-    for note in card.notes:
-        out.print(f"[yellow]note[/yellow]: {escape(note)}")
+    print_notes(card.notes)
 
 
 def _slice_table(name: str, keys: dict[str, dict[str, float | None]], order: list[str]) -> Table:

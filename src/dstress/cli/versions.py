@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from rich.markup import escape
 
-from dstress.cli.output import console, json_option, print_table, table_options, waiting, write_json, write_tables
+from dstress.cli.output import json_option, print_notes, print_table, table_options, write_json, write_tables
+from dstress.cli.progress import waiting
 from dstress.cli.score import score_table
 from dstress.errors import DstressError
 from dstress.held import OPTIONS, Run
@@ -47,8 +47,7 @@ def command(runs: tuple[str, ...], original: str | None, metric: str, convention
     if write_tables([score_table(card)], given["markdown"], given["latex"]) or given["json_file"]:
         return
     print_table(score_table(card))
-    for note in card.notes:
-        console().print(f"[yellow]note[/yellow]: {escape(note)}")
+    print_notes(card.notes)
 
 
 def _run(text: str) -> Run:
