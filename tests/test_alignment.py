@@ -105,10 +105,16 @@ def test_a_value_that_the_convention_takes_away_was_never_there(convention: str,
     assert changes(convention, ({}, {"hotel-name": "a"}), ({}, state), ({}, {})) == (0, 2)
 
 
+def test_gold_that_the_convention_takes_away_is_silence_and_not_none_said_aloud() -> None:
+    assert changes("simpletod", ({"hotel-name": ("dontcare",)}, {})) == (0, 0)
+    assert changes("exact", ({"hotel-name": ("dontcare",)}, {})) == (1, 0)
+
+
 def test_a_prediction_that_the_convention_ignores_changes_nothing() -> None:
     gold = {"hotel-area": ("north",)}
-    assert changes("convlab", (gold, {"Taxis_1-day": "monday"})) == (1, 0)
-    assert changes("convlab(listed=all)", (gold, {"Taxis_1-day": "monday"})) == (1, 1)
+    turns = [(gold, {"Taxis_1-day": day}) for day in ("monday", "tuesday")]
+    assert changes("convlab", *turns) == (1, 0)
+    assert changes("convlab(listed=all)", *turns) == (1, 2)
 
 
 def test_units_are_named_by_dialogue_turn_and_service() -> None:

@@ -28,7 +28,9 @@ System = list[Prediction]
 states = st.dictionaries(st.sampled_from(SLOTS), st.sampled_from(["a", "b"]), max_size=3)
 turns = st.tuples(states, states, states)
 """Gold, and what two systems say."""
-data = st.lists(st.lists(turns, min_size=1, max_size=3), min_size=1, max_size=6)
+data = st.lists(st.lists(turns, min_size=1, max_size=3), min_size=1, max_size=6).filter(
+    lambda dialogues: any(gold for dialogue in dialogues for gold, *_ in dialogue)
+)
 
 
 def systems(dialogues: list[list[tuple[dict[str, str], ...]]]) -> tuple[System, System]:

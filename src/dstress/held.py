@@ -117,9 +117,7 @@ def _alignments(pairing: Pairing, corpus: Corpus, convention: Convention) -> Ite
 
 def _check(pairing: Pairing, convention: Convention, run: Held, options: Options) -> None:
     with located(run.name):
-        if not pairing.coverage.turns:
-            found = pairing.coverage.misfits.describe() or "it is empty"
-            raise PredictionError(f"no prediction fits the gold: {found}", fix="is this the right corpus and split?")
+        pairing.require_predictions(run.corpus.name)
         if not options.allow_partial:
             pairing.require_complete(schema_only=convention.within_schema)
 

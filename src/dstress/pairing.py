@@ -51,6 +51,10 @@ class Coverage(msgspec.Struct):
 
     turns: int = 0
     gold_turns: int = 0
+    stateful_turns: int = 0
+    """Gold turns with a state; where there is none at all, the corpus is not for trackers."""
+    stateless_turns: int = 0
+    """Predicted turns of a system that tracks no state (response generators in mwzeval's format)."""
     misfits: Misfits = msgspec.field(default_factory=Misfits)
 
     @property
@@ -82,6 +86,8 @@ class Pairing:
             self.coverage.gold_turns += len(dialogue.turns)
             predictions = self._turns(dialogue, self._await(dialogue))
             self.coverage.turns += len(predictions)
+            self.coverage.stateful_turns += sum([bool(turn.state) for turn in dialogue.turns])
+            self.coverage.stateless_turns += sum([prediction.stateless for prediction in predictions])
             if len(predictions) == len(dialogue.turns):
                 yield dialogue, predictions
             elif predictions:
@@ -158,6 +164,14 @@ class Pairing:
                 if frame.service not in given:
                     where = f"{frame.service} in {dialogue.id} turn {prediction.turn}"
                     self.coverage.misfits.note("missing frames", where)
+
+    def require_predictions(self, gold: str) -> None:
+        """Raise where there is nothing to score: a score would be about nobody's work."""
+        if not self.coverage.turns:
+            found = self.coverage.misfits.describe() or "it is empty"
+            raise PredictionError(f"no prediction fits {gold}: {found}", fix="is this the right corpus and split?")
+        if self.coverage.stateless_turns == self.coverage.turns:
+            raise PredictionError("the system predicts no state in any turn", fix="score its responses, not its states")
 
     def require_complete(self, *, schema_only: bool, hint: str = "") -> None:
         """Raise if anything did not fit. `schema_only` conventions never look at slots outside the schema."""

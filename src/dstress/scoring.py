@@ -123,7 +123,7 @@ def tallied(
             notes = notes or _hints(shard.predictions)
     _check(pairing, chosen, corpus, options)
     for tally in tallies:
-        _without_missing(tally, metrics)
+        _without_missing(tally, metrics, pairing.coverage)
     texts = [text or usual for text in wanted]
     return [
         Scored(text, tally, _signature(corpus, text, convention, tally, pairing.coverage, options), notes, options)
@@ -189,11 +189,13 @@ def _is_open(wanted: str | Sequence[str]) -> bool:
     return wanted in (STANDARD, "all")
 
 
-def _without_missing(tally: Tally, wanted: str | Sequence[str]) -> None:
-    for name, reason in tally.missing.items():
-        if not _is_open(wanted):
+def _without_missing(tally: Tally, wanted: str | Sequence[str], coverage: Coverage) -> None:
+    stateless = [name for name, metric in tally.metrics.items() if metric.needs_states and not coverage.stateful_turns]
+    reasons = dict.fromkeys(stateless, "the gold has no state in any turn") | tally.missing
+    for name, reason in reasons.items():
+        if not _is_open(wanted) or len(reasons) == len(tally.metrics):
             raise PredictionError(f"{name} cannot be computed: {reason}", fix="leave it out, or add what it needs")
-        tally.metrics.pop(name)
+    tally.metrics = {name: metric for name, metric in tally.metrics.items() if name not in reasons}
 
 
 def _hints(predictions: list[Prediction]) -> list[str]:
@@ -206,15 +208,12 @@ def _hints(predictions: list[Prediction]) -> list[str]:
 
 
 def _check(pairing: Pairing, chosen: list[Convention], corpus: Corpus, options: Options) -> None:
-    if not pairing.coverage.turns:
-        raise PredictionError(
-            f"no prediction fits {corpus.name}:{corpus.split}: {pairing.coverage.misfits.describe() or 'it is empty'}",
-            fix=_other_split(pairing, corpus) or "is this the right corpus and split?",
-        )
+    gold, hint = f"{corpus.name}:{corpus.split}".rstrip(":"), _other_split(pairing, corpus)
+    if hint and not pairing.coverage.turns:
+        raise PredictionError(f"no prediction fits {gold}: {pairing.coverage.misfits.describe()}", fix=hint)
+    pairing.require_predictions(gold)
     if not options.allow_partial:
-        pairing.require_complete(
-            schema_only=all(convention.within_schema for convention in chosen), hint=_other_split(pairing, corpus)
-        )
+        pairing.require_complete(schema_only=all(convention.within_schema for convention in chosen), hint=hint)
 
 
 def _other_split(pairing: Pairing, corpus: Corpus) -> str:

@@ -65,6 +65,18 @@ def test_flexible_accuracy_forgives_as_its_scripts_do(pair: Pair, rate: float, r
     np.testing.assert_allclose(found, reference.forgiving(pair, rate, rule), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize(("rule", "last"), [("changes", 1 - math.exp(-0.5)), ("errors", 0.0)])
+def test_a_mistake_made_again_after_a_right_turn_is_new(rule: str, last: float) -> None:
+    """And a slot that is right again leaves other errors than before, which only the TripPy script minds."""
+    turns = (Turn("?", "", {"hotel-area": ("1",), "hotel-name": ("1",)}),) * 4
+    answers = [("2", "1"), ("1", "1"), ("2", "2"), ("1", "2")]
+    states = [{"hotel-area": area, "hotel-name": name} for area, name in answers]
+    pair = Dialogue("d", turns), [Prediction("d", index, state) for index, state in enumerate(states)]
+    assert by_unit(f"fga(mistakes={rule})", aligned(EXACT, pair)).tolist() == pytest.approx([0.0, 1.0, 0.0, last])
+    again = Dialogue("d", turns[:3]), [Prediction("d", index, states[way]) for index, way in enumerate((0, 1, 0))]
+    assert by_unit(f"fga(mistakes={rule})", aligned(EXACT, again)).tolist() == [0.0, 1.0, 0.0]
+
+
 @given(pair=simple)
 def test_slot_accuracies_are_those_of_sets(pair: Pair) -> None:
     alignment, expected = aligned(EXACT, pair), reference.slot_accuracies(pair)

@@ -25,6 +25,8 @@ class Metric(ABC):
     """Statistics are per turn even where the convention's unit is the frame: the metric looks at whole turns."""
     reads_words: ClassVar[bool] = False
     """Looks at what was said, which takes longer than all metrics over states: asked for by name, or with `all`."""
+    needs_states: ClassVar[bool] = True
+    """Says nothing where gold has no state in any turn."""
     restrictable: ClassVar[bool] = True
     """Has a meaning for the slots of one service alone."""
 

@@ -21,6 +21,7 @@ _SAME: Parts = (1.0, 1.0, 1.0, 1.0)
 class _FrameMetric(Metric):
     """A mean over gold frames; where the unit is the turn, each turn has the sums of its frames."""
 
+    needs_states = False
     task: ClassVar[str]
     part: ClassVar[int] = 2
     needs: ClassVar[str]

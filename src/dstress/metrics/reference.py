@@ -55,6 +55,7 @@ class Nohf(Metric):
 
     name = "nohf"
     reads_words = True
+    needs_states = False
     by_turn = True
     restrictable = False
 

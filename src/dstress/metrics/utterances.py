@@ -13,6 +13,7 @@ class OodF1(Metric):
 
     name = "ood-f1"
     by_turn = True
+    needs_states = False
     restrictable = False
 
     def missing(self, alignment: Alignment) -> str:
@@ -31,6 +32,7 @@ class IntentAccuracy(Metric):
 
     name = "intent-accuracy"
     by_turn = True
+    needs_states = False
     restrictable = False
 
     def missing(self, alignment: Alignment) -> str:
