@@ -49,6 +49,14 @@ def frame_scores(gold: dict[str, Any], predicted: dict[str, Any], slots: dict[st
     return joint, active
 
 
+def f1(gold: list[str], predicted: list[str]) -> float:
+    wanted, given = Counter(gold), Counter(predicted)
+    shared = sum((wanted & given).values())
+    precision = shared / sum(given.values()) if given else 1.0
+    recall = shared / sum(wanted.values()) if wanted else 1.0
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
 def evaluate(reference: dict[str, Any], predictions: dict[str, Any], schema: list[Any]) -> dict[str, float]:
     slots = {s["service_name"]: {slot["name"]: slot["is_categorical"] for slot in s["slots"]} for s in schema}
     sums: Counter[str] = Counter()
@@ -63,7 +71,7 @@ def evaluate(reference: dict[str, Any], predictions: dict[str, Any], schema: lis
                 sums["frames"] += 1
                 sums["jga"] += joint  # type: ignore[assignment]
                 sums["intent"] += gold["active_intent"] == predicted["active_intent"]
-                sums["requested"] += set(gold["requested_slots"]) == set(predicted["requested_slots"])
+                sums["requested"] += f1(gold["requested_slots"], predicted["requested_slots"])  # type: ignore[assignment]
                 if active:
                     sums["active"] += 1
                     sums["aga"] += sum(active) / len(active)  # type: ignore[assignment]

@@ -25,7 +25,7 @@ def write_predictions(archive: Path, folder: Path) -> int:
                     changed += 1
                     state["slot_values"][slot] = [_other(values[0])] if changed % _EVERY == 0 else values[:1]
             path = folder / file.stem
-            path.write_text(json.dumps(dialogues, indent=1))
+            path.write_text(json.dumps(dialogues, indent=2, sort_keys=True))
             size += path.stat().st_size
     return size
 

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dstress.columns import INFORMED, Booleans, Columns, Integers
+from dstress.columns import INFORMED, Booleans, Columns, Integers, Vocabulary
 from dstress.conventions.base import Convention
 from dstress.dialogue import service_of
 
@@ -21,6 +21,7 @@ _CELL_COLUMNS = (
     *("unit", "frame", "slot", "row_start", "gold", "predicted", "similarity"),
     *("gold_form", "predicted_form", "gold_there"),
 )
+_GOLD_SHIFT, _SLOT_SHIFT, _MASK = 24, 48, (1 << 24) - 1
 _UNIT_COLUMNS = ("columns", "convention", "unit_turn", "unit_service", "forms")
 
 
@@ -86,15 +87,10 @@ class Alignment:
         run_start[1:] |= (gold[1:] != gold[:-1]) | (predicted[1:] != predicted[:-1])
         run = np.cumsum(run_start) - 1
         first = np.flatnonzero(run_start)
-        widths = (len(columns.gold_values) + 1, len(columns.predicted_values) + 1)
-        keys = (self.slot[first] * widths[0] + gold[first]) * widths[1] + predicted[first]
+        keys = (self.slot[first] << _SLOT_SHIFT) | (gold[first] << _GOLD_SHIFT) | predicted[first]
         distinct, which = np.unique(keys, return_inverse=True)
-        verdicts = _Judge(columns, self.convention)
-        judged = [
-            verdicts(key // (widths[0] * widths[1]), key // widths[1] % widths[0], key % widths[1])
-            for key in distinct.tolist()
-        ]
-        table = np.array(judged, np.float64).reshape(-1, 5)[which.ravel()][run]
+        judge = _judge_of(columns.vocabulary, self.convention)
+        table = np.array(judge.verdicts(distinct.tolist()), np.float64).reshape(-1, 5)[which.ravel()][run]
         self.gold = table[:, 0] > 0
         self.predicted = table[:, 1] > 0
         self.similarity: Floats = np.ascontiguousarray(table[:, 2])
@@ -103,7 +99,7 @@ class Alignment:
         # Gold that says `none` aloud has no form from the start; a form that the convention takes away is silence.
         said_aloud = np.array([False, *(not forms for forms in columns.gold_values)], bool)
         self.gold_there = self.gold | said_aloud[gold]
-        self.forms = verdicts.forms
+        self.forms = judge.forms
 
     def _forget_ignored(self) -> None:
         """Predicted slots that count for nothing beside this gold state (ConvLab)."""
@@ -239,43 +235,66 @@ class Alignment:
         return np.array(names)
 
 
+Verdict = tuple[bool, bool, float, int, int]
+"""Filled by gold, by the prediction, how similar, and the numbers of the two forms."""
+
+
+def _judge_of(vocabulary: Vocabulary, convention: Convention) -> _Judge:
+    """The convention's judge for a vocabulary: it remembers what it has judged in earlier shards."""
+    if id(convention) not in vocabulary.judges:
+        vocabulary.judges[id(convention)] = _Judge(vocabulary, convention)
+    found = vocabulary.judges[id(convention)]
+    return found if isinstance(found, _Judge) else _Judge(vocabulary, convention)
+
+
 class _Judge:
     """Prepares and compares values under a convention, each distinct one once."""
 
-    def __init__(self, columns: Columns, convention: Convention) -> None:
-        self.columns, self.convention = columns, convention
-        self.gold: dict[tuple[int, int], tuple[tuple[str, ...], int]] = {}
-        self.predicted: dict[tuple[int, int], tuple[str | None, int]] = {}
+    def __init__(self, vocabulary: Vocabulary, convention: Convention) -> None:
+        self.vocabulary, self.convention = vocabulary, convention
         self.forms: list[frozenset[str]] = [frozenset()]
         self._numbers: dict[frozenset[str], int] = {frozenset(): 0}
+        self._gold: dict[int, tuple[tuple[str, ...], int]] = {}
+        self._predicted: dict[int, tuple[str | None, int]] = {}
+        self._known: dict[int, Verdict] = {}
 
-    def __call__(self, slot: int, gold: int, predicted: int) -> tuple[float, float, float, float, float]:
-        """Filled by gold, by the prediction, how similar, and the numbers of the two forms."""
-        accepted, gold_form = self._gold(slot, gold)
-        value, form = self._predicted(slot, predicted)
+    def verdicts(self, keys: list[int]) -> list[Verdict]:
+        """What is to be said of each (slot, gold, predicted), coded as one number."""
+        known = self._known
+        for key in keys:
+            if key not in known:
+                known[key] = self._judged(key >> _SLOT_SHIFT, key >> _GOLD_SHIFT & _MASK, key & _MASK)
+        return [known[key] for key in keys]
+
+    def _judged(self, slot: int, gold: int, predicted: int) -> Verdict:
+        accepted, gold_form = self._accepted(slot, gold)
+        value, form = self._value(slot, predicted)
         similarity = 0.0
         if accepted and value is not None:
-            columns = self.columns
-            similarity = self.convention.similarity(columns.slots[slot], accepted, value, columns.kinds[slot])
+            name = self.vocabulary.slots.things[slot]
+            similarity = self.convention.similarity(name, accepted, value, self.vocabulary.kind(slot))
         return bool(accepted), value is not None, similarity, gold_form, form
 
-    def _gold(self, slot: int, number: int) -> tuple[tuple[str, ...], int]:
+    def _accepted(self, slot: int, number: int) -> tuple[tuple[str, ...], int]:
         if not number:
             return (), 0
-        if (slot, number) not in self.gold:
-            accepted = self.convention.gold(self.columns.slots[slot], self.columns.gold_values[number - 1])
-            self.gold[slot, number] = accepted, self._form(frozenset(accepted))
-        return self.gold[slot, number]
+        key = slot << _GOLD_SHIFT | number
+        if key not in self._gold:
+            values = self.vocabulary.gold_values.things[number - 1]
+            accepted = self.convention.gold(self.vocabulary.slots.things[slot], values)
+            self._gold[key] = accepted, self._form(frozenset(accepted))
+        return self._gold[key]
 
-    def _predicted(self, slot: int, number: int) -> tuple[str | None, int]:
+    def _value(self, slot: int, number: int) -> tuple[str | None, int]:
         if not number:
             return None, 0
-        if (slot, number) not in self.predicted:
-            raw = self.columns.predicted_values[number - 1]
+        key = slot << _GOLD_SHIFT | number
+        if key not in self._predicted:
+            raw = self.vocabulary.predicted_values.things[number - 1]
             shown = raw if self.convention.reads_informed else raw.removeprefix(INFORMED)
-            value = self.convention.predicted(self.columns.slots[slot], shown)
-            self.predicted[slot, number] = value, self._form(frozenset() if value is None else frozenset((value,)))
-        return self.predicted[slot, number]
+            value = self.convention.predicted(self.vocabulary.slots.things[slot], shown)
+            self._predicted[key] = value, self._form(frozenset() if value is None else frozenset((value,)))
+        return self._predicted[key]
 
     def _form(self, forms: frozenset[str]) -> int:
         if forms not in self._numbers:

@@ -25,18 +25,44 @@ _SLOT_SHIFT = 24
 _TURN_SHIFT = 44
 _VALUE_MASK = (1 << _SLOT_SHIFT) - 1
 _SLOT_MASK = (1 << (_TURN_SHIFT - _SLOT_SHIFT)) - 1
-MOST_TURNS = 1 << 18
-"""A gatherer's capacity; larger data is gathered shard by shard."""
 INFORMED = "§§"
 """Marks a predicted value that the tracker took over from the system's words (TripPy)."""
 
 
 class Interned(dict[K, int], Generic[K]):
-    """Numbers for things, from 1, in the order in which they were first seen."""
+    """Numbers for things, from 1, in the order in which they were first seen; `things` has them in that order."""
+
+    def __init__(self, things: Iterable[K] = ()) -> None:
+        self.things: list[K] = []
+        for thing in things:
+            self[thing]
 
     def __missing__(self, key: K) -> int:
+        self.things.append(key)
         self[key] = number = len(self) + 1
         return number
+
+
+class Vocabulary:
+    """The numbers of slots, services and values. Shards of one scoring share it: what is judged stays judged."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.slots: Interned[str] = Interned(schema.slots)
+        self.services: Interned[str] = Interned(service.name for service in schema.services)
+        self.gold_values: Interned[tuple[str, ...]] = Interned()
+        self.predicted_values: Interned[str] = Interned()
+        self.judges: dict[int, Any] = {}
+        """What conventions have said of values so far, by the convention's identity."""
+
+    def kind(self, slot: int) -> Slot:
+        """The schema's entry for a slot, by its number from 0."""
+        return self.schema.slots.get(self.slots.things[slot], Slot(""))
+
+    @property
+    def size(self) -> int:
+        """How many values it holds: a long stream starts a new one now and then."""
+        return len(self.gold_values) + len(self.predicted_values)
 
 
 class FramePair:
@@ -52,13 +78,14 @@ class Columns:
     """The gathered columns. Everything here is independent of conventions."""
 
     def __init__(self, gatherer: Gatherer) -> None:
-        self.slots = list(gatherer.slots)
-        self.kinds = [gatherer.schema.slots.get(slot, Slot("")) for slot in self.slots]
-        self.in_schema = np.array([slot in gatherer.schema.slots for slot in self.slots], bool)
-        self.services = list(gatherer.services)
-        self.schema = gatherer.schema
-        self.gold_values: list[tuple[str, ...]] = list(gatherer.gold_values)
-        self.predicted_values: list[str] = list(gatherer.predicted_values)
+        self.vocabulary = vocabulary = gatherer.vocabulary
+        self.schema = vocabulary.schema
+        self.slots = vocabulary.slots.things.copy()
+        self.kinds = [vocabulary.kind(slot) for slot in range(len(self.slots))]
+        self.in_schema = np.array([slot in self.schema.slots for slot in self.slots], bool)
+        self.services = vocabulary.services.things.copy()
+        self.gold_values = vocabulary.gold_values.things
+        self.predicted_values = vocabulary.predicted_values.things
         self.dialogues = gatherer.dialogues
         self.turn_counts = np.array(gatherer.turn_counts, np.int64)
         self.turns = gatherer.turns
@@ -124,12 +151,8 @@ class Columns:
 class Gatherer:
     """Takes dialogues with their predictions, one after the other, and lays them out as columns."""
 
-    def __init__(self, schema: Schema) -> None:
-        self.schema = schema
-        self.slots: Interned[str] = Interned()
-        self.services: Interned[str] = Interned()
-        self.gold_values: Interned[tuple[str, ...]] = Interned()
-        self.predicted_values: Interned[str] = Interned()
+    def __init__(self, schema: Schema, vocabulary: Vocabulary | None = None) -> None:
+        self.vocabulary = vocabulary or Vocabulary(schema)
         self.dialogues: list[str] = []
         self.turn_counts: list[int] = []
         self.turns: list[Turn] = []
@@ -137,14 +160,11 @@ class Gatherer:
         self.frames: list[FramePair] = []
         self.gold_codes: list[int] = []
         self.predicted_codes: list[int] = []
-        for slot in schema.slots:
-            self.slots[slot]
-        for service in schema.services:
-            self.services[service.name]
 
     def add(self, dialogue: Dialogue, predictions: list[Prediction]) -> None:
         """One dialogue with a prediction for each of its turns, in order."""
-        slots, gold_values, predicted_values = self.slots, self.gold_values, self.predicted_values
+        slots = self.vocabulary.slots
+        gold_values, predicted_values = self.vocabulary.gold_values, self.vocabulary.predicted_values
         for turn, prediction in zip(dialogue.turns, predictions, strict=True):
             base = len(self.turns) << _TURN_SHIFT
             self.gold_codes += [base | slots[s] << _SLOT_SHIFT | gold_values[v] for s, v in turn.state.items()]
@@ -159,10 +179,11 @@ class Gatherer:
 
     def columns(self) -> Columns:
         """What was gathered, as columns."""
-        for slot in self.slots:
-            self.services[service_of(slot)]
+        services = self.vocabulary.services
+        for slot in self.vocabulary.slots:
+            services[service_of(slot)]
         for pair in self.frames:
-            self.services[pair.gold.service]
+            services[pair.gold.service]
         return Columns(self)
 
 

@@ -50,9 +50,10 @@ def _turn(prediction: Prediction) -> Turn:
 
 
 def _schema(predictions: list[Prediction]) -> Schema:
-    """MultiWOZ's thirty slots where the file stays within them, since scripts divide by thirty; else what it uses."""
-    used = dict.fromkeys(slot for found in predictions for slot in (*(found.gold or ()), *found.state))
-    slots = multiwoz_slots() if set(used) <= set(multiwoz_slots()) else tuple(used)
+    """MultiWOZ's thirty slots where the gold stays within them, since scripts divide by thirty; else the file's."""
+    gold = dict.fromkeys(slot for found in predictions for slot in found.gold or ())
+    predicted = dict.fromkeys(slot for found in predictions for slot in found.state)
+    slots = multiwoz_slots() if set(gold) <= set(multiwoz_slots()) else tuple(gold | predicted)
     services: dict[str, list[Slot]] = {}
     for slot in slots:
         services.setdefault(service_of(slot), []).append(Slot(slot.partition("-")[2]))

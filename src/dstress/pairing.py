@@ -73,10 +73,13 @@ class Pairing:
         self.gold, self.schema = gold, schema
         self.coverage = Coverage()
         self.strangers: list[str] = []
+        self.ignored = ""
         self._arriving = iter(predictions)
         self._waiting: dict[str, dict[int, Prediction]] = {}
         self._unknown_slots: dict[str, str] = {}
+        self._last = ("", "")
         self._framed = False
+        self._frameless = Misfits({}, {})
 
     def __iter__(self) -> Iterator[Paired]:
         # By hash, so that the ids of a long stream are not held.
@@ -94,6 +97,9 @@ class Pairing:
                 # A hole hides what changed around it, so only the turns before it are scored.
                 yield msgspec.structs.replace(dialogue, turns=dialogue.turns[: len(predictions)]), predictions
         self._note_left_over(done)
+        if self._framed:
+            self.coverage.misfits.found |= self._frameless.found
+            self.coverage.misfits.counts |= self._frameless.counts
 
     def _await(self, dialogue: Dialogue) -> dict[int, Prediction]:
         """The predictions of a dialogue; reads on until they are all there, or the file ends."""
@@ -110,7 +116,10 @@ class Pairing:
 
     def _hold(self, prediction: Prediction) -> dict[int, Prediction] | None:
         """Keep a prediction with those of its dialogue, which are returned; a second one for a turn is a misfit."""
-        held = self._waiting.setdefault(key(prediction.dialogue), {})
+        if prediction.dialogue != self._last[0]:
+            # Predictions come dialogue by dialogue, so the key is worked out once for each.
+            self._last = (prediction.dialogue, key(prediction.dialogue))
+        held = self._waiting.setdefault(self._last[1], {})
         if prediction.turn in held:
             self.coverage.misfits.note(_DOUBLED, f"{prediction.dialogue} turn {prediction.turn}")
             return None
@@ -150,6 +159,8 @@ class Pairing:
 
     def _check_slots(self, prediction: Prediction) -> None:
         slots = self.schema.slots
+        if prediction.state.keys() <= slots.keys():
+            return
         for slot in prediction.state:
             if slot not in slots:
                 self._unknown_slots.setdefault(slot, f"{slot} in {prediction.dialogue} turn {prediction.turn}")
@@ -157,13 +168,12 @@ class Pairing:
 
     def _check_frames(self, dialogue: Dialogue, prediction: Prediction) -> None:
         """A file that gives frames must give one for every gold frame, as the official script demands."""
-        self._framed = self._framed or bool(prediction.frames)
-        if self._framed:
-            given = [frame.service for frame in prediction.frames]
-            for frame in dialogue.turns[prediction.turn].frames:
-                if frame.service not in given:
-                    where = f"{frame.service} in {dialogue.id} turn {prediction.turn}"
-                    self.coverage.misfits.note("missing frames", where)
+        given = [frame.service for frame in prediction.frames]
+        self._framed = self._framed or bool(given)
+        for frame in dialogue.turns[prediction.turn].frames:
+            if frame.service not in given:
+                where = f"{frame.service} in {dialogue.id} turn {prediction.turn}"
+                self._frameless.note("missing frames", where)
 
     def require_predictions(self, gold: str) -> None:
         """Raise where there is nothing to score: a score would be about nobody's work."""
@@ -176,9 +186,9 @@ class Pairing:
     def require_complete(self, *, schema_only: bool, hint: str = "") -> None:
         """Raise if anything did not fit. `schema_only` conventions never look at slots outside the schema."""
         misfits = self.coverage.misfits
-        if schema_only:
-            misfits.counts.pop(_OUTSIDE, None)
-            misfits.found.pop(_OUTSIDE, None)
+        if schema_only and _OUTSIDE in misfits.counts:
+            self.ignored = f"{misfits.counts.pop(_OUTSIDE):,} {_OUTSIDE} are not looked at, as in the script"
+            misfits.found.pop(_OUTSIDE)
         if misfits.counts:
             raise PredictionError(
                 f"the predictions do not fit the gold: {misfits.describe()}{self._nearest_slots()}",

@@ -17,7 +17,7 @@ import numpy as np
 from dstress import corpora
 from dstress._version import __version__
 from dstress.alignment import Alignment
-from dstress.columns import Columns, Gatherer
+from dstress.columns import Columns, Gatherer, Vocabulary
 from dstress.conventions import conventions
 from dstress.conventions.base import Convention
 from dstress.corpora.base import Corpus
@@ -32,9 +32,10 @@ from dstress.pairing import Coverage, Pairing, looks_like_updates
 from dstress.predictions import detect, formats
 from dstress.predictions.base import Format, Prediction
 from dstress.scorecard import Score, Scorecard, SlotErrors, signature_text
-from dstress.sources import open_source
+from dstress.sources import Source, open_source
 
-SHARD_TURNS = 12_000
+SHARD_TURNS = 4_000
+_MOST_VALUES = 200_000
 STANDARD = "standard"
 """Every metric over states, frames and flags; those that read the words of the dialogue come with `all`."""
 _CONFUSIONS = 5
@@ -122,6 +123,9 @@ def tallied(
                 tally.add(Alignment(shard, convention), corpus.seen)
             notes = notes or _hints(shard.predictions)
     _check(pairing, chosen, corpus, options)
+    notes += [pairing.ignored] if pairing.ignored else []
+    if pairing.coverage.misfits.counts:
+        notes.append(f"left out or counted as wrong: {pairing.coverage.misfits.describe()}")
     for tally in tallies:
         _without_missing(tally, metrics, pairing.coverage)
     texts = [text or usual for text in wanted]
@@ -156,7 +160,7 @@ def _opened(
             yield (*own_gold("predictions", list(predictions)), "exact")
         return
     with open_source(predictions) as source:
-        reader: Format = formats.create(options.format) if options.format else detect(source)
+        reader = _reader(source, options.format)
         if corpus is not None:
             yield corpus, reader.read(source, corpus.schema), reader.convention
         elif reader.carries_gold:
@@ -167,13 +171,29 @@ def _opened(
             )
 
 
+def _reader(source: Source, wanted: str) -> Format:
+    if not wanted:
+        return detect(source)
+    reader = formats.create(wanted)
+    if not reader.matches(source):
+        found = detect(source).name
+        raise PredictionError(
+            f"the file has the shape of {found!r}, not of {wanted!r}", where=source.address, fix="leave --format out"
+        )
+    return reader
+
+
 def _shards(pairing: Pairing, corpus: Corpus) -> Iterator[Columns]:
-    gatherer = Gatherer(corpus.schema)
+    """Columns of a few thousand turns at a time: small enough to stay in the cache, large enough for numpy."""
+    vocabulary = Vocabulary(corpus.schema)
+    gatherer = Gatherer(corpus.schema, vocabulary)
     for dialogue, predictions in pairing:
         gatherer.add(dialogue, predictions)
         if len(gatherer.turns) >= SHARD_TURNS:
             yield gatherer.columns()
-            gatherer = Gatherer(corpus.schema)
+            if vocabulary.size > _MOST_VALUES:
+                vocabulary = Vocabulary(corpus.schema)
+            gatherer = Gatherer(corpus.schema, vocabulary)
     if gatherer.turns:
         yield gatherer.columns()
 

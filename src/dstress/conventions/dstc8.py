@@ -27,4 +27,7 @@ class Dstc8(Convention):
     def similarity(self, slot: str, accepted: tuple[str, ...], predicted: str, kind: Slot = UNKNOWN_SLOT) -> float:
         if kind.categorical:
             return float(accepted[0].lower() == predicted.lower())
+        # The same text is a full match, and by far the most frequent one, unless nothing of it is left to compare.
+        if predicted in accepted and predicted[:1].isascii() and predicted[:1].isalnum():
+            return 1.0
         return max(token_sort_ratio(reference, predicted, self.fuzz) for reference in accepted) / 100.0

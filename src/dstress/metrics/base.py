@@ -21,6 +21,8 @@ class Metric(ABC):
     """A number over units, by default a ratio: `statistics` has two columns, what is right and out of how much."""
 
     name: ClassVar[str]
+    width: ClassVar[int] = 2
+    """How many columns its statistics have."""
     by_turn: ClassVar[bool] = False
     """Statistics are per turn even where the convention's unit is the frame: the metric looks at whole turns."""
     reads_words: ClassVar[bool] = False

@@ -84,6 +84,7 @@ class Gca(Metric):
     """
 
     name = "gca"
+    width = 4
 
     def __init__(self, weights: Literal["code", "paper"] = "code", partial: bool = False) -> None:
         self.weights, self.partial = weights, partial

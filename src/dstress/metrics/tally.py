@@ -38,7 +38,7 @@ class Tally:
         columns = alignment.columns
         reasons = {name: self.metrics[name].missing(alignment) for name in self.missing}
         self.missing = {name: reason for name, reason in reasons.items() if reason}
-        tables = {name: metric.statistics(alignment) for name, metric in self.metrics.items()}
+        tables = {name: self._table(name, alignment) for name in self.metrics}
         self._columns = _places(tables)
         totals = np.column_stack([self._per_dialogue(name, table, alignment) for name, table in tables.items()])
         self._keep(columns.dialogues, totals)
@@ -50,6 +50,13 @@ class Tally:
             self.slots[slot] = self.slots.get(slot, 0.0) + row
         for slot, gold, predicted, times in confusions(alignment):
             self.confusions[slot, gold, predicted] += times
+
+    def _table(self, name: str, alignment: Alignment) -> Floats:
+        """A metric's statistics; nothing, where it has not been there to compute yet."""
+        metric = self.metrics[name]
+        if name not in self.missing:
+            return metric.statistics(alignment)
+        return np.zeros((len(alignment.columns.turns) if metric.by_turn else alignment.units, metric.width))
 
     def _per_dialogue(self, name: str, table: Floats, alignment: Alignment) -> Floats:
         by_turn = self.metrics[name].by_turn

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
@@ -14,9 +15,10 @@ from dstress.naming import SlotNames
 from dstress.predictions import checks, sgd_layout
 from dstress.predictions.base import Format, FramePrediction, Prediction
 from dstress.predictions.shape import data_files, shape_of
-from dstress.sources import Source
+from dstress.sources import Source, SourceFile
 from dstress.writing import replacing
 
+_FILE = msgspec.json.Decoder(list[sgd_layout.Dialogue])
 _DIALOGUE = msgspec.json.Decoder(sgd_layout.Dialogue)
 _NAME = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -39,16 +41,12 @@ class Sgd(Format):
         return all(isinstance(turn, dict) and {"speaker", "frames"} <= turn.keys() for turn in turns)
 
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
-        names, turns = _Names(schema), checks.Turns()
+        names, dialogues = _Names(schema), checks.Turns()
         for file in data_files(source):
-            for number, raw in enumerate(checks.items(file)):
-                try:
-                    found = _DIALOGUE.decode(raw)
-                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                    checks.refuse(error, bytes(raw), _whereabouts(raw, number, file.label))
-                for prediction in _predictions(found, names, file.label):
-                    turns.add(prediction.dialogue, prediction.turn, file.label)
-                    yield prediction
+            for found in _dialogues(file):
+                # Turns are counted, so only a whole dialogue can be there twice.
+                dialogues.add(found.dialogue_id, 0, file.label)
+                yield from _predictions(found, names, file.label)
 
     def write(self, predictions: Iterable[Prediction], path: Path) -> None:
         target = path if path.suffix else path / "dialogues_001.json"
@@ -59,6 +57,23 @@ class Sgd(Format):
                 out.write(encoder.encode(sgd_layout.written(dialogue, list(turns), path)))
                 first = False
             out.write(b"[]" if first else b"]\n")
+
+
+def _dialogues(file: SourceFile) -> Iterable[sgd_layout.Dialogue]:
+    """A file's dialogues, decoded in one go; only a file with something wrong is gone through again, to say where."""
+    data = checks.content(file)
+    try:
+        return _FILE.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _one_by_one(file)
+
+
+def _one_by_one(file: SourceFile) -> Iterator[sgd_layout.Dialogue]:
+    for number, raw in enumerate(checks.items(file)):
+        try:
+            yield _DIALOGUE.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            checks.refuse(error, bytes(raw), _whereabouts(raw, number, file.label))
 
 
 class _Names:
@@ -80,7 +95,9 @@ class _Names:
 
     def bare(self, service: str, slot: str) -> str:
         """The slot's name inside a frame."""
-        return self.settle(service, slot).partition("-")[2] if slot.startswith(f"{service}-") else slot
+        if "-" in slot and slot.startswith(f"{service}-"):
+            return self.settle(service, slot).partition("-")[2]
+        return slot
 
 
 def _predictions(found: sgd_layout.Dialogue, names: _Names, file: str) -> Iterator[Prediction]:
@@ -100,42 +117,60 @@ def _predictions(found: sgd_layout.Dialogue, names: _Names, file: str) -> Iterat
                 services[frame.service] = _values(frame, names, (file, dialogue, number))
         if len(turn.frames) > 1:
             _check_frames(turn.frames, place(file, dialogue, number))
-        state = {slot: value for part in services.values() for slot, value in part.items()}
+        if len(services) == 1:
+            (state,) = services.values()
+        else:
+            state = {slot: value for part in services.values() for slot, value in part.items()}
         frames = tuple([_frame(frame, names) for frame in turn.frames])
         yield Prediction(dialogue, number, state, frames, utterance=turn.utterance)
 
 
 def _values(frame: sgd_layout.Frame, names: _Names, at: tuple[str, str, int]) -> dict[str, str]:
-    """A service's part of the state; the place is put into words only when something is wrong."""
+    """A service's part of the state: of each list the first value."""
+    given = frame.state.slot_values if frame.state else {}
     ids = names.of(frame.service)
-    values: dict[str, str] = {}
-    for slot, forms in frame.state.slot_values.items() if frame.state else ():
-        settled = ids.get(slot) or names.settle(frame.service, slot)
-        if type(forms) is list and forms:
-            first = forms[0]
-            text = first if type(first) is str else checks.text_of(first, settled, place(*at))
-            if text is not None:
-                values[settled] = text
-            continue
-        problem = "an empty list of values" if forms == [] else "no list of values"
-        raise PredictionError(
-            f"the slot {settled!r} has {problem}",
-            where=place(*at),
-            fix='write ["value"], or leave the slot out; the official script stops here as well',
-        )
-    return values
+    try:
+        values = {ids[slot]: forms[0] for slot, forms in given.items()}
+    except (KeyError, IndexError):
+        values = {}
+    # A slot that is seen for the first time, a number or an empty list: look at each.
+    if len(values) < len(given) or not _TEXT.issuperset(map(type, values.values())):
+        return dict(_settled(frame.service, given, names, at))
+    return cast(dict[str, str], values)
+
+
+_TEXT = frozenset((str,))
+
+
+def _settled(
+    service: str, given: dict[str, list[object]], names: _Names, at: tuple[str, str, int]
+) -> Iterator[tuple[str, str]]:
+    for slot, forms in given.items():
+        settled = names.settle(service, slot)
+        if not forms:
+            raise PredictionError(
+                f"the slot {settled!r} has an empty list of values",
+                where=place(*at),
+                fix='write ["value"], or leave the slot out; the official script stops here as well',
+            )
+        text = checks.text_of(forms[0], settled, place(*at))
+        if text is not None:
+            yield settled, text
 
 
 def _frame(frame: sgd_layout.Frame, names: _Names) -> FramePrediction:
     service, state, spans = frame.service, frame.state, frame.slots
     requested = state.requested_slots if state else None
+    bare = names.bare
     return FramePrediction(
         service,
         state.active_intent if state else None,
-        None if requested is None else tuple([names.bare(service, slot) for slot in requested]),
-        None
+        tuple([bare(service, slot) for slot in requested]) if requested else None if requested is None else (),
+        tuple([Span(bare(service, s.slot), s.start, s.exclusive_end) for s in spans if s.start >= 0])
+        if spans
+        else None
         if spans is None
-        else tuple([Span(names.bare(service, s.slot), s.start, s.exclusive_end) for s in spans if s.start >= 0]),
+        else (),
     )
 
 

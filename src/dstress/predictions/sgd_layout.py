@@ -25,7 +25,7 @@ class Slot(_Part):
 class State(_Part):
     """A frame's part of the state: slot -> list of values."""
 
-    slot_values: dict[str, object]
+    slot_values: dict[str, list[object]]
     active_intent: str | None = None
     requested_slots: list[str] | None = None
 
