@@ -73,7 +73,7 @@ def test_neither_order_nor_shards_change_a_score(found: list[Pair], data: st.Dat
     shuffled = data.draw(st.permutations(predictions))
     gold = corpus_of(data.draw(st.permutations(found)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dstress.scoring.SHARD_TURNS", data.draw(st.integers(1, 6)))
+        patch.setattr("dstress.tallying.SHARD_TURNS", data.draw(st.integers(1, 6)))
         again = score(shuffled, gold, "exact", NAMES, ["turn", "service"], Options(resamples=2))
     values = [{name: card[name].value for name in NAMES} for card in (whole, again)]
     assert values[1] == pytest.approx(values[0], abs=1e-12, nan_ok=True)

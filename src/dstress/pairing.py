@@ -57,6 +57,15 @@ class Coverage(msgspec.Struct):
     """Predicted turns of a system that tracks no state (response generators in mwzeval's format)."""
     misfits: Misfits = msgspec.field(default_factory=Misfits)
 
+    def joined(self, other: Coverage) -> Coverage:
+        """The coverage of two parts that fit without a flaw."""
+        return Coverage(
+            self.turns + other.turns,
+            self.gold_turns + other.gold_turns,
+            self.stateful_turns + other.stateful_turns,
+            self.stateless_turns + other.stateless_turns,
+        )
+
     @property
     def complete(self) -> bool:
         """Every gold turn has a prediction, and nothing is left over."""

@@ -16,8 +16,6 @@ import numpy as np
 
 from dstress import corpora
 from dstress._version import __version__
-from dstress.alignment import Alignment
-from dstress.columns import Columns, Gatherer, Vocabulary
 from dstress.conventions import conventions
 from dstress.conventions.base import Convention
 from dstress.corpora.base import Corpus
@@ -28,18 +26,16 @@ from dstress.metrics.base import Floats, Metric
 from dstress.metrics.slices import SLICES
 from dstress.metrics.statistics import bca_interval, percentile_interval
 from dstress.metrics.tally import Tally
-from dstress.pairing import Coverage, Pairing, looks_like_updates
+from dstress.pairing import Coverage, Pairing
 from dstress.predictions import detect, formats
 from dstress.predictions.base import Format, Prediction
 from dstress.scorecard import Score, Scorecard, SlotErrors, signature_text
 from dstress.sources import Source, open_source
+from dstress.tallying import Plan, in_halves, tally_pairs
 
-SHARD_TURNS = 4_000
-_MOST_VALUES = 200_000
 STANDARD = "standard"
 """Every metric over states, frames and flags; those that read the words of the dialogue come with `all`."""
 _CONFUSIONS = 5
-_GLANCE = 50
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -115,13 +111,9 @@ def tallied(
         raise DstressError(f"no slice {unknown_slice!r}", fix=f"choose from {', '.join(SLICES)}")
     with _without_collection(), _opened(predictions, gold, options) as (corpus, arriving, usual):
         chosen = [conventions.create(text or usual) for text in wanted]
+        plan = Plan(corpus, chosen, _selected(metrics), tuple(by), options.resamples, options.seed)
         pairing = Pairing(corpus, arriving, corpus.schema)
-        tallies = [Tally(_selected(metrics), by, options.resamples, options.seed) for _ in chosen]
-        notes: list[str] = []
-        for shard in _shards(pairing, corpus):
-            for tally, convention in zip(tallies, chosen, strict=True):
-                tally.add(Alignment(shard, convention), corpus.seen)
-            notes = notes or _hints(shard.predictions)
+        tallies, notes = in_halves(predictions, pairing, plan) or tally_pairs(pairing, plan)
     _check(pairing, chosen, corpus, options)
     notes += [pairing.ignored] if pairing.ignored else []
     if pairing.coverage.misfits.counts:
@@ -183,21 +175,6 @@ def _reader(source: Source, wanted: str) -> Format:
     return reader
 
 
-def _shards(pairing: Pairing, corpus: Corpus) -> Iterator[Columns]:
-    """Columns of a few thousand turns at a time: small enough to stay in the cache, large enough for numpy."""
-    vocabulary = Vocabulary(corpus.schema)
-    gatherer = Gatherer(corpus.schema, vocabulary)
-    for dialogue, predictions in pairing:
-        gatherer.add(dialogue, predictions)
-        if len(gatherer.turns) >= SHARD_TURNS:
-            yield gatherer.columns()
-            if vocabulary.size > _MOST_VALUES:
-                vocabulary = Vocabulary(corpus.schema)
-            gatherer = Gatherer(corpus.schema, vocabulary)
-    if gatherer.turns:
-        yield gatherer.columns()
-
-
 def _selected(wanted: str | Sequence[str]) -> dict[str, Metric]:
     """The metrics asked for; `all` and `standard` are open: what cannot be computed is left out in the end."""
     names = list(metrics.targets) if _is_open(wanted) else [wanted] if isinstance(wanted, str) else list(wanted)
@@ -216,15 +193,6 @@ def _without_missing(tally: Tally, wanted: str | Sequence[str], coverage: Covera
         if not _is_open(wanted) or len(reasons) == len(tally.metrics):
             raise PredictionError(f"{name} cannot be computed: {reason}", fix="leave it out, or add what it needs")
     tally.metrics = {name: metric for name, metric in tally.metrics.items() if name not in reasons}
-
-
-def _hints(predictions: list[Prediction]) -> list[str]:
-    grouped: dict[str, list[Prediction]] = {}
-    for prediction in predictions:
-        grouped.setdefault(prediction.dialogue, []).append(prediction)
-    if looks_like_updates(list(grouped.values())[:_GLANCE]):
-        return ["most predicted values vanish in the next turn: are these turn updates instead of cumulative states?"]
-    return []
 
 
 def _check(pairing: Pairing, chosen: list[Convention], corpus: Corpus, options: Options) -> None:
@@ -297,7 +265,7 @@ def _slot_scores(row: Floats) -> dict[str, float | None]:
 
 def _slot_errors(tally: Tally) -> dict[str, SlotErrors]:
     by_slot: dict[str, list[tuple[str, str, int]]] = {}
-    for (slot, gold, predicted), times in tally.confusions.most_common():
+    for (slot, gold, predicted), times in sorted(tally.confusions.items(), key=lambda item: (-item[1], item[0])):
         kept = by_slot.setdefault(slot, [])
         if len(kept) < _CONFUSIONS:
             kept.append((gold, predicted, times))

@@ -111,7 +111,7 @@ def test_a_streams_intervals_do_not_hang_on_its_shards(
 ) -> None:
     monkeypatch.setattr(tallying, "MOST_DIALOGUES", 0)
     whole = score(copied, metrics=["jga", "gca"])
-    monkeypatch.setattr("dstress.scoring.SHARD_TURNS", 500)
+    monkeypatch.setattr("dstress.tallying.SHARD_TURNS", 500)
     shards = score(list(reversed(copied)), metrics=["jga", "gca"])
     for name in ("jga", "gca"):
         assert (shards[name].low, shards[name].high) == pytest.approx((whole[name].low, whole[name].high), abs=1e-12)

@@ -13,6 +13,10 @@ LocatedDialogue = tuple[str, Dialogue]
 """A dialogue with the file that it came from, so that every message can name the place."""
 
 
+Finder = Callable[[str], tuple[int, Dialogue] | None]
+"""A dialogue's place in its split and the dialogue, by its id; None if there is none."""
+
+
 class Split:
     """One split of a source, read as it is iterated: a schema, and dialogues that stream."""
 
@@ -47,6 +51,11 @@ class Corpus:
         self.name, self.split, self.schema, self._read = name, split, schema, read
         self.seen: frozenset[str] | None = None
         """The services that the corpus's training data shows, where it is known: results are split by it."""
+
+        self.size: int | None = None
+        """How many dialogues there are, where it is known without reading them."""
+        self.finder: Callable[[], Finder] | None = None
+        """Makes a function that finds a dialogue by its id; a stored split has one."""
 
     def __iter__(self) -> Iterator[Dialogue]:
         return self._read()

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
-from dstress.corpora.base import Corpus, Split
+from dstress.corpora.base import Corpus, Finder, Split
 from dstress.corpora.checks import checked
 from dstress.corpora.reading import canonical_split, in_order
 from dstress.dialogue import Dialogue, Schema
@@ -35,6 +35,7 @@ _MANIFEST = "corpus.json"
 _INCOMING = ".incoming-"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?")
 _REPORT_EVERY = 100
+_ID = re.compile(rb'\{"id":"([^"\\]*)"')
 _DIALOGUE = msgspec.json.Decoder(Dialogue)
 _SCHEMA = msgspec.json.Decoder(Schema)
 
@@ -131,7 +132,19 @@ def open_corpus(name: str, split: str) -> Corpus:
                     fix = f"`dstress corpora remove {name}`, then add it again"
                     raise CorpusError(f"damaged: {error}", where=f"{path}, line {number}", fix=fix) from None
 
-    return Corpus(name, split, read_schema(name, split), read)
+    def finder() -> Finder:
+        with path.open("rb") as lines:
+            known = {found[1].decode(): (place, line) for place, line in enumerate(lines) if (found := _ID.match(line))}
+
+        def find(wanted: str) -> tuple[int, Dialogue] | None:
+            place, line = known.get(wanted, (-1, b""))
+            return (place, _DIALOGUE.decode(line)) if line else None
+
+        return find
+
+    corpus = Corpus(name, split, read_schema(name, split), read)
+    corpus.finder, corpus.size = finder, existing(name).splits[split].dialogues
+    return corpus
 
 
 def add(name: str, source: str, splits: Iterator[tuple[str, Split]], progress: Progress = lambda *_: None) -> Manifest:

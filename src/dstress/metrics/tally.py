@@ -76,6 +76,21 @@ class Tally:
             self.dialogues += ids
             self._rows.append(totals)
 
+    def join(self, other: Tally, places: Sequence[int]) -> None:
+        """Take another tally in. `places` puts the dialogues of both into their order, which resampling goes by."""
+        order = np.argsort(np.asarray(places), kind="stable")
+        rows = np.concatenate([*self._rows, *other._rows])
+        names = [*self.dialogues, *other.dialogues]
+        self._rows, self.dialogues = [rows[order]], [names[place] for place in order.tolist()]
+        self.turns += other.turns
+        self.units += other.units
+        self.missing = {name: reason for name, reason in self.missing.items() if name in other.missing}
+        for name, kept in self.slices.items():
+            _add_sums(kept, other.slices[name])
+        for slot, row in other.slots.items():
+            self.slots[slot] = self.slots.get(slot, 0.0) + row
+        self.confusions += other.confusions
+
     @property
     def streamed(self) -> bool:
         """Whether only running sums were kept."""

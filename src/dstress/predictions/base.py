@@ -61,6 +61,8 @@ class Format(ABC):
     carries_gold: ClassVar[bool] = False
     """The file holds gold states too, so it can be scored with nothing else."""
 
+    by_file: ClassVar[bool] = False
+    """Each file of a source holds whole dialogues, so that several can be read at once."""
     convention: ClassVar[str] = "exact"
     """The convention of the script that reads such files, taken where none is asked for."""
 

@@ -31,6 +31,7 @@ class Sgd(Format):
 
     name = "sgd"
     convention = "dstc8"
+    by_file = True
 
     @classmethod
     def matches(cls, source: Source) -> bool:

@@ -63,9 +63,9 @@ def written(name: str, predictions: list[Prediction], path: Path) -> Dialogue:
             fix="predict every turn of a dialogue in order, or write dstress",
         )
     turns: list[Turn] = []
-    before: dict[str, dict[str, object]] = {}
+    before: dict[str, dict[str, list[object]]] = {}
     for prediction in predictions:
-        states: dict[str, dict[str, object]] = {service: {} for service in before}
+        states: dict[str, dict[str, list[object]]] = {service: {} for service in before}
         for slot, value in prediction.state.items():
             service, _, bare = slot.partition("-")
             states.setdefault(service, {})[bare] = [value]
@@ -79,6 +79,6 @@ def written(name: str, predictions: list[Prediction], path: Path) -> Dialogue:
     return Dialogue(name, turns, list(before))
 
 
-def _frame(frame: FramePrediction, values: dict[str, object]) -> Frame:
+def _frame(frame: FramePrediction, values: dict[str, list[object]]) -> Frame:
     spans = None if frame.spans is None else [Slot(span.slot, span.start, span.end) for span in frame.spans]
     return Frame(frame.service, State(values, frame.intent or "NONE", list(frame.requested or ())), spans)
