@@ -23,7 +23,7 @@ os.fork = lambda: forks.append(1) or fork()
 answers = []
 for worth in (0, 1 << 60):
     tallying.WORTH_HALVING = worth
-    (scored,) = tallied(sys.argv[1], "sgd:test", [""], by=["service", "turn", "slot"])
+    (scored,) = tallied(sys.argv[1], "sgd:test", [""])
     answers.append(msgspec.to_builtins(scored.card()))
 jga = answers[0]["metrics"]["jga"]["value"]
 print(json.dumps({"same": answers[0] == answers[1], "forks": len(forks), "jga": jga}))

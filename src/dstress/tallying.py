@@ -132,12 +132,8 @@ def _elsewhere(work: Callable[[], _Half | None]) -> Callable[[], _Half | None]:
 def _halves(predictions: str | Path, plan: Plan) -> tuple[frozenset[str], frozenset[str]] | None:
     """The names of the files for each process, about as many bytes each."""
     alone = threading.active_count() == 1 and hasattr(os, "fork") and (os.cpu_count() or 1) > 1
-    if (
-        not alone
-        or plan.corpus.finder is None
-        or not isinstance(predictions, str | Path)
-        or not Path(predictions).is_dir()
-    ):
+    # Slices are summed as they come, so their last bits would depend on which process had which file.
+    if not alone or plan.slices or plan.corpus.finder is None or not Path(predictions).is_dir():
         return None
     sizes = {path.name: path.stat().st_size for path in Path(predictions).glob("*.json")}
     if len(sizes) < 2 or sum(sizes.values()) < WORTH_HALVING:
