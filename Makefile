@@ -16,7 +16,7 @@ lint: $(VENV)/ready-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/ready-dev
+bench: $(VENV)/ready-bench
 	$(BIN)/python -m benchmarks
 
 clean:
@@ -31,3 +31,7 @@ $(VENV)/ready-dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@ $(VENV)/ready
+
+$(VENV)/ready-bench: $(VENV)/ready-dev
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	touch $@

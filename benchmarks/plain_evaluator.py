@@ -8,14 +8,10 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-try:
-    from fuzzywuzzy import fuzz
-except ImportError:
-    fuzz = None
+from fuzzywuzzy import fuzz
 
 
 def load(folder: Path) -> dict[str, Any]:
@@ -27,9 +23,7 @@ def load(folder: Path) -> dict[str, Any]:
 
 
 def similar(gold: str, predicted: str) -> float:
-    if fuzz is not None:
-        return float(fuzz.token_sort_ratio(gold, predicted)) / 100
-    return SequenceMatcher(None, gold, predicted).ratio()
+    return float(fuzz.token_sort_ratio(gold, predicted)) / 100
 
 
 def frame_scores(gold: dict[str, Any], predicted: dict[str, Any], slots: dict[str, bool]) -> tuple[float, list[float]]:
