@@ -117,3 +117,11 @@ def test_dstress_jsonl_without_a_schema_derives_one(tmp_path: Path) -> None:
     folder = layouts.dstress(tmp_path / "it")
     (folder / "schema.json").unlink()
     assert list(corpora.load(f"{folder}:train").schema.slots) == ["hotel-pricerange"]
+
+
+def test_a_corpus_inside_a_larger_archive(tmp_path: Path) -> None:
+    layouts.multiwoz22(tmp_path / "repo" / "data" / "MultiWOZ_2.2")
+    layouts.multiwoz_per_split(tmp_path / "repo" / "other")
+    archive = layouts.packed(tmp_path / "repo", "zip")
+    (entry,) = corpora.add("mine", archive, within="data/MultiWOZ_2.2/")
+    assert {split: found.layout for split, found in entry.splits.items()} == {"test": "multiwoz22"}
