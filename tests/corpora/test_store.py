@@ -88,7 +88,8 @@ def test_a_really_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 _SLOW_IMPORT = """
-import sys, time
+import signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 from dstress.corpora import store
 from dstress.corpora.base import Split
 from dstress.dialogue import Dialogue, Schema, Turn
@@ -114,7 +115,7 @@ def test_an_interrupted_import_is_as_if_it_never_was(data_home: Path, how: signa
     for _ in range(5):
         importing.stdout.readline()
     importing.send_signal(how)
-    importing.wait()
+    importing.wait(timeout=60)
     importing.stdout.close()
     assert (data_home / "corpora/mine/corpus.json").read_bytes() == before
     assert [d.id for d in corpora.load("mine:test")] == ["one"]
@@ -133,7 +134,7 @@ def test_a_second_import_at_once_is_refused() -> None:
             store.add("mine", "b", split_of("two"))
     finally:
         importing.kill()
-        importing.wait()
+        importing.wait(timeout=60)
         importing.stdout.close()
 
 
