@@ -87,7 +87,11 @@ def test_trade_holds_states_and_one_form_of_gold(written: list[Prediction]) -> N
         assert read == written
 
 
-@given(predictions(state=states(words), gold=st.none() | golds(words), utterance=texts.map(str.strip)))
+# The layout parts speakers by <user> and <system>, so an utterance cannot hold these.
+said = texts.map(str.strip).filter(lambda text: "<user>" not in text and "<system>" not in text)
+
+
+@given(predictions(state=states(words), gold=st.none() | golds(words), utterance=said))
 def test_checkdst_holds_states_of_plain_words_and_the_utterance(written: list[Prediction]) -> None:
     with again(written, "checkdst", "p.jsonl") as read:
         assert read == written
