@@ -31,12 +31,14 @@ class Misfits(msgspec.Struct):
     found: dict[str, list[str]] = {}
     counts: dict[str, int] = {}
 
-    def note(self, kind: str, offender: str) -> None:
-        """Count an offender; only the first few different ones are kept."""
+    def note(self, kind: str, offender: str | tuple[str, str, int]) -> None:
+        """Count an offender; only the first few different ones are kept, and put into words."""
         self.counts[kind] = self.counts.get(kind, 0) + 1
         kept = self.found.setdefault(kind, [])
-        if len(kept) < _SHOWN and offender not in kept:
-            kept.append(offender)
+        if len(kept) < _SHOWN:
+            words = offender if isinstance(offender, str) else "{} in {} turn {}".format(*offender)
+            if words not in kept:
+                kept.append(words)
 
     def describe(self) -> str:
         """One line per kind."""
@@ -181,8 +183,7 @@ class Pairing:
         self._framed = self._framed or bool(given)
         for frame in dialogue.turns[prediction.turn].frames:
             if frame.service not in given:
-                where = f"{frame.service} in {dialogue.id} turn {prediction.turn}"
-                self._frameless.note("missing frames", where)
+                self._frameless.note("missing frames", (frame.service, dialogue.id, prediction.turn))
 
     def require_predictions(self, gold: str) -> None:
         """Raise where there is nothing to score: a score would be about nobody's work."""

@@ -24,6 +24,7 @@ Record = tuple[str, str, int, T]
 """File label, dialogue, turn, and what the file says there."""
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _MAX_NUMBER = 10**15
+_MOST_BITS = 1024
 
 
 def decode(data: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[T], where: str) -> T:
@@ -186,18 +187,27 @@ class Turns:
     """Refuses a turn that was there before. Ids are compared without case, as predictions are matched with gold."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, set[int]] = {}
+        # A hash a dialogue and a bit a turn: names and sets of turns would be most of a long stream's memory.
+        self._seen: dict[int, int] = {}
+        self._far: set[tuple[int, int]] = set()
 
     def add(self, dialogue: str, turn: int, where: str) -> None:
         """Note a turn, or refuse it."""
-        turns = self._seen.setdefault(dialogue.casefold(), set())
-        if turn in turns:
+        if not self._is_new(hash(dialogue.casefold()), turn):
             raise PredictionError(
                 "this turn is there twice",
                 where=place(where, dialogue, turn),
                 fix="keep one prediction per turn; do not give two runs' files together",
             )
-        turns.add(turn)
+
+    def _is_new(self, dialogue: int, turn: int) -> bool:
+        if turn >= _MOST_BITS:
+            before = len(self._far)
+            self._far.add((dialogue, turn))
+            return len(self._far) > before
+        turns = self._seen.get(dialogue, 0)
+        self._seen[dialogue] = turns | 1 << turn
+        return self._seen[dialogue] != turns
 
 
 def once(records: Iterable[Record[T]]) -> Iterator[Record[T]]:
