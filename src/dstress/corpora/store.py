@@ -88,7 +88,7 @@ def manifest(name: str) -> Manifest | None:
         return msgspec.json.decode(path.read_bytes(), type=Manifest)
     except FileNotFoundError:
         return None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CorpusError(
             f"the manifest is damaged: {error}",
             where=str(path),

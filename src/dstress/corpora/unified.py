@@ -111,7 +111,7 @@ def _files(source: Source) -> list[SourceFile]:
 def _label(raw: msgspec.Raw, where: str) -> _Label:
     try:
         return _LABEL.decode(raw)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise misfit(error, where, bytes(raw)) from None
 
 
