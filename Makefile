@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# CI adds every optional part: make test EXTRAS=dev,speech,models,encoder
+EXTRAS ?= dev
 
 .PHONY: demo test lint bench clean
 
@@ -29,7 +31,7 @@ $(VENV)/ready: pyproject.toml
 
 $(VENV)/ready-dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'
 	touch $@ $(VENV)/ready
 
 $(VENV)/ready-bench: $(VENV)/ready-dev

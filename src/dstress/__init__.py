@@ -12,15 +12,15 @@ from dstress._version import __version__
 
 if TYPE_CHECKING:
     from dstress.comparing import compare
-    from dstress.conventions import conventions
     from dstress.corpora import Corpus, add, importers, load
     from dstress.dialogue import Dialogue, Schema, State, Turn
     from dstress.errors import DstressError
-    from dstress.metrics import metrics
     from dstress.predictions import Prediction, formats, read_predictions, write_predictions
     from dstress.scorecard import Scorecard
     from dstress.scoring import score
     from dstress.spec import ComponentSpec, parse
+    from dstress.stressing import stress
+    from dstress.stressors.base import Rewriter, Stressor
 
 _ROOMS = {
     "ComponentSpec": "spec",
@@ -28,20 +28,21 @@ _ROOMS = {
     "Dialogue": "dialogue",
     "DstressError": "errors",
     "Prediction": "predictions",
+    "Rewriter": "stressors.base",
     "Scorecard": "scorecard",
     "Schema": "dialogue",
     "State": "dialogue",
+    "Stressor": "stressors.base",
     "Turn": "dialogue",
     "add": "corpora",
     "compare": "comparing",
-    "conventions": "conventions",
     "formats": "predictions",
     "importers": "corpora",
     "load": "corpora",
-    "metrics": "metrics",
     "parse": "spec",
     "read_predictions": "predictions",
     "score": "scoring",
+    "stress": "stressing",
     "write_predictions": "predictions",
 }
 
@@ -58,20 +59,21 @@ __all__ = [
     "Dialogue",
     "DstressError",
     "Prediction",
+    "Rewriter",
     "Schema",
     "Scorecard",
     "State",
+    "Stressor",
     "Turn",
     "__version__",
     "add",
     "compare",
-    "conventions",
     "formats",
     "importers",
     "load",
-    "metrics",
     "parse",
     "read_predictions",
     "score",
+    "stress",
     "write_predictions",
 ]

@@ -109,8 +109,8 @@ def find_all(dialogue: Dialogue) -> Iterator[list[Coreference]]:
     earlier: list[str] = []
     for turn in dialogue.turns:
         yield find(turn, before, earlier)
-        before = turn.state
-        earlier += (turn.system, turn.user)
+        before = turn.remembered.state
+        earlier += (turn.system, turn.remembered.user)
 
 
 def bare_name(slot: str) -> str:

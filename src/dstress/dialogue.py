@@ -106,11 +106,37 @@ class Coreference(_Data, frozen=True):
     turn: int = -1
 
 
+class Edit(_Data, frozen=True):
+    """One change of a text: at character `start` of the original, `before` became `after`."""
+
+    start: int
+    before: str
+    after: str
+
+
+class Stress(_Data, frozen=True):
+    """What stressors did to a turn: the turn as it was, and how its two utterances changed.
+
+    `alone` says that the turn was changed by itself: later turns follow on the turn as it was (or on `base`, the turn
+    as stressors of the whole dialogue left it). `tags` group results, such as the seen and the unseen values;
+    `fallbacks` say why a stressor left the turn as it was.
+    """
+
+    original: Turn
+    edits: tuple[Edit, ...] = ()
+    system_edits: tuple[Edit, ...] = ()
+    alone: bool = False
+    base: Turn | None = None
+    tags: tuple[str, ...] = ()
+    fallbacks: tuple[str, ...] = ()
+
+
 class Turn(_Data, frozen=True):
     """A system utterance (empty at the start) and the user utterance that follows it.
 
     `state` is cumulative: all that the user wants after this utterance, over all services. `frames` are the services
     that the user's utterance is about, `system_frames` those of the system's. `ood` marks an utterance out of domain.
+    `stress` is there where a stressor changed the turn, or tried to.
     """
 
     user: str
@@ -120,6 +146,30 @@ class Turn(_Data, frozen=True):
     system_frames: tuple[Frame, ...] = ()
     coreferences: tuple[Coreference, ...] = ()
     ood: bool = False
+    stress: Stress | None = None
+
+    @property
+    def remembered(self) -> Turn:
+        """The turn as the history of later turns shows it."""
+        if self.stress is None or not self.stress.alone:
+            return self
+        return self.stress.base or self.stress.original
+
+    @property
+    def changed(self) -> bool:
+        """Whether stressors changed its words or its label."""
+        stress = self.stress
+        return stress is not None and bool(
+            stress.edits
+            or stress.system_edits
+            or self.state != stress.original.state
+            or self.ood != stress.original.ood
+        )
+
+    @property
+    def original(self) -> Turn:
+        """The turn before any stressor."""
+        return self if self.stress is None else self.stress.original
 
     def state_of(self, service: str) -> State:
         """The part of the state that belongs to `service`, by bare slot names."""
@@ -149,7 +199,7 @@ class Dialogue(_Data, frozen=True):
         before: State = {}
         for turn in self.turns:
             yield update(before, turn.state)
-            before = turn.state
+            before = turn.remembered.state
 
 
 def slot_id(service: str, slot: str) -> str:

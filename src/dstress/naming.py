@@ -9,25 +9,31 @@ from __future__ import annotations
 
 import re
 import tomllib
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
+from typing import Any
 
-from dstress.dialogue import Schema, slot_id
+from dstress.dialogue import Schema, Slot, slot_id
 
 _SQUASHED = re.compile(r"[\s_\-]+")
+_WORD = re.compile(r"[^\W_]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[a-zA-Z])(?=\d)")
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    return tomllib.loads(files("dstress").joinpath("naming.toml").read_text(encoding="utf-8"))
 
 
 @cache
 def _aliases() -> dict[str, str]:
-    text = files("dstress").joinpath("naming.toml").read_text(encoding="utf-8")
-    return dict(tomllib.loads(text)["aliases"])
+    return dict(_tables()["aliases"])
 
 
 @cache
 def multiwoz_slots() -> tuple[str, ...]:
     """The thirty slot ids of MultiWOZ, in the order of the CoCo paper's tables."""
-    text = files("dstress").joinpath("naming.toml").read_text(encoding="utf-8")
-    return tuple(tomllib.loads(text)["multiwoz"])
+    return tuple(_tables()["multiwoz"])
 
 
 class SlotNames:
@@ -73,3 +79,51 @@ class SlotNames:
 
 def _squash(text: str) -> str:
     return _SQUASHED.sub("", text).casefold()
+
+
+def is_named_entity_slot(slot: str, schema: Schema) -> bool:
+    """Whether the values of a slot id are names that a tracker has to copy from the dialogue.
+
+    MultiWOZ: the slots that CheckDST's class checks. Other schemas: slots that are not categorical and whose name and
+    description speak of no time, date, number or kind. A slot that no schema knows is none.
+    """
+    if slot in _entity_words()["multiwoz"]:
+        return True
+    known = schema.slots.get(slot)
+    if known is None or slot in multiwoz_slots():
+        return False
+    return _is_name(known)
+
+
+@cache
+def _entity_words() -> dict[str, frozenset[str]]:
+    return {name: frozenset(words) for name, words in _tables()["entities"].items()}
+
+
+@lru_cache(maxsize=16_384)
+def _is_name(slot: Slot) -> bool:
+    if slot.categorical:
+        return False
+    in_name = _verdict(_words(_CAMEL.sub(" ", slot.name)))
+    in_description = _verdict(_head(slot.description))
+    return in_name if in_name is not None else in_description is not False
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _verdict(words: list[str]) -> bool | None:
+    """What words say of a slot: a name, something else, or nothing. The last telling word is the noun's head."""
+    table = _entity_words()
+    for word in reversed(words):
+        if word in table["kept"] or word in table["excluded"]:
+            return word in table["kept"]
+    return None
+
+
+def _head(description: str) -> list[str]:
+    """The words of a description that come before what they are said of."""
+    words = _words(description)
+    ends = (number for number, word in enumerate(words) if word in _entity_words()["openers"])
+    return words[: next(ends, len(words))]

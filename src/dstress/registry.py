@@ -72,6 +72,21 @@ class Registry(Generic[T]):
         component = self.get(read.name)
         return component(**_bind(component, read))
 
+    def shortest(self, spec: str | ComponentSpec) -> ComponentSpec:
+        """The same component in the fewest words: arguments by name, in order, without those that are the default."""
+        read = parse(spec) if isinstance(spec, str) else spec
+        parameters = inspect.signature(self.get(read.name)).parameters
+        given = dict(zip(parameters, read.positional, strict=False)) | read.arguments
+        names = [name if name in given else name.rstrip("_") for name in parameters]
+        defaults = {name: p.default for name, p in zip(names, parameters.values(), strict=True)}
+        order = {name: place for place, name in enumerate(names)}
+        told = {
+            name: value
+            for name, value in given.items()
+            if not _same(value, defaults.get(name, inspect.Parameter.empty))
+        }
+        return ComponentSpec(read.name, (), dict(sorted(told.items(), key=lambda item: order.get(item[0], len(order)))))
+
     def summary(self, name: str) -> str:
         """The first line of the component's docstring."""
         return (inspect.getdoc(self.get(name)) or "").partition("\n")[0]
@@ -118,6 +133,13 @@ def _bind(component: type, spec: ComponentSpec) -> dict[str, Any]:
         raise SpecError(f"{spec}: {spec.name} needs the argument {missing[0].rstrip('_')!r}")
     hints = _hints(component)
     return {name: _convert(spec, name, value, hints.get(name, Any)) for name, value in given.items()}
+
+
+def _same(value: Value, default: object) -> bool:
+    """Whether an argument says what holds without it; a list may stand for a tuple."""
+    if isinstance(value, list) and isinstance(default, list | tuple):
+        return list(default) == value
+    return type(value) is type(default) and value == default
 
 
 def _hints(component: type) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def tallied(
         raise DstressError(f"no slice {unknown_slice!r}", fix=f"choose from {', '.join(SLICES)}")
     with _without_collection(), _opened(predictions, gold, options) as (corpus, arriving, usual):
         chosen = [conventions.create(text or usual) for text in wanted]
-        plan = Plan(corpus, chosen, _selected(metrics), tuple(by), options.resamples, options.seed)
+        plan = Plan(corpus, chosen, _selected(metrics), _slices(by, corpus), options.resamples, options.seed)
         pairing = Pairing(corpus, arriving, corpus.schema)
         tallies, notes = in_halves(predictions, pairing, plan) or tally_pairs(pairing, plan)
     _check(pairing, chosen, corpus, options)
@@ -125,6 +125,11 @@ def tallied(
         Scored(text, tally, _signature(corpus, text, convention, tally, pairing.coverage, options), notes, options)
         for text, convention, tally in zip(texts, chosen, tallies, strict=True)
     ]
+
+
+def _slices(by: Sequence[str], corpus: Corpus) -> tuple[str, ...]:
+    """Results on a stressed corpus are always told apart by what the stressor did, such as seen and unseen values."""
+    return (*by, "stress") if corpus.stressed and "stress" not in by else tuple(by)
 
 
 @contextmanager

@@ -81,21 +81,22 @@ def parse(text: str) -> ComponentSpec:
 def parse_composition(text: str) -> list[ComponentSpec]:
     """Read `typos(rate=0.05)+disfluency` into its parts, in order."""
     reader = _Reader(text)
-    parts = [reader.spec()]
-    while reader.take("+"):
-        parts.append(reader.spec())
+    parts = reader.composition()
     reader.finish()
     return parts
 
 
 def parse_list(text: str) -> list[str]:
-    """Part `jga,fga(lambda=0.25)` at the commas outside brackets and quotes; each part is read, and so checked."""
+    """Part `jga,fga(lambda=0.25)` or `typos+disfluency,speech` at the commas outside brackets and quotes.
+
+    Each part is read, and so checked.
+    """
     reader = _Reader(text)
-    parts = [str(reader.spec())]
+    parts = [reader.composition()]
     while reader.take(","):
-        parts.append(str(reader.spec()))
+        parts.append(reader.composition())
     reader.finish()
-    return parts
+    return ["+".join(map(str, specs)) for specs in parts]
 
 
 class _Reader:
@@ -136,6 +137,12 @@ class _Reader:
     def finish(self) -> None:
         if self.next < len(self.tokens):
             self.fail(f"{self.peek()[1]!r} is left over")
+
+    def composition(self) -> list[ComponentSpec]:
+        parts = [self.spec()]
+        while self.take("+"):
+            parts.append(self.spec())
+        return parts
 
     def spec(self) -> ComponentSpec:
         kind, name = self.peek()

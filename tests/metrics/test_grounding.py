@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.dialogue import DONTCARE, Schema, Service, Slot
-from dstress.metrics.grounding import grounded, is_named_entity_slot, named_entities
+from dstress.metrics.grounding import grounded, named_entities
+from dstress.naming import is_named_entity_slot
 from dstress.predictions.checkdst import BeliefTexts
 
 FILES = {

@@ -19,6 +19,7 @@ from dstress.corpora.reading import canonical_split
 from dstress.corpora.store import Manifest
 from dstress.dialogue import Dialogue
 from dstress.errors import CorpusError, DstressError, unknown
+from dstress.home import home
 from dstress.sources import open_source
 
 _TOP_VALUES = 4
@@ -128,7 +129,7 @@ def _fetched(source: str, entry: CatalogueEntry | None) -> str:
 
     checksum = entry.git if entry and source == entry.url else ""
     with downloading(source) as progress:
-        return str(download(source, store.home() / "downloads", git=checksum, progress=progress))
+        return str(download(source, home() / "downloads", git=checksum, progress=progress))
 
 
 def _report_added(item: Manifest, entry: CatalogueEntry | None) -> None:
@@ -150,8 +151,10 @@ def _published(entry: CatalogueEntry | None, split: str, dialogues: int) -> str:
 @command.command("show")
 @click.argument("name", shell_complete=complete_names)
 @click.option("--dialogue", default="", metavar="ID", help="show this dialogue instead of a sample")
+@click.option("--variants", is_flag=True, help="show how far the schema's variants are from it instead")
+@click.option("--also", multiple=True, metavar="STRESSOR", help="with --variants: also the schema that this one makes")
 @json_option
-def show_command(name: str, dialogue: str, json_file: str | None) -> None:
+def show_command(name: str, dialogue: str, variants: bool, also: tuple[str, ...], json_file: str | None) -> None:
     """Show a corpus: splits, services, slots, values and a sample dialogue. NAME may be NAME:SPLIT.
 
     \b
@@ -159,7 +162,16 @@ def show_command(name: str, dialogue: str, json_file: str | None) -> None:
       dstress corpora show reminder
       dstress corpora show multiwoz21:test --dialogue SNG0073
       dstress corpora show sgd --json
+      dstress corpora show sgd --variants            (table 1 of SGD-X)
+      dstress corpora show reminder --variants --also schema_noise --also schema_variant
     """
+    if also and not variants:
+        raise click.UsageError("--also goes with --variants")
+    if variants:
+        from dstress.cli.schemas import show
+
+        show(name, also, json_file)
+        return
     opened, counted = _counted(name, dialogue)
     if json_file:
         write_json(_facts(name.partition(":")[0], opened, counted), json_file)

@@ -15,6 +15,7 @@ KINDS = {
     "metrics": "dstress.metrics:metrics",
     "conventions": "dstress.conventions:conventions",
     "importers": "dstress.corpora:importers",
+    "stressors": "dstress.stressors:stressors",
 }
 """Kind -> its room's registry."""
 

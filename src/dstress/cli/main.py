@@ -15,6 +15,7 @@ from dstress.errors import DstressError
 VERBS = {
     "demo": "the whole flow on the embedded corpus, from nothing to a report",
     "score": "score a prediction file as every official script would",
+    "stress": "break a corpus's words on purpose, keep its labels true",
     "versions": "one tracker over versions of the data: consistency, schema sensitivity",
     "corpora": "add, list, show and check corpora",
     "compare": "two or more systems on the same gold: which differences are real",
@@ -30,6 +31,7 @@ Examples
   dstress score preds.json --gold multiwoz21:test
   dstress corpora add multiwoz21 MultiWOZ_2.1.zip
   dstress corpora show multiwoz21
+  dstress stress multiwoz21:test --with "typos(rate=0.1)" --out stressed
   dstress list conventions
 """
 

@@ -14,6 +14,7 @@ from dstress.corpora.store import Manifest, Progress
 from dstress.dialogue import Dialogue
 from dstress.errors import CorpusError, unknown
 from dstress.registry import Registry
+from dstress.renaming import name_map, renamed
 from dstress.sources import Source, is_address, open_source
 
 importers = Registry(
@@ -92,17 +93,15 @@ def ensure_embedded(progress: Progress = lambda *_: None) -> Manifest:
 
 def _derived(entry: Manifest, split: str) -> Corpus:
     """An SGD-X variant: the base corpus's dialogues under the variant's names."""
-    from dstress.corpora import sgdx
-
     base = store.existing(entry.derived_from)
     there = [name for name in entry.splits if any(canonical_split(name) == canonical_split(b) for b in base.splits)]
     pairs = [(store.read_schema(base.name, store.find_split(base, s)), store.read_schema(entry.name, s)) for s in there]
-    names = sgdx.name_map(pairs)
+    names = name_map(pairs)
     original = store.open_corpus(base.name, store.find_split(base, split))
 
     def read() -> Iterator[Dialogue]:
         for dialogue in original:
-            yield sgdx.renamed(dialogue, names)
+            yield renamed(dialogue, names)
 
     return Corpus(entry.name, split, store.read_schema(entry.name, split), read)
 
@@ -112,6 +111,7 @@ def _load_path(path: str, wanted: str) -> Corpus:
     paths: list[str | Path] = [path, *_schema_beside(Path(path), "test")]
     with open_source(*paths) as source:
         splits = {split.name: split for split in detect(source).splits(source)}
+        stressed = bool(source.named("stress.json"))
     names = [name for name in splits if canonical_split(name) == canonical_split(wanted or _DEFAULT_SPLIT)]
     if not names and (wanted or len(splits) > 1):
         raise unknown("split", wanted or _DEFAULT_SPLIT, splits, where=path)
@@ -123,6 +123,7 @@ def _load_path(path: str, wanted: str) -> Corpus:
             yield from checked(split)
 
     corpus = Corpus(Path(path).resolve().name, "" if chosen == UNNAMED else chosen, splits[chosen].schema, read)
+    corpus.stressed = stressed
     for file in _schema_beside(Path(path), "train"):
         with open_source(file) as source:
             corpus.seen = frozenset(sgd.read_schema(source.files[0]).by_name)

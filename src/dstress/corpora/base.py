@@ -54,6 +54,8 @@ class Corpus:
 
         self.size: int | None = None
         """How many dialogues there are, where it is known without reading them."""
+        self.stressed = False
+        """Whether a stressor made it."""
         self.finder: Callable[[], Finder] | None = None
         """Makes a function that finds a dialogue by its id; a stored split has one."""
 

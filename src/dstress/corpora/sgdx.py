@@ -1,6 +1,6 @@
 """SGD-X: the same dialogues under five rewritten schemas, by position in the schema as the official generator does.
 
-Only the variant schemas are published (some 60 kB). `renamed` turns a stored SGD dialogue into its variant on the fly;
+Only the variant schemas are published (some 60 kB); a stored dialogue is renamed as it is read (`dstress.renaming`).
 `write_variant` writes the files that the official generator writes, byte for byte, for tools that train on them.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +16,13 @@ import msgspec
 
 from dstress.corpora.reading import in_order, split_name
 from dstress.corpora.sgd import dialogue_files, read_schema
-from dstress.dialogue import Act, Dialogue, Frame, Schema, Span, State, Turn
-from dstress.errors import CorpusError
+from dstress.dialogue import Schema
+from dstress.renaming import INTENT_ACTS, Names, name_map
 from dstress.sources import Source
 from dstress.writing import replacing
 
 _VARIANT = re.compile(r"(?:^|/)(v[1-9][0-9]*)/[^/]+$")
-_INTENT_ACTS = frozenset({"OFFER_INTENT", "INFORM_INTENT"})
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-
-
-class Names(msgspec.Struct, frozen=True):
-    """Original names -> a variant's. Slots and intents are mapped within their service."""
-
-    services: dict[str, str]
-    slots: dict[str, dict[str, str]]
-    intents: dict[str, dict[str, str]]
 
 
 def variants(source: Source) -> dict[str, dict[str, Schema]]:
@@ -42,73 +33,6 @@ def variants(source: Source) -> dict[str, dict[str, Schema]]:
         if match:
             found.setdefault(match[1], {})[split_name(file.folder, source)] = read_schema(file)
     return dict(sorted(found.items())) if not dialogue_files(source) else {}
-
-
-def name_map(pairs: Iterable[tuple[Schema, Schema]]) -> Names:
-    """Map by position, split after split; a service that two splits share is mapped by the first that has it."""
-    names = Names({}, {}, {})
-    for original, variant in pairs:
-        if len(original.services) != len(variant.services):
-            raise CorpusError(
-                f"the variant schema has {len(variant.services)} services, the original {len(original.services)}",
-                fix="variants are matched by position: use the schemas of the same SGD release",
-            )
-        for before, after in zip(original.services, variant.services, strict=True):
-            if before.name in names.services:
-                continue
-            if len(before.slots) != len(after.slots) or len(before.intents) != len(after.intents):
-                raise CorpusError(f"{after.name!r} does not have as many slots and intents as {before.name!r}")
-            names.services[before.name] = after.name
-            names.slots[before.name] = {a.name: b.name for a, b in zip(before.slots, after.slots, strict=True)}
-            names.intents[before.name] = {a.name: b.name for a, b in zip(before.intents, after.intents, strict=True)}
-    return names
-
-
-def renamed(dialogue: Dialogue, names: Names) -> Dialogue:
-    """The dialogue with the variant's names in its services, frames, acts and states; the words stay."""
-    turns = tuple(
-        Turn(
-            turn.user,
-            turn.system,
-            _state(turn.state, names),
-            tuple(_frame(frame, names) for frame in turn.frames),
-            tuple(_frame(frame, names) for frame in turn.system_frames),
-            turn.coreferences,
-            turn.ood,
-        )
-        for turn in dialogue.turns
-    )
-    services = tuple(names.services.get(service, service) for service in dialogue.services)
-    return Dialogue(dialogue.id, turns, services, dialogue.goal)
-
-
-def _state(state: State, names: Names) -> State:
-    result: State = {}
-    for slot, values in state.items():
-        service, _, bare = slot.partition("-")
-        variant = names.slots.get(service, {}).get(bare, bare)
-        result[f"{names.services.get(service, service)}-{variant}"] = values
-    return result
-
-
-def _frame(frame: Frame, names: Names) -> Frame:
-    slots = names.slots.get(frame.service, {})
-    intents = names.intents.get(frame.service, {})
-    return Frame(
-        names.services.get(frame.service, frame.service),
-        intents.get(frame.intent, frame.intent),
-        tuple(slots.get(slot, slot) for slot in frame.requested),
-        tuple(Span(slots.get(span.slot, span.slot), span.start, span.end) for span in frame.spans),
-        tuple(_act(act, slots, intents) for act in frame.acts),
-    )
-
-
-def _act(act: Act, slots: dict[str, str], intents: dict[str, str]) -> Act:
-    """`intent` stands for an intent's name in two acts, and is a slot of that name (Homes) in all others."""
-    if act.slot == "intent" and act.act in _INTENT_ACTS:
-        values = tuple(intents.get(value, value) for value in act.values)
-        return Act(act.act, act.slot, values, tuple(intents.get(value, value) for value in act.canonical))
-    return Act(act.act, slots.get(act.slot, act.slot), act.values, act.canonical)
 
 
 def write_variants(sgd: Source, schemas: Source, folder: Path) -> Iterator[Path]:
@@ -167,7 +91,7 @@ def _rename_frame(frame: dict[str, Any], slots: dict[str, str], intents: dict[st
         state["requested_slots"] = [slots.get(slot, slot) for slot in state["requested_slots"]]
         state["slot_values"] = _keys(state["slot_values"], slots)
     for action in frame.get("actions", ()):
-        if action.get("slot") == "intent" and action["act"] in _INTENT_ACTS:
+        if action.get("slot") == "intent" and action["act"] in INTENT_ACTS:
             for field in ("canonical_values", "values"):
                 if field in action:
                     action[field] = [intents.get(value, value) for value in action[field]]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import os
 import re
 import shutil
 import tempfile
@@ -18,13 +17,13 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import msgspec
-import platformdirs
 
 from dstress.corpora.base import Corpus, Finder, Split
 from dstress.corpora.checks import checked
 from dstress.corpora.reading import canonical_split, in_order
 from dstress.dialogue import Dialogue, Schema
 from dstress.errors import CorpusError, unknown
+from dstress.home import home
 from dstress.locking import only_one
 from dstress.writing import replacing
 
@@ -35,6 +34,7 @@ _MANIFEST = "corpus.json"
 _INCOMING = ".incoming-"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?")
 _REPORT_EVERY = 100
+_GLANCED = 200_000
 _ID = re.compile(rb'\{"id":"([^"\\]*)"')
 _DIALOGUE = msgspec.json.Decoder(Dialogue)
 _SCHEMA = msgspec.json.Decoder(Schema)
@@ -58,12 +58,6 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     source: str
     splits: dict[str, SplitEntry]
     derived_from: str = ""
-
-
-def home() -> Path:
-    """Where imported data lives: `DSTRESS_HOME`, else the platform's user data folder."""
-    chosen = os.environ.get("DSTRESS_HOME")
-    return Path(chosen) if chosen else platformdirs.user_data_path("dstress", appauthor=False)
 
 
 def folder_of(name: str) -> Path:
@@ -144,7 +138,14 @@ def open_corpus(name: str, split: str) -> Corpus:
 
     corpus = Corpus(name, split, read_schema(name, split), read)
     corpus.finder, corpus.size = finder, existing(name).splits[split].dialogues
+    corpus.stressed = _glance(path)
     return corpus
+
+
+def _glance(path: Path) -> bool:
+    """Whether a stressor left its marks, as the first dialogues show."""
+    with path.open("rb") as lines:
+        return b'"stress":{' in lines.read(_GLANCED)
 
 
 def add(name: str, source: str, splits: Iterator[tuple[str, Split]], progress: Progress = lambda *_: None) -> Manifest:

@@ -12,32 +12,15 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any
 
-from dstress.dialogue import DONTCARE, Schema, Slot
-from dstress.naming import multiwoz_slots
+from dstress.dialogue import DONTCARE, Schema
+from dstress.naming import is_named_entity_slot
 
 _WORD = re.compile(r"[^\W_]+")
 _MARKS = str.maketrans({"'": "", "’": "", "`": "", "´": "", "&": " and "})
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[a-zA-Z])(?=\d)")
 NO_NAME = frozenset({"", "none", DONTCARE})
 """Predicted values that name nothing."""
 _REMEMBERED = 16_384
-
-
-def is_named_entity_slot(slot_id: str, schema: Schema) -> bool:
-    """Whether a slot's values are names that a tracker has to copy from the dialogue.
-
-    MultiWOZ: the slots that CheckDST's class checks. Other schemas: slots that are not categorical and whose name and
-    description speak of no time, date, number or kind (`grounding.toml`). A slot that no schema knows is none.
-    """
-    table = _table()
-    if slot_id in table["multiwoz"]:
-        return True
-    slot = schema.slots.get(slot_id)
-    if slot is None or slot_id in multiwoz_slots():
-        return False
-    return _is_name(slot.name, slot)
 
 
 def named_entities(state: Mapping[str, str], schema: Schema, *, raw: bool = False) -> Iterator[tuple[str, str]]:
@@ -94,39 +77,6 @@ def _lettered(text: str) -> tuple[str, frozenset[int]]:
 
 
 @cache
-def _tables() -> dict[str, Any]:
-    return tomllib.loads(files("dstress.metrics").joinpath("grounding.toml").read_text(encoding="utf-8"))
-
-
-@cache
-def _table() -> dict[str, frozenset[str]]:
-    return {name: frozenset(words) for name, words in _tables().items() if name != "rewritten"}
-
-
 def _rewritten() -> dict[str, str]:
-    return dict(_tables()["rewritten"])
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _is_name(name: str, slot: Slot) -> bool:
-    if slot.categorical:
-        return False
-    in_name = _verdict(_words(_CAMEL.sub(" ", name).replace("_", " ")))
-    in_description = _verdict(_head(slot.description))
-    return in_name if in_name is not None else in_description is not False
-
-
-def _verdict(words: list[str]) -> bool | None:
-    """What words say of a slot: a name, something else, or nothing. The last telling word is the noun's head."""
-    table = _table()
-    for word in reversed(words):
-        if word in table["kept"] or word in table["excluded"]:
-            return word in table["kept"]
-    return None
-
-
-def _head(description: str) -> list[str]:
-    """The words of a description that come before what they are said of."""
-    words = _words(description)
-    ends = (number for number, word in enumerate(words) if word in _table()["openers"])
-    return words[: next(ends, len(words))]
+    text = files("dstress.metrics").joinpath("grounding.toml").read_text(encoding="utf-8")
+    return dict(tomllib.loads(text)["rewritten"])

@@ -13,7 +13,8 @@ from dstress.columns import INFORMED, Booleans, Columns
 from dstress.coreference import is_annotated, needs_coreference
 from dstress.dialogue import Dialogue
 from dstress.metrics.base import Floats, Metric, over_units
-from dstress.metrics.grounding import NO_NAME, grounded, is_named_entity_slot, named_entities
+from dstress.metrics.grounding import NO_NAME, grounded, named_entities
+from dstress.naming import is_named_entity_slot
 
 
 class CorefJga(Metric):

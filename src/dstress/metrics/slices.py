@@ -1,4 +1,4 @@
-"""Scores of parts: by service, domain, seen and unseen, turn, number of active slots, dialogue, and slot.
+"""Scores of parts: by service, domain, seen and unseen, turn, active slots, dialogue, what stressors did, and slot.
 
 A slice is sums of the same statistics over fewer units. Under a convention whose unit is the whole turn, a service's
 part is the turn's slots of that service, over the turns in which either side uses it.
@@ -13,9 +13,10 @@ import numpy as np
 
 from dstress.alignment import Alignment
 from dstress.columns import Booleans, Integers
+from dstress.dialogue import Turn
 from dstress.metrics.base import Floats, Metric
 
-SLICES = ("service", "domain", "seen", "turn", "active", "dialogue", "slot")
+SLICES = ("service", "domain", "seen", "turn", "active", "dialogue", "stress", "slot")
 """What scores can be cut by; `slot` is a table of its own."""
 
 Sums = dict[str, dict[str, Floats]]
@@ -81,11 +82,22 @@ def _unit_groups(name: str, alignment: Alignment) -> tuple[list[str], Integers]:
     columns = alignment.columns
     if name == "dialogue":
         return columns.dialogues, alignment.unit_dialogue
+    if name == "stress":
+        told = [stressed_as(turn) for turn in columns.turns]
+        keys = sorted(set(told))
+        return keys, np.array([keys.index(key) for key in told], np.int64)[alignment.unit_turn]
     if name == "turn":
         group = columns.turn_index[alignment.unit_turn]
     else:
         group = alignment.per_unit(alignment.gold).astype(np.int64)
     return [str(number) for number in range(int(group.max(initial=0)) + 1)], group
+
+
+def stressed_as(turn: Turn) -> str:
+    """What stressors did to a turn: its tags, such as `unseen` values; `changed` without tags; else `as it was`."""
+    if turn.stress is None or not turn.changed:
+        return "as it was"
+    return " and ".join(sorted(set(turn.stress.tags))) or "changed"
 
 
 def _by_group(

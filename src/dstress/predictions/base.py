@@ -31,7 +31,7 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     state at all, which is not the same as an empty one: response metrics then fall back on gold. `domains` are those
     that the response is about. `informed` are slots whose value was taken over from the system's words or from
     another slot; TripPy's script looks at gold before it judges these. `context` is all that was said by then, where
-    the file has it (CheckDST).
+    the file has it (CheckDST). `failed` says why the tracker gave no answer; its empty state then counts as wrong.
     """
 
     dialogue: str
@@ -48,6 +48,7 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     domains: tuple[str, ...] | None = None
     informed: tuple[str, ...] = ()
     context: str | None = None
+    failed: str = ""
 
 
 class Format(ABC):

@@ -1,0 +1,52 @@
+"""The contract of an engine: pieces of a job done somewhere, by somebody, however often a worker is lost.
+
+A job is opened once in each worker (a model is loaded once) and then given pieces, which are bytes, as are the results.
+Pieces do not depend on each other, so whoever does them, in whatever order, the results are the same.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+
+
+class Job(ABC):
+    """Work that can be shared out. It travels to its workers pickled, before it is opened."""
+
+    def open(self) -> None:
+        """Load what is needed, in the worker."""
+        return
+
+    @abstractmethod
+    def run(self, piece: bytes) -> bytes:
+        """Do one piece."""
+
+    def close(self) -> None:
+        """Let go of it."""
+        return
+
+    def parts(self, piece: bytes) -> list[bytes]:
+        """The piece in smaller ones, to find the part on which a worker hangs or dies; one part: it is the smallest."""
+        return [piece]
+
+    def lost(self, piece: bytes, reason: str) -> bytes | None:
+        """The result of a smallest piece that no worker survived; None if the job cannot go on without it."""
+        return None
+
+
+class Engine(ABC):
+    """Where jobs are done."""
+
+    @abstractmethod
+    def process(self, job: Job, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+        """Results as they come, each with its piece's number; a piece that had to be parted has several results."""
+
+    def in_order(self, job: Job, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """Results in the order of their pieces, for jobs whose pieces are never parted."""
+        waiting: dict[int, bytes] = {}
+        due = 0
+        for number, result in self.process(job, pieces):
+            waiting[number] = result
+            while due in waiting:
+                yield waiting.pop(due)
+                due += 1

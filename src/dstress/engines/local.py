@@ -1,0 +1,174 @@
+"""This machine: in the same process, or shared out over worker processes that may hang or die."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import pickle
+import time
+import traceback
+from collections import deque
+from collections.abc import Iterable, Iterator
+from multiprocessing.connection import Connection, wait
+from typing import Any, NamedTuple
+
+from dstress.engines.base import Engine, Job
+from dstress.errors import DstressError
+
+_CHANCES = 2
+"""How often the same piece may cost a worker its life."""
+
+
+class _Task(NamedTuple):
+    number: int
+    piece: bytes
+    chances: int = _CHANCES
+
+
+class Local(Engine):
+    """Batches on this machine; `workers` processes, each with a copy of the job.
+
+    Without a `timeout` one worker works in this very process. With one, a worker that takes longer over a piece is
+    stopped and replaced, and the piece is parted until the turn on which it hangs is found.
+    """
+
+    def __init__(self, workers: int = 1, timeout: float | None = None) -> None:
+        if workers < 1:
+            raise DstressError(f"{workers} workers can do nothing", fix="give at least 1")
+        if timeout is not None and timeout <= 0:
+            raise DstressError(f"a timeout of {timeout} seconds is none", fix="give seconds, or leave it out")
+        self.workers, self.timeout = workers, timeout
+
+    def process(self, job: Job, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+        """Results as they come."""
+        if self.workers == 1 and self.timeout is None:
+            return _here(job, pieces)
+        return _Pool(job, self.workers, self.timeout).results(pieces)
+
+
+def _here(job: Job, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    job.open()
+    try:
+        for number, piece in enumerate(pieces):
+            yield number, job.run(piece)
+    finally:
+        job.close()
+
+
+class _Worker:
+    """One process and the pipe to it."""
+
+    def __init__(self, job: bytes) -> None:
+        # Spawned, not forked: a process that shows progress has threads, and those do not survive a fork.
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_work, args=(theirs, job), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.task: _Task | None = None
+        self.deadline: float | None = None
+
+    def give(self, task: _Task, timeout: float | None) -> None:
+        self.task = task
+        self.deadline = None if timeout is None else time.monotonic() + timeout
+        # A worker that died takes nothing; its end is seen by whoever waits for it.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.pipe.send_bytes(task.piece)
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+class _Pool:
+    """Workers, what they are busy with, and what is left to do."""
+
+    def __init__(self, job: Job, workers: int, timeout: float | None) -> None:
+        self.job, self.timeout = job, timeout
+        self.pickled = pickle.dumps(job)
+        self.workers = [_Worker(self.pickled) for _ in range(workers)]
+        self.again: deque[_Task] = deque()
+
+    def results(self, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+        tasks = (_Task(number, piece) for number, piece in enumerate(pieces))
+        try:
+            while self._busy(tasks):
+                for worker in self._ready():
+                    yield from self._finish(worker)
+        finally:
+            for worker in self.workers:
+                worker.stop()
+
+    def _busy(self, tasks: Iterator[_Task]) -> bool:
+        """Give every idle worker something to do; whether anybody is at work."""
+        for worker in self.workers:
+            if worker.task is None:
+                task = self.again.popleft() if self.again else next(tasks, None)
+                if task is not None:
+                    worker.give(task, self.timeout)
+        return any(worker.task for worker in self.workers)
+
+    def _ready(self) -> list[_Worker]:
+        """Workers that have answered, died, or taken too long."""
+        busy = [worker for worker in self.workers if worker.task]
+        deadlines = [worker.deadline for worker in busy if worker.deadline is not None]
+        patience = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+        heard = set(wait([worker.pipe for worker in busy], patience))
+        now = time.monotonic()
+        return [w for w in busy if w.pipe in heard or (w.deadline is not None and w.deadline <= now)]
+
+    def _finish(self, worker: _Worker) -> Iterator[tuple[int, bytes]]:
+        task = worker.task
+        if task is None:
+            return
+        reason = "it took too long"
+        if worker.pipe.poll():
+            try:
+                answer = pickle.loads(worker.pipe.recv_bytes())
+            except (EOFError, ConnectionResetError):
+                reason = "the worker process died"
+            else:
+                worker.task = None
+                if isinstance(answer, BaseException):
+                    raise answer
+                yield task.number, answer
+                return
+        yield from self._lose(worker, task, reason)
+
+    def _lose(self, worker: _Worker, task: _Task, reason: str) -> Iterator[tuple[int, bytes]]:
+        """Replace a worker; try its piece again in parts, and give up on a smallest part that costs another."""
+        worker.stop()
+        self.workers[self.workers.index(worker)] = _Worker(self.pickled)
+        parts = self.job.parts(task.piece)
+        if len(parts) > 1:
+            self.again.extend(_Task(task.number, part) for part in parts)
+        elif task.chances > 1:
+            self.again.append(_Task(task.number, task.piece, task.chances - 1))
+        else:
+            result = self.job.lost(task.piece, reason)
+            if result is None:
+                raise DstressError(
+                    f"{reason}, again and again, on the same piece of work",
+                    fix="run it with one worker to see why; memory may have run out",
+                )
+            yield task.number, result
+
+
+def _work(pipe: Connection, job: bytes) -> None:
+    """A worker's life: open the job, do pieces until nobody asks any more."""
+    opened: Job | None = None
+    with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
+        while True:
+            piece = pipe.recv_bytes()
+            try:
+                if opened is None:
+                    opened = pickle.loads(job)
+                    opened.open()
+                answer: Any = opened.run(piece)
+            except DstressError as error:
+                answer = error
+            except Exception as error:
+                error.add_note("in a worker process:\n" + traceback.format_exc())
+                answer = error
+            pipe.send_bytes(pickle.dumps(answer))

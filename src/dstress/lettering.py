@@ -1,0 +1,150 @@
+"""An utterance as letters and digits alone, with the way back to its characters.
+
+Whether a text says a value should not hang on case, accents, marks or blanks: `Saint John 's` and `st. johns`, `Fen
+Ditton` and `fenditton`. So a text's words are run together, and a value is a substring that starts and ends where words
+do. That is also the fastest search Python has: one `in` tells most values away.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Hashable
+from functools import lru_cache
+from itertools import compress, count
+from typing import Any
+
+_WORD = re.compile(r"\d+|[^\W\d_]+|&")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_LETTERS = {code: "and" if chr(code) == "&" else chr(code) if chr(code).isalnum() else None for code in range(128)}
+_UNPARTED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+"""Letters of scripts that put no blanks between words."""
+_FREE = 5
+"""A value of fewer letters must have its blanks where the text has them: `in n` is no inn."""
+_REMEMBERED = 512
+
+Place = tuple[int, int]
+"""Characters `start` to `end` (exclusive) of a text."""
+
+
+class Lettered:
+    """A text in lower case without accents (`folded`), and its letters and digits run together (`letters`).
+
+    `known` is for whoever searches the text: what was found stays with it. The rest is made when first asked for: most
+    texts say few of the values that they are searched for.
+    """
+
+    __slots__ = ("_positions", "_spans", "folded", "known", "letters", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.folded = folded = fold(text)
+        self.letters = folded.translate(_LETTERS) if text.isascii() else "".join(words_of(text))
+        self.known: dict[Hashable, Any] = {}
+        self._positions: list[int] | None = None
+        self._spans: list[Place] | None = None
+
+    @property
+    def positions(self) -> list[int]:
+        """The character that each letter comes from; `&` stands for three letters."""
+        if self._positions is None:
+            folded = self.folded
+            if "&" in folded:
+                sizes = (3 if character == "&" else character.isalnum() for character in folded)
+                self._positions = [at for at, size in enumerate(sizes) for _ in range(size)]
+            else:
+                self._positions = list(compress(count(), map(str.isalnum, folded)))
+        return self._positions
+
+    @property
+    def spans(self) -> list[Place]:
+        """The characters of each word."""
+        if self._spans is None:
+            self._spans = [match.span() for match in _WORD.finditer(self.folded)]
+        return self._spans
+
+    def is_edge(self, at: int) -> bool:
+        """Whether a word starts at an offset of `letters`, or ends before it."""
+        positions = self.positions
+        if not 0 < at < len(positions):
+            return at == 0 or at == len(positions)
+        before, here = positions[at - 1], positions[at]
+        if here - before != 1:
+            return here != before
+        one, other = self.folded[before], self.folded[here]
+        return one.isdigit() != other.isdigit() or "&" in (one, other)
+
+    def places(self, letters: str, words: int = 0) -> list[Place]:
+        """Where words are spelled by `letters`, also in the plural, however they are parted unless `words` says."""
+        found: list[Place] = []
+        text, positions = self.letters, self.positions
+        at = text.find(letters)
+        while at >= 0:
+            # Most names start after a blank; the full test is for the others.
+            if (at and positions[at] - positions[at - 1] > 1) or self.is_edge(at):
+                end = self._word_end(at + len(letters))
+                if end and (not words or self._count(at, end) == words):
+                    found.append((positions[at], positions[end - 1] + 1))
+            at = text.find(letters, at + 1)
+        return found
+
+    def characters(self, start: int, end: int) -> Place:
+        """The characters that letters `start` to `end` come from."""
+        return self.positions[start], self.positions[end - 1] + 1
+
+    def _word_end(self, at: int) -> int:
+        """The end of a word that ends here or after the s of its plural; 0 if none does."""
+        if self.is_edge(at):
+            return at
+        for plural in ("s", "es"):
+            if self.letters.startswith(plural, at) and self.is_edge(at + len(plural)):
+                return at + len(plural)
+        return 0
+
+    def _count(self, start: int, end: int) -> int:
+        """How many words letters are, where blanks and marks part them."""
+        positions = self.positions
+        return 1 + sum(positions[at + 1] - positions[at] > 1 for at in range(start, end - 1))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def lettered(text: str) -> Lettered:
+    """A text, prepared; a turn's text is asked about many times in a row."""
+    return Lettered(text)
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a value, as `Lettered` spells them."""
+    return ["and" if word == "&" else word for word in _WORD.findall(fold(text))]
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def name_words(slot: str) -> tuple[str, ...]:
+    """The words of a slot's name: `Hotels_4-numberOf_rooms` -> number, of, rooms."""
+    return tuple(words_of(_CAMEL.sub(" ", slot.partition("-")[2] or slot)))
+
+
+def needs_edges(letters: str) -> bool:
+    """Whether blanks around a value tell anything, as they do not in Chinese or Thai."""
+    return letters.isascii() or not _UNPARTED.search(letters)
+
+
+def is_free(letters: str) -> bool:
+    """Whether a value is long enough to be found across other blanks than its own."""
+    return len(letters) >= _FREE
+
+
+def fold(text: str) -> str:
+    """Lower case without accents, character by character: places in the folded text are places in the text."""
+    if text.isascii():
+        return text.lower()
+    return "".join(map(_fold_character, text))
+
+
+@lru_cache(maxsize=4096)
+def _fold_character(character: str) -> str:
+    if character in "’‘´ʼ":
+        return "'"
+    parts = unicodedata.normalize("NFD", character.lower())
+    # Accents go; what is no accent (the parts of a Korean syllable) tells letters apart.
+    return parts[0] if all(map(unicodedata.combining, parts[1:])) else character

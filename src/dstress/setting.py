@@ -1,0 +1,27 @@
+"""What a component is prepared with before any work: the corpus at hand, others by name, a place for its files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from dstress.dialogue import Dialogue, Schema
+
+
+class Material(Protocol):
+    """A corpus as a component sees it: a schema, and dialogues that can be read any number of times."""
+
+    @property
+    def schema(self) -> Schema: ...
+
+    def __iter__(self) -> Iterator[Dialogue]: ...
+
+
+class Setting(NamedTuple):
+    """The corpus to work on, `load` for another by its name, and the data home's folder for what is to be kept."""
+
+    schema: Schema
+    corpus: Iterable[Dialogue]
+    load: Callable[[str], Material]
+    folder: Path

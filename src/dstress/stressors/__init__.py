@@ -1,0 +1,43 @@
+"""The stressors room: label-aware transformations that break the input on purpose."""
+
+from __future__ import annotations
+
+from dstress.registry import Registry
+from dstress.spec import parse_composition
+from dstress.stressors.base import Stressor
+from dstress.stressors.composition import Composition
+
+stressors = Registry(
+    "stressor",
+    Stressor,
+    {
+        "disfluency": "dstress.stressors.disfluency:Disfluency",
+        "entities": "dstress.stressors.entities:Entities",
+        "out_of_domain": "dstress.stressors.out_of_domain:OutOfDomain",
+        "paraphrase": "dstress.stressors.paraphrase:Paraphrase",
+        "schema_backtranslation": "dstress.stressors.schema_backtranslation:SchemaBacktranslation",
+        "schema_noise": "dstress.stressors.schema_noise:SchemaNoise",
+        "schema_variant": "dstress.stressors.schema_variant:SchemaVariant",
+        "simplification": "dstress.stressors.simplification:Simplification",
+        "speech": "dstress.stressors.speech:Speech",
+        "speech_text": "dstress.stressors.speech_text:SpeechText",
+        "typos": "dstress.stressors.typos:Typos",
+        "unseen_entities": "dstress.stressors.unseen_entities:UnseenEntities",
+        "values": "dstress.stressors.values:Values",
+        "verbosity": "dstress.stressors.verbosity:Verbosity",
+        "word_noise": "dstress.stressors.word_noise:WordNoise",
+    },
+)
+
+
+def create(text: str) -> Composition:
+    """The stressors that a text such as `typos(rate=0.05)+disfluency` describes, each known by its shortest spec."""
+    parts = []
+    for spec in parse_composition(text):
+        part = stressors.create(spec)
+        part.spec = str(stressors.shortest(spec))
+        parts.append(part)
+    return Composition(parts)
+
+
+__all__ = ["Composition", "Stressor", "create", "stressors"]

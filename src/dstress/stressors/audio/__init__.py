@@ -1,0 +1,1 @@
+"""The audio channel: a text is spoken (flite), drowned in noise, and recognised (pocketsphinx)."""

@@ -1,0 +1,142 @@
+"""Find the noise that makes the channel reach a word error rate, and keep what was found.
+
+More noise, more errors: the search goes by the curve's slope on a small sample of the corpus's own utterances, and then
+measures on a larger one, the whole of a small corpus. Every utterance has the voice and the noise that it will have when
+the corpus is stressed, so what was heard last need not be heard again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from dstress.errors import DstressError
+from dstress.stressors.audio.channel import Conditions, Heard, Speaker
+from dstress.stressors.audio.keeping import content_key
+from dstress.stressors.audio.listening import Listeners
+from dstress.stressors.audio.spoken import words
+from dstress.stressors.audio.word_errors import WordErrors, total, word_errors
+from dstress.writing import replacing
+
+SAMPLES = (120, 400, 1600)
+"""How many utterances the search, its refinement and the last measurement look at."""
+
+CLOSE = (0.02, 0.02, 0.013)
+"""How near to the target each of them must come. The last leaves room: a corpus is off by its own luck."""
+
+FIRST_GUESS = 28.0
+LOUDEST, SOFTEST = -20.0, 70.0
+_MOST_STEPS = 14
+_SLOPE = -0.02
+"""Word error rate for each decibel, until the curve itself has told."""
+
+Utterances = Sequence[tuple[str, Speaker]]
+Progress = Callable[[str, int], None]
+"""Told after each trial: what was measured, and how many trials there were."""
+
+
+class Calibration(msgspec.Struct, frozen=True):
+    """A noise level that was found, and the word error rate that was measured there over so many utterances."""
+
+    target: float
+    snr: float
+    wer: float
+    utterances: int
+    seed: int
+
+
+class _Point(NamedTuple):
+    snr: float
+    rate: float
+
+
+def errors_of(utterances: Utterances, heard: Sequence[Heard]) -> WordErrors:
+    """Word errors as the stressed corpus will have them: a turn of which nothing was heard stays as it was."""
+    return total(
+        word_errors(words(text), words(text) if found.problem else found.text.split())
+        for (text, _), found in zip(utterances, heard, strict=True)
+    )
+
+
+class Search:
+    """The search for one target, on one corpus's utterances."""
+
+    def __init__(self, utterances: Utterances, conditions: Conditions, listeners: Listeners, told: Progress) -> None:
+        self.utterances, self.conditions, self.listeners, self.told = utterances, conditions, listeners, told
+        self.trials = 0
+
+    def run(self, target: float, seed: int) -> Calibration:
+        """The noise level for the target; `seed` is the one that the utterances were given their voices with."""
+        self._check(target)
+        at, slope = FIRST_GUESS, _SLOPE
+        rate = 0.0
+        for size, close in zip(SAMPLES, CLOSE, strict=True):
+            at, rate, slope = self._stage(size, close, target, _Point(at, slope))
+            if size >= len(self.utterances):
+                break
+        return Calibration(target, at, rate, min(SAMPLES[-1], len(self.utterances)), seed)
+
+    def _check(self, target: float) -> None:
+        clean = self._rate(None, SAMPLES[0])
+        if clean > target - 0.005:
+            without = "" if self.conditions.language.model else "; lm= with a training corpus hears better"
+            raise DstressError(
+                f"a word error rate of {target:.0%} cannot be reached: without any noise it is {clean:.1%} already",
+                fix=f"ask for more than {clean:.0%}{without}",
+            )
+
+    def _stage(self, size: int, close: float, target: float, start: _Point) -> tuple[float, float, float]:
+        """Newton's steps with the slope of the last two points, kept between a level too soft and one too loud."""
+        at, slope = start
+        loud, soft = LOUDEST, SOFTEST
+        before: _Point | None = None
+        rate = 0.0
+        for _ in range(_MOST_STEPS):
+            rate = self._rate(at, size)
+            if abs(rate - target) <= close:
+                break
+            if rate > target:
+                loud = at
+            else:
+                soft = at
+            if before is not None and before.snr != at:
+                slope = min(-0.003, max(-0.08, (rate - before.rate) / (at - before.snr)))
+            before = _Point(at, rate)
+            step = at + max(-10.0, min(10.0, (target - rate) / slope))
+            # A step that leaves the bracket would measure a level that is known to be wrong: halve it instead.
+            at = round(step if loud < step < soft else (loud + soft) / 2, 2)
+            if soft - loud < 0.02:
+                break
+        return at, rate, slope
+
+    def _rate(self, snr: float | None, size: int) -> float:
+        asked = self.utterances[:size]
+        heard = self.listeners.hear(asked, self.conditions._replace(snr=snr))
+        found = errors_of(asked, heard).rate
+        level = "without noise" if snr is None else f"at {snr:.2f} dB"
+        self.trials += 1
+        self.told(f"{len(asked)} utterances {level}, word error rate {found:.1%}", self.trials)
+        return found
+
+
+def calibration_path(folder: Path, conditions: Conditions, voices: Sequence[str], wer: float, texts: Sequence[str]) -> Path:
+    """Where a calibration is kept: by channel, voices, target and utterances."""
+    key = content_key(conditions._replace(snr=None), *voices, f"{wer:.4f}", *texts).hex()
+    return folder / "calibrations" / f"{key}.json"
+
+
+def stored(path: Path) -> Calibration | None:
+    """A calibration that was found before."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Calibration)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def keep(path: Path, found: Calibration) -> None:
+    """Keep it for the next time."""
+    with replacing(path) as out:
+        out.write(msgspec.json.encode(found))

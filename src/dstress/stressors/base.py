@@ -1,0 +1,288 @@
+"""The contract of a stressor: a named, seeded transformation that knows what it does to the label.
+
+    Stressor              declares effect, scope and needs; turns dialogues into stressed ones
+    ├── TurnStressor      one user utterance at a time; what came before stays as it was (CoCo, CheckDST)
+    │   └── Rewriter      the simple case: `rewrite(utterance, protected, random)` says the new words
+    ├── DialogueStressor  the whole dialogue, consistently
+    └── SchemaStressor    other names and descriptions for services, slots and intents
+
+A stressor's randomness comes from (dialogue id, turn, stressor with arguments, seed) alone, so order, sharding and the
+number of processes never change what comes out. Every output of a guarded stressor passes the label guard: each value
+that the turn's label takes from these words must still be said, or the turn stays as it was, which is counted.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
+from random import Random
+from typing import ClassVar, Literal, NamedTuple
+
+import msgspec
+
+from dstress import values
+from dstress.dialogue import Dialogue, Schema, State, Turn
+from dstress.renaming import Names, name_map, renamed
+from dstress.setting import Material as Material
+from dstress.setting import Setting as Setting
+from dstress.stressors.recording import changed_alone, changed_together, kept
+from dstress.values import Mention
+
+Effect = Literal["invariant", "directional"]
+"""What happens to the gold state: nothing, or it is rewritten with the text."""
+
+Scope = Literal["turn", "dialogue", "schema"]
+
+Ranges = Sequence[tuple[int, int]]
+"""Stretches of an utterance, from a character to another (exclusive), in order and apart."""
+
+
+def random_for(*key: object) -> Random:
+    """The random numbers of one place; the same on every machine, in every process."""
+    return Random(blake2b("\x1f".join(map(str, key)).encode("utf-8", "surrogatepass"), digest_size=16).digest())
+
+
+_TELLING = 6
+"""So many letters say a value by themselves."""
+
+
+class Stressor(ABC):
+    """What every stressor declares. Constructor arguments become arguments of its spec."""
+
+    effect: Effect = "invariant"
+    scope: Scope = "turn"
+    guarded: bool = True
+    """False: the words may lose a value that the label keeps, as when speech is misheard. A harder test."""
+
+    heavy: ClassVar[bool] = False
+    """Whether it is worth several processes by itself."""
+
+    rephrases: ClassVar[bool] = False
+    """Whether it says the same in other words: an encoder, where one is installed, then compares the meanings."""
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Programs, extras and corpora that must be there; `prepare` checks them."""
+
+    spec: str = ""
+    """The text that makes it again; a part of the key of its randomness."""
+
+    schema: Schema = Schema()
+
+    def prepare(self, setting: Setting) -> None:
+        """Check every need and fit what is to be fitted, before any work. Then it must survive pickling."""
+        self.schema = setting.schema
+
+    @abstractmethod
+    def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
+        """The dialogues, stressed, in the same order and with the same turns."""
+
+    def schema_of(self, schema: Schema, seed: int) -> Schema:
+        """The schema that goes with the stressed dialogues."""
+        return schema
+
+    def counts(self, before: str, after: str) -> dict[str, int]:
+        """Its own counts of one utterance, for the summary; they are added up over all."""
+        return {}
+
+    def figures(self, counted: Mapping[str, int]) -> dict[str, float]:
+        """What its counts come to, such as a word error rate."""
+        return {}
+
+    def key(self) -> str:
+        """Its part of the key of its randomness."""
+        return self.spec or type(self).__name__
+
+
+class Utterance:
+    """One user utterance to restate, with all that a stressor may look at. What is costly is found when asked for."""
+
+    __slots__ = ("_key", "_mentions", "_protected", "_random", "_turns", "dialogue", "index", "schema", "text", "turn")
+
+    def __init__(self, dialogue: Dialogue, index: int, schema: Schema, key: tuple[object, ...]) -> None:
+        self.turn: Turn = dialogue.turns[index]
+        self.text = self.turn.user
+        self.dialogue, self.index, self.schema = dialogue.id, index, schema
+        self._turns, self._key = dialogue.turns, key
+        self._mentions: list[Mention] | None = None
+        self._protected: list[tuple[int, int]] | None = None
+        self._random: Random | None = None
+
+    @property
+    def before(self) -> State:
+        """The state before the utterance."""
+        return self._turns[self.index - 1].remembered.state if self.index else {}
+
+    @property
+    def history(self) -> Sequence[Turn]:
+        """The turns before this one, as this one follows on them."""
+        return [turn.remembered for turn in self._turns[: self.index]]
+
+    @property
+    def mentions(self) -> list[Mention]:
+        """Where the utterance says the values that it adds to the state."""
+        if self._mentions is None:
+            self._mentions = values.mentions(self.turn, self.before)
+        return self._mentions
+
+    @property
+    def protected(self) -> list[tuple[int, int]]:
+        """Stretches that no noise may touch: every value of the state that is said here."""
+        if self._protected is None:
+            self._protected = values.protected(self.turn, self.before)
+        return self._protected
+
+    @property
+    def random(self) -> Random:
+        """The random numbers of this turn."""
+        if self._random is None:
+            self._random = random_for(*self._key, self.dialogue, self.index)
+        return self._random
+
+
+class Restated(NamedTuple):
+    """New words; with a directional stressor the turn's whole new state. `tags` group results, as seen and unseen."""
+
+    text: str
+    state: State | None = None
+    ood: bool = False
+    tags: tuple[str, ...] = ()
+
+
+class Kept(NamedTuple):
+    """A fall-back: the turn stays as it was, counted under this reason."""
+
+    reason: str
+
+
+Outcome = str | Restated | Kept | None
+"""None: there is nothing to do in this turn."""
+
+
+class TurnStressor(Stressor):
+    """Changes one user utterance at a time. Define `restate`, or `restate_all` for work that is done in batches."""
+
+    def restate(self, said: Utterance) -> Outcome:
+        """The utterance, said in another way."""
+        raise NotImplementedError(f"{type(self).__name__} must define restate or restate_all")
+
+    def restate_all(self, said: Sequence[Utterance]) -> Sequence[Outcome]:
+        """Many utterances at once, in order."""
+        return [self.restate(utterance) for utterance in said]
+
+    def objection(self, said: Utterance, restated: Restated) -> str:
+        """The label guard: why the new words would not carry the label; empty if they do."""
+        if restated.state is None:
+            return _unsaid(said, restated.text)
+        changed = values.mentions(
+            msgspec.structs.replace(said.turn, user=restated.text, state=restated.state, frames=()), said.before
+        )
+        wanted = {mention.slot for mention in said.mentions if mention.slot in restated.state}
+        lost = wanted - {mention.slot for mention in changed}
+        return "a new value is not said" if lost else ""
+
+    def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
+        """Restate every utterance; guard, record and count."""
+        key = (seed, self.key())
+        said = [
+            Utterance(dialogue, index, self.schema, key)
+            for dialogue in dialogues
+            for index in range(len(dialogue.turns))
+        ]
+        turns = iter([self._turn(one, outcome) for one, outcome in zip(said, self.restate_all(said), strict=True)])
+        return [
+            msgspec.structs.replace(dialogue, turns=tuple(next(turns) for _ in dialogue.turns))
+            for dialogue in dialogues
+        ]
+
+    def _turn(self, said: Utterance, outcome: Outcome) -> Turn:
+        if outcome is None:
+            return said.turn
+        if isinstance(outcome, Kept):
+            return kept(said.turn, outcome.reason)
+        restated = Restated(outcome) if isinstance(outcome, str) else outcome
+        if restated.text == said.text and restated.state in (None, said.turn.state) and restated.ood == said.turn.ood:
+            return said.turn
+        problem = self._problem(said, restated)
+        if problem:
+            return kept(said.turn, problem)
+        state = said.turn.state if restated.state is None else restated.state
+        return changed_alone(said.turn, restated.text, state, restated.ood, restated.tags)
+
+    def _problem(self, said: Utterance, restated: Restated) -> str:
+        if not restated.text.strip():
+            return "no words were left"
+        return self.objection(said, restated) if self.guarded else ""
+
+
+def _unsaid(said: Utterance, text: str) -> str:
+    spaced = f" {text} "
+    for mention in said.mentions:
+        words = said.text[mention.start : mention.end]
+        # The very words between blanks: the most frequent case, and the cheapest to see. Short ones, such as numbers,
+        # may owe their meaning to the words around them.
+        if len(words) >= _TELLING and f" {words} " in spaced:
+            continue
+        if not values.find(text, mention.slot, said.turn.state[mention.slot]):
+            return "a value was no longer said"
+    return ""
+
+
+class Rewriter(TurnStressor):
+    """The simple case, all that most stressors need: one method that says the new words."""
+
+    @abstractmethod
+    def rewrite(self, utterance: str, protected: Ranges, random: Random) -> str:
+        """The utterance in other words; leave the protected stretches, which say values, as they are."""
+
+    def restate(self, said: Utterance) -> Outcome:
+        """Rewrite, with the values protected."""
+        return self.rewrite(said.text, said.protected, said.random)
+
+
+class DialogueStressor(Stressor):
+    """Changes a whole dialogue consistently: system turns, states and goal along with the user's words."""
+
+    scope: Scope = "dialogue"
+
+    @abstractmethod
+    def rewrite(self, dialogue: Dialogue, random: Random) -> Dialogue:
+        """The dialogue with the same number of turns; originals and edits are recorded by the caller."""
+
+    def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
+        """Rewrite each dialogue and record what changed."""
+        return [self._recorded(dialogue, random_for(seed, self.key(), dialogue.id)) for dialogue in dialogues]
+
+    def _recorded(self, dialogue: Dialogue, random: Random) -> Dialogue:
+        return changed_together(dialogue, self.rewrite(dialogue, random))
+
+
+class SchemaStressor(Stressor):
+    """Other names and descriptions; dialogues follow by position, as SGD-X's generator does. Words stay."""
+
+    scope: Scope = "schema"
+    _renaming: tuple[int, Schema, Names] | None = None
+    """The seed, the schema and the names of the last variant, which is made once for many dialogues."""
+
+    @abstractmethod
+    def variant(self, schema: Schema, random: Callable[[str], Random]) -> Schema:
+        """The same services, slots and intents in the same order, under other names and descriptions.
+
+        `random(key)` gives the random numbers of one key, such as a slot id.
+        """
+
+    def schema_of(self, schema: Schema, seed: int) -> Schema:
+        """The variant for a seed."""
+        return self.variant(schema, lambda key: random_for(seed, self.key(), key))
+
+    def names(self, seed: int) -> Names:
+        """Original names -> the variant's: the edits from which the original can be restored."""
+        if self._renaming is None or self._renaming[0] != seed or self._renaming[1] is not self.schema:
+            names = name_map([(self.schema, self.schema_of(self.schema, seed))])
+            self._renaming = (seed, self.schema, names)
+        return self._renaming[2]
+
+    def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
+        """Rename each dialogue."""
+        names = self.names(seed)
+        return [renamed(dialogue, names) for dialogue in dialogues]

@@ -1,0 +1,75 @@
+"""Stressors one after the other: `entities+typos(rate=0.05)`.
+
+Whole dialogues go first, then single turns, whatever the written order: a turn that is changed by itself then follows on
+a history in which the others did their work. New names for slots come last, so that the others know the slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from dstress.dialogue import Dialogue, Schema
+from dstress.errors import SpecError
+from dstress.stressors.base import Effect, Scope, Setting, Stressor
+
+_ORDER: tuple[Scope, ...] = ("dialogue", "turn", "schema")
+_WIDEST_FIRST: tuple[Scope, ...] = ("schema", "dialogue", "turn")
+
+
+class Composition(Stressor):
+    """One or more stressors as one."""
+
+    def __init__(self, parts: Sequence[Stressor]) -> None:
+        self.parts = sorted(parts, key=lambda part: _ORDER.index(part.scope))
+        keys = [part.key() for part in self.parts]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise SpecError(f"{key} is there twice", fix="once is enough; raise its rate for more")
+        self.spec = "+".join(keys)
+
+    @property
+    def scope(self) -> Scope:  # type: ignore[override]
+        """The widest of its parts'."""
+        return min((part.scope for part in self.parts), key=_WIDEST_FIRST.index)
+
+    @property
+    def effect(self) -> Effect:  # type: ignore[override]
+        """Directional if any part is."""
+        return "directional" if any(part.effect == "directional" for part in self.parts) else "invariant"
+
+    @property
+    def guarded(self) -> bool:  # type: ignore[override]
+        """Whether every part is."""
+        return all(part.guarded for part in self.parts)
+
+    def prepare(self, setting: Setting, seed: int = 1) -> None:
+        """Prepare each part with the corpus as the parts before it leave it."""
+        for number, part in enumerate(self.parts):
+            part.prepare(setting)
+            # Turns that change by themselves leave the history as it is: later parts fit on the same.
+            if part.scope == "dialogue" and number + 1 < len(self.parts):
+                setting = setting._replace(corpus=_After(setting.corpus, part, seed))
+
+    def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
+        """Part after part."""
+        done = list(dialogues)
+        for part in self.parts:
+            done = part.stress(done, seed)
+        return done
+
+    def schema_of(self, schema: Schema, seed: int) -> Schema:
+        """The schema after the last part."""
+        for part in self.parts:
+            schema = part.schema_of(schema, seed)
+        return schema
+
+
+class _After:
+    """A corpus as one stressor leaves it, read as it is iterated."""
+
+    def __init__(self, corpus: Iterable[Dialogue], part: Stressor, seed: int) -> None:
+        self.corpus, self.part, self.seed = corpus, part, seed
+
+    def __iter__(self) -> Iterator[Dialogue]:
+        for dialogue in self.corpus:
+            yield from self.part.stress([dialogue], self.seed)

@@ -1,0 +1,29 @@
+"""Words that tell names from other words."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+
+class EntityWords(NamedTuple):
+    """Little words, kinds of places, ordinary English words, towns, and words beside a town or in a street's name."""
+
+    little: frozenset[str]
+    kinds: frozenset[str]
+    ordinary: frozenset[str]
+    towns: frozenset[str]
+    within: frozenset[str]
+    streets: frozenset[str]
+    idle: frozenset[str]
+    """Little words and kinds: what stays as it is inside a name."""
+
+
+@cache
+def entity_words() -> EntityWords:
+    """The words of `entity_words.toml`."""
+    text = files("dstress.stressors").joinpath("entity_words.toml").read_text(encoding="utf-8")
+    table = {name: frozenset(words.split()) for name, words in tomllib.loads(text).items()}
+    return EntityWords(**table, idle=table["little"] | table["kinds"])

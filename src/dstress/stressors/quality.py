@@ -1,0 +1,151 @@
+"""What a stressor did to a corpus, in figures: how much changed, why turns stayed, and whether the language suffers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from rapidfuzz.distance import Levenshtein
+
+from dstress import values
+from dstress.dialogue import Dialogue, State, Turn
+from dstress.stressors.base import Stressor
+from dstress.stressors.composition import Composition
+from dstress.stressors.similarity import Encoder
+
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_LONGEST_GRAM = 4
+_SAMPLED_TURNS = 20_000
+"""Distinct n-grams are counted over so many turns at most: their sets are all that would grow with the corpus."""
+
+_COMPARED = 1_000
+"""So many changed turns are compared by the encoder."""
+
+
+class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The quality summary; `distinct` maps n to the share of distinct n-grams before and after."""
+
+    turns: int
+    changed: int
+    fallbacks: dict[str, int]
+    tags: dict[str, int]
+    words: int
+    substituted: int
+    deleted: int
+    inserted: int
+    values: int
+    values_still_said: int
+    distinct: dict[str, tuple[float, float]]
+    figures: dict[str, float] = {}
+    similarity: float | None = None
+    compared: int = 0
+
+    @property
+    def share_changed(self) -> float:
+        """Changed turns among all."""
+        return self.changed / self.turns if self.turns else 0.0
+
+    @property
+    def words_changed(self) -> float:
+        """Word edits for each word of the original, over all turns."""
+        return (self.substituted + self.deleted + self.inserted) / self.words if self.words else 0.0
+
+
+class Quality:
+    """Sees stressed dialogues pass, and sums up."""
+
+    def __init__(self, stressor: Stressor) -> None:
+        self.parts = stressor.parts if isinstance(stressor, Composition) else [stressor]
+        self.counted: Counter[str] = Counter()
+        self.fallbacks: Counter[str] = Counter()
+        self.tags: Counter[str] = Counter()
+        self.own: list[Counter[str]] = [Counter() for _ in self.parts]
+        self.before, self.after = _Grams(), _Grams()
+        self.rephrased: list[tuple[str, str]] = []
+
+    def add(self, dialogue: Dialogue) -> None:
+        """Count one dialogue."""
+        before: State = {}
+        for turn in dialogue.turns:
+            self._add(turn, before)
+            before = turn.remembered.state
+
+    def _add(self, turn: Turn, before: State) -> None:
+        original = turn.original
+        self.counted["turns"] += 1
+        words = _WORD.findall(original.user)
+        self.counted["words"] += len(words)
+        if self.counted["turns"] <= _SAMPLED_TURNS:
+            self.before.add(words)
+        if turn.stress is not None:
+            self.fallbacks.update(turn.stress.fallbacks)
+            self.tags.update(turn.stress.tags)
+        for part, own in zip(self.parts, self.own, strict=True):
+            own.update(part.counts(original.user, turn.user))
+        new = words
+        if turn.changed:
+            self.counted["changed"] += 1
+            new = _WORD.findall(turn.user)
+            self._compare(words, new, turn, before)
+        if self.counted["turns"] <= _SAMPLED_TURNS:
+            self.after.add(new)
+
+    def _compare(self, words: list[str], new: list[str], turn: Turn, before: State) -> None:
+        for tag, count in _word_edits(words, new):
+            self.counted[tag] += count
+        for mention in values.mentions(turn.original, before):
+            self.counted["values"] += 1
+            forms = turn.state.get(mention.slot, ())
+            self.counted["said"] += bool(values.find(turn.user, mention.slot, forms))
+        if len(self.rephrased) < _COMPARED and any(part.rephrases for part in self.parts):
+            self.rephrased.append((turn.original.user, turn.user))
+
+    def summary(self) -> Summary:
+        """All of it."""
+        count = self.counted
+        similarity = Encoder.similarity(self.rephrased) if self.rephrased else None
+        figures = [part.figures(own) for part, own in zip(self.parts, self.own, strict=True)]
+        return Summary(
+            count["turns"],
+            count["changed"],
+            dict(self.fallbacks.most_common()),
+            dict(self.tags.most_common()),
+            count["words"],
+            count["replace"],
+            count["delete"],
+            count["insert"],
+            count["values"],
+            count["said"],
+            {str(n): (self.before.distinct(n), self.after.distinct(n)) for n in range(1, _LONGEST_GRAM + 1)},
+            {name: value for found in figures for name, value in found.items()},
+            similarity,
+            len(self.rephrased) if similarity is not None else 0,
+        )
+
+
+def _word_edits(before: list[str], after: list[str]) -> Iterator[tuple[str, int]]:
+    """Kinds of word edits and how many, letter case apart."""
+    folded = [word.casefold() for word in before], [word.casefold() for word in after]
+    for code in Levenshtein.opcodes(*folded):
+        if code.tag != "equal":
+            yield code.tag, max(code.src_end - code.src_start, code.dest_end - code.dest_start)
+
+
+class _Grams:
+    """Distinct n-grams over all n-grams, as CoCo's table 7 counts them."""
+
+    def __init__(self) -> None:
+        self.all: Counter[int] = Counter()
+        self.kinds: dict[int, set[tuple[str, ...]]] = {n: set() for n in range(1, _LONGEST_GRAM + 1)}
+
+    def add(self, words: Iterable[str]) -> None:
+        folded = [word.casefold() for word in words]
+        for n, kinds in self.kinds.items():
+            grams = list(zip(*(folded[start:] for start in range(n)), strict=False))
+            self.all[n] += len(grams)
+            kinds.update(grams)
+
+    def distinct(self, n: int) -> float:
+        return len(self.kinds[n]) / self.all[n] if self.all[n] else 0.0

@@ -1,0 +1,79 @@
+"""The contract of a translator: texts in one language in, a few candidates in another language out.
+
+Languages are two-letter codes, with a variant after an underscore where there is one: `en`, `es`, `en_US`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import ClassVar, NamedTuple
+
+ENGLISH = "en"
+
+
+class Translation(NamedTuple):
+    """One candidate. `score` is its log-probability; translators without one say 0 and give the best first."""
+
+    text: str
+    score: float = 0.0
+
+
+class Translator(ABC):
+    """Translates in batches. Constructor arguments become arguments of its spec."""
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Programs and extras that must be there; `check` looks for them."""
+
+    routes: tuple[str, ...] = ("es",)
+    """The ways from English through other languages that it takes when nobody asks for others: `es`, `es-en-eo`."""
+
+    rough: bool = False
+    """Whether its sentences are too broken to be said as they are: then only single words are taken over from them."""
+
+    @abstractmethod
+    def check(self, source: str, target: str) -> None:
+        """Before any work: raise MissingExtraError if it cannot translate from `source` to `target` here."""
+
+    @abstractmethod
+    def translate(self, texts: Sequence[str], source: str, target: str) -> list[list[Translation]]:
+        """The candidates for each text, best first; none for a text that it cannot translate, also after retries.
+
+        What comes back for a text must not depend on the texts beside it. Several threads may call at once.
+        """
+
+    def close(self) -> None:
+        """Give back what it holds, such as processes. It may be used again afterwards."""
+        return
+
+
+def steps(route: str) -> list[tuple[str, str]]:
+    """The translations that a route takes: `es-en_US` is from English to Spanish, then to American English."""
+    stations = [ENGLISH, *route.split("-")]
+    if stations[-1].partition("_")[0] != ENGLISH:
+        stations.append(ENGLISH)
+    return list(pairwise(stations))
+
+
+def round_trips(translator: Translator, texts: Sequence[str], route: str) -> list[list[Translation]]:
+    """Each text through other languages and back: with K candidates each way, K x K (CoCo, Li et al. 2021, 4.1).
+
+    A candidate's score is the sum of its steps' scores, CoCo's round-trip confidence; candidates are sorted by it.
+    """
+    found = [[Translation(text)] for text in texts]
+    for source, target in steps(route):
+        asked = sorted({candidate.text for candidates in found for candidate in candidates})
+        answers = dict(zip(asked, translator.translate(asked, source, target), strict=True))
+        found = [_extended(candidates, answers) for candidates in found]
+    return found
+
+
+def _extended(candidates: list[Translation], answers: dict[str, list[Translation]]) -> list[Translation]:
+    best: dict[str, float] = {}
+    for candidate in candidates:
+        for answer in answers[candidate.text]:
+            score = candidate.score + answer.score
+            best[answer.text] = max(score, best.get(answer.text, score))
+    # Sorting keeps the translator's own order where scores are equal.
+    return sorted((Translation(text, score) for text, score in best.items()), key=lambda each: -each.score)

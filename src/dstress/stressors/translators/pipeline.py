@@ -1,0 +1,104 @@
+"""A chain of programs that stays open and answers one text after the other, each ended by a NUL.
+
+Apertium's programs all know this protocol (their option `-z`): a NUL in the input makes each of them finish what it
+holds and pass the NUL on. So a whole corpus needs one start per direction, not one per utterance.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import subprocess
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+
+_CHUNK = 1 << 16
+
+
+class Stopped(Exception):
+    """The programs ended, or gave no answer in time."""
+
+
+class Pipeline:
+    """The running programs. `opening` is a text to say first; its answer is thrown away."""
+
+    def __init__(self, commands: Sequence[Sequence[str]], opening: str = "") -> None:
+        self._processes: list[subprocess.Popen[bytes]] = []
+        before: int | None = None
+        for command in commands:
+            process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.PIPE if before is None else before,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+            if before is not None:
+                os.close(before)
+            # Our copy must not keep the pipe open: the next program is its only reader.
+            before = os.dup(process.stdout.fileno()) if process.stdout else None
+            if process.stdout:
+                process.stdout.close()
+            self._processes.append(process)
+        self._out = before if before is not None else -1
+        self._rest = b""
+        self._unheard = 1 if opening else 0
+        self._opening = opening
+        self._ended = weakref.finalize(self, _end, list(self._processes), self._out)
+
+    def ask(self, texts: Sequence[str], timeout: float) -> Iterator[str]:
+        """The answers in order, as they come. Raises Stopped if none comes for `timeout` seconds."""
+        said = [self._opening, *texts] if self._unheard else list(texts)
+        writer = threading.Thread(target=self._write, args=(said,), daemon=True)
+        writer.start()
+        try:
+            for answer in self._answers(len(said), timeout):
+                if self._unheard:
+                    self._unheard = 0
+                else:
+                    yield answer
+        finally:
+            if writer.is_alive():
+                self.close()  # the programs no longer listen, or nobody does to us: the writer then fails and ends
+            writer.join()
+
+    def close(self) -> None:
+        """End the programs."""
+        self._ended()
+
+    def _write(self, texts: Sequence[str]) -> None:
+        data = memoryview(b"".join(text.encode("utf-8", "replace") + b"\0" for text in texts))
+        stdin = self._processes[0].stdin
+        # Programs that ended break the pipe: the reader sees that their answers stop.
+        with contextlib.suppress(OSError, ValueError):
+            for at in range(0, len(data), _CHUNK):
+                if stdin:
+                    stdin.write(data[at : at + _CHUNK])
+                    stdin.flush()
+
+    def _answers(self, count: int, timeout: float) -> Iterator[str]:
+        while count:
+            ready, _, _ = select.select([self._out], [], [], timeout)
+            more = os.read(self._out, _CHUNK) if ready else b""
+            if not more:
+                self.close()
+                raise Stopped
+            # A long answer comes in pieces. Each of them is a sign of life, so the clock starts again.
+            *whole, self._rest = (self._rest + more).split(b"\0")
+            for answer in whole[:count]:
+                yield answer.decode("utf-8", "replace")
+            count -= min(count, len(whole))
+
+
+def _end(processes: Sequence[subprocess.Popen[bytes]], out: int) -> None:
+    for process in processes:
+        with contextlib.suppress(OSError):
+            process.kill()
+    for process in processes:
+        process.wait()
+        if process.stdin:
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+    with contextlib.suppress(OSError):
+        os.close(out)

@@ -1,0 +1,202 @@
+"""Noise on words, after LAUG's word perturbation (Liu et al. 2021).
+
+LAUG applies EDA's operations (Wei and Zou 2019: replace with a synonym, insert a synonym, swap, delete) with the task
+in mind: what carries the label stays. So do we, and further: EDA draws synonyms from WordNet and deletes any word; here
+synonyms, and words that may go or change places, come from a list made for service dialogues, so that a negation, a
+number, a question word or the preposition in "from Ely to Norwich" never goes.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.resources import files
+from random import Random
+from typing import Literal, NamedTuple, get_args
+
+from dstress.errors import SpecError
+from dstress.stressors.base import Ranges, Rewriter
+from dstress.stressors.manner import capitalised, free
+
+Kind = Literal["replace", "insert", "swap", "delete"]
+
+_WORD = re.compile(r"n['’]t\b|['’]?\w+(?:['’]\w+)*")
+_ARTICLE = re.compile(r"(?<!\w)(an?)\s$", re.IGNORECASE)
+_DELETABLE = re.compile(r" \w")
+_SENTENCE_ENDS = ("", ".", "!", "?")
+
+
+class WordNoise(Rewriter):
+    """Words replaced by synonyms, inserted, swapped with a neighbour and deleted. Values stay whole.
+
+    As in EDA, `rate` times the number of words are changed, at least one where any can be; each change draws one of
+    `kinds`. No word is changed twice.
+    """
+
+    def __init__(self, rate: float = 0.1, kinds: tuple[Kind, ...] = get_args(Kind)) -> None:
+        if not 0 < rate <= 1:
+            raise SpecError(f"word_noise: rate={rate} is no share of the words", fix="give a rate above 0, at most 1")
+        if not kinds:
+            raise SpecError("word_noise: kinds is empty", fix=f"name some of {', '.join(get_args(Kind))}")
+        self.rate, self.kinds = rate, tuple(kinds)
+
+    def rewrite(self, utterance: str, protected: Ranges, random: Random) -> str:
+        """The utterance with some of its words changed; words in protected ranges count, but stay."""
+        lower = utterance.lower()
+        found = list(_WORD.finditer(lower))
+        words = list(free(found, protected)) if protected else found
+        if not words or len(lower) != len(utterance):  # a longer small letter, as in Turkish: places would not agree
+            return utterance
+        count = max(1, int(self.rate * len(found)))
+        parts: list[str] = []
+        at = 0
+        everywhere = _places(_covered(utterance, protected), words)
+        places = {kind: everywhere[kind] for kind in self.kinds if everywhere[kind]}
+        for start, end, text in sorted(_drawn(utterance, words, places, count, random)):
+            parts += utterance[at:start], text
+            at = end
+        return "".join(parts) + utterance[at:]
+
+
+_Word = re.Match[str]
+_Change = tuple[int, int, str]
+"""From a character to another (exclusive), and what stands there now."""
+
+
+class _Tables(NamedTuple):
+    synonyms: dict[str, list[str]]
+    fillers: list[str]
+    filled: frozenset[str]
+    deleted: frozenset[str]
+    swapped: frozenset[str]
+    fixed: frozenset[str]
+
+
+Place = tuple[int, int]
+"""The numbers of the first and the last word of a change."""
+
+
+def _covered(text: str, protected: Ranges) -> str:
+    """The text with letters over what is protected, so that no blank in there is taken for one between words."""
+    for start, end in protected:
+        if not text[start].isalnum():
+            text = f"{text[:start]}{'x' * (end - start)}{text[end:]}"
+    return text
+
+
+def _drawn(text: str, words: list[_Word], places: dict[Kind, list[Place]], count: int, random: Random) -> list[_Change]:
+    """Up to `count` changes at places drawn by chance; a kind that has no place left gives way to the others."""
+    kinds = list(places)
+    taken: set[int] = set()
+    changes: list[_Change] = []
+    while kinds and len(changes) < count:
+        kind = kinds[int(random.random() * len(kinds))]
+        left = places[kind]
+        chosen = int(random.random() * len(left))
+        left[chosen], left[-1] = left[-1], left[chosen]
+        first, last = left.pop()
+        if not left:
+            kinds.remove(kind)
+        if first not in taken and last not in taken:
+            taken.update((first, last))
+            changes.append(_CHANGES[kind](text, words[first], words[last], random))
+    return changes
+
+
+def _places(text: str, words: list[_Word]) -> dict[Kind, list[Place]]:
+    """Where each kind of change can be made."""
+    synonyms, _, filled, deleted, swapped, fixed = _tables()
+    places: dict[Kind, list[Place]] = {"replace": [], "insert": [], "swap": [], "delete": []}
+    said = [word.group() for word in words]
+    pairs = [*_pairs(text, words, said), ""]
+    before = ""
+    for number, (word, pair) in enumerate(zip(said, pairs, strict=True)):
+        held = pair in fixed or before in fixed
+        if pair in synonyms:
+            places["replace"].append((number, number + 1))
+        elif word in synonyms and not held:
+            places["replace"].append((number, number))
+        if not held:
+            if before and word in filled and said[number - 1] in swapped:
+                places["insert"].append((number, number))
+            if word in deleted and _DELETABLE.match(text, words[number].end()):
+                places["delete"].append((number, number + 1 if pair else number))
+            if pair and word in swapped and said[number + 1] in swapped and pairs[number + 1] not in fixed:
+                places["swap"].append((number, number + 1))
+        before = pair
+    return places
+
+
+def _pairs(text: str, words: list[_Word], said: list[str]) -> Iterator[str]:
+    """Each word with the next one, if only a blank parts them; empty if something else, such as a value, does."""
+    end = -2
+    for number, word in enumerate(words):
+        start = word.start()
+        if number:
+            yield f"{said[number - 1]} {said[number]}" if start == end + 1 and text[end] == " " else ""
+        end = word.end()
+
+
+def _replaced(text: str, first: _Word, last: _Word, random: Random) -> _Change:
+    said = first.group() if first is last else f"{first.group()} {last.group()}"
+    options = _agreeing(text, first.start(), _tables().synonyms[said])
+    if not options:
+        return first.start(), first.start(), ""
+    chosen = options[int(random.random() * len(options))]
+    return first.start(), last.end(), capitalised(chosen) if text[first.start()].isupper() else chosen
+
+
+def _agreeing(text: str, place: int, options: list[str]) -> list[str]:
+    """Those that can follow on the article before them: "an option", but "a choice"."""
+    article = _ARTICLE.search(text, max(0, place - 4), place)
+    if not article:
+        return options
+    return [option for option in options if (option[0] in "aeiou") == (article.group(1).lower() == "an")]
+
+
+def _inserted(text: str, first: _Word, last: _Word, random: Random) -> _Change:
+    """EDA's random insertion: a synonym of the word beside it, or a word that says nothing."""
+    synonyms = _tables().synonyms.get(first.group(), ())
+    options = [option for option in synonyms if " " not in option] or _tables().fillers
+    return first.start(), first.start(), options[int(random.random() * len(options))] + " "
+
+
+def _swapped(text: str, first: _Word, last: _Word, random: Random) -> _Change:
+    one, other = text[first.start() : first.end()], text[last.start() : last.end()]
+    if one[0].isupper() and _opens_sentence(text, first.start()):
+        one, other = one if one == "I" else one[0].lower() + one[1:], capitalised(other)
+    return first.start(), last.end(), f"{other} {one}"
+
+
+def _deleted(text: str, first: _Word, last: _Word, random: Random) -> _Change:
+    """Without the first word and the blank after it; a free word that comes to open the sentence gets its capital."""
+    if first is last or not (text[first.start()].isupper() and _opens_sentence(text, first.start())):
+        return first.start(), first.end() + 1, ""
+    return first.start(), last.end(), capitalised(text[last.start() : last.end()])
+
+
+def _opens_sentence(text: str, place: int) -> bool:
+    return text[max(0, place - 4) : place].rstrip()[-1:] in _SENTENCE_ENDS
+
+
+_CHANGES: dict[Kind, Callable[[str, _Word, _Word, Random], _Change]] = {
+    "replace": _replaced,
+    "insert": _inserted,
+    "swap": _swapped,
+    "delete": _deleted,
+}
+
+
+@cache
+def _tables() -> _Tables:
+    read = tomllib.loads(files("dstress.stressors").joinpath("word_noise.toml").read_text(encoding="utf-8"))
+    return _Tables(
+        read["synonyms"],
+        read["inserted"]["words"],
+        frozenset(read["inserted"]["before"]),
+        frozenset(read["deleted"]["words"]),
+        frozenset(read["swapped"]["words"]),
+        frozenset(read["fixed"]["pairs"]),
+    )

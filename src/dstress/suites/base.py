@@ -1,0 +1,109 @@
+"""A suite: which stressors, which metrics, and the table that sums them up. A paper's benchmark is one TOML file.
+
+title = "CheckDST"
+about = "one line that says what it measures"
+convention = "exact"                  # left out: `exact`
+metrics = ["jga", "coref-jga"]        # of every variant
+slices = ["service", "slot"]
+stressors = ["paraphrase", "disfluency", "entities"]
+
+[[across]]                            # metrics over several variants: jga-v1-5, ss(jga), diff-rel
+name = "variants"
+stressors = ["schema_variant(version=v1)", "schema_variant(version=v2)"]
+metric = "jga"
+
+[[table]]                             # the final table, a column each
+column = "PI cJGA"
+variant = "paraphrase"                # `original`, a stressor, or a name under `across`
+metric = "cjga"                       # of the variant; cjga and consistent-jga are of the pair with the original
+slice = ["stress", "unseen"]          # left out: over everything
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+
+from dstress.errors import DstressError, SpecError, unknown
+
+ORIGINAL = "original"
+PAIRED = ("cjga", "consistent-jga")
+"""Metrics of a variant together with the original."""
+
+
+class Column(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One column of the final table: a metric of a variant, or of one key of a slice of it."""
+
+    column: str
+    variant: str
+    metric: str
+    slice: tuple[str, str] | None = None
+
+
+class Across(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Variants that are looked at together, as SGD-X does with its five."""
+
+    name: str
+    stressors: tuple[str, ...]
+    metric: str = "jga"
+
+
+class Suite(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a run does to its corpus and measures of its tracker."""
+
+    title: str
+    about: str = ""
+    convention: str = ""
+    metrics: tuple[str, ...] = ("jga",)
+    slices: tuple[str, ...] = ("service", "slot")
+    stressors: tuple[str, ...] = ()
+    across: tuple[Across, ...] = ()
+    table: tuple[Column, ...] = ()
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """The original, then every stressor that the suite names anywhere, once."""
+        named = [*self.stressors, *(spec for group in self.across for spec in group.stressors)]
+        return (ORIGINAL, *dict.fromkeys(named))
+
+
+def load(name: str) -> Suite:
+    """A suite by its name, or from a TOML file of your own."""
+    path = Path(name)
+    if path.suffix == ".toml":
+        if not path.is_file():
+            raise SpecError(f"there is no suite file {name}")
+        return _read(path.read_text(encoding="utf-8"), name)
+    if name not in (known := list(names())):
+        raise unknown("suite", name, known, fix="or give the path of a TOML file; docs/suites.md says how to write one")
+    return _read(files("dstress.suites").joinpath(f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
+
+
+def names() -> Iterator[str]:
+    """The suites that come with dstress."""
+    found = (part.name for part in files("dstress.suites").iterdir())
+    return (name.removesuffix(".toml") for name in sorted(found) if name.endswith(".toml"))
+
+
+def _read(text: str, where: str) -> Suite:
+    try:
+        suite = msgspec.convert(tomllib.loads(text), Suite)
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(f"not TOML: {error}", where=where) from None
+    except msgspec.ValidationError as error:
+        raise SpecError(str(error), where=where, fix="docs/suites.md shows what a suite may say") from None
+    _check(suite, where)
+    return suite
+
+
+def _check(suite: Suite, where: str) -> None:
+    groups = [group.name for group in suite.across]
+    for column in suite.table:
+        if column.variant not in (*suite.variants, *groups):
+            raise unknown("variant", column.variant, [*suite.variants, *groups], where=f"{where}, [[table]]")
+    if len(set(groups)) < len(groups):
+        raise DstressError("two groups under [[across]] have one name", where=where)

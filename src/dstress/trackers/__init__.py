@@ -1,0 +1,30 @@
+"""The trackers room: built-in trackers, and doors to trackers of any kind."""
+
+from __future__ import annotations
+
+from dstress.registry import Registry
+from dstress.trackers.base import Answer, Context, Failed, Tracker
+
+trackers = Registry(
+    "tracker",
+    Tracker,
+    {
+        "command": "dstress.trackers.command:Command",
+        "empty": "dstress.trackers.empty:Empty",
+        "gold": "dstress.trackers.gold:Gold",
+        "http": "dstress.trackers.http:Http",
+        "llm": "dstress.trackers.llm:Llm",
+        "rules": "dstress.trackers.rules:Rules",
+        "saved": "dstress.trackers.saved:Saved",
+    },
+)
+
+
+def create(text: str) -> Tracker:
+    """The tracker that a spec describes, known by its shortest spec."""
+    tracker = trackers.create(text)
+    tracker.spec = str(trackers.shortest(text))
+    return tracker
+
+
+__all__ = ["Answer", "Context", "Failed", "Tracker", "create", "trackers"]

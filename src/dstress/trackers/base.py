@@ -1,0 +1,121 @@
+"""The contract of a tracker: contexts in, states out, many at a time.
+
+A context is all that a tracker may see of a turn: the schema, what was said before, and the current exchange. Any
+class with `track` is a tracker; `dstress run --tracker my_module:MyTracker` finds it where Python does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from dstress.dialogue import Dialogue, Schema, Turn
+from dstress.predictions.base import Prediction
+from dstress.setting import Setting
+
+
+class Exchange(NamedTuple):
+    """What the system said (nothing at the start), and what the user answered."""
+
+    system: str
+    user: str
+
+
+class Context:
+    """One turn to track. A tracker that is `sequential` finds its own previous answer in `previous`.
+
+    The history is the one that the turn follows on: under a stressor of single turns, the original words.
+    """
+
+    __slots__ = ("_dialogue", "previous", "schema", "turn")
+
+    def __init__(
+        self, dialogue: Dialogue, turn: int, schema: Schema, previous: Mapping[str, str] | None = None
+    ) -> None:
+        self._dialogue, self.turn, self.schema, self.previous = dialogue, turn, schema, previous
+
+    @property
+    def dialogue(self) -> str:
+        """The dialogue's id."""
+        return self._dialogue.id
+
+    @property
+    def system(self) -> str:
+        """What the system said just before the user."""
+        return self.gold.system
+
+    @property
+    def user(self) -> str:
+        """The user's words to track."""
+        return self.gold.user
+
+    @property
+    def history(self) -> list[Exchange]:
+        """The exchanges before this one, the first first."""
+        remembered = (turn.remembered for turn in self._dialogue.turns[: self.turn])
+        return [Exchange(turn.system, turn.user) for turn in remembered]
+
+    @property
+    def services(self) -> tuple[str, ...]:
+        """The services that the dialogue is about; empty where the corpus does not say. SGD gives them to trackers."""
+        return self._dialogue.services
+
+    @property
+    def gold(self) -> Turn:
+        """The turn with its labels: for fakes such as `gold` only. A tracker that looks here measures nothing."""
+        return self._dialogue.turns[self.turn]
+
+
+class Failed(NamedTuple):
+    """An answer that did not come, or could not be read. It is recorded, counted, and asked for again by `--resume`."""
+
+    reason: str
+
+
+Answer = Mapping[str, str] | Prediction | Failed
+"""A state (slot id -> value), or a whole prediction with intents, requested slots or a response."""
+
+
+class Tracker(ABC):
+    """What a tracker declares. Constructor arguments become arguments of its spec."""
+
+    sequential: bool = False
+    """Whether it needs its own previous answer; turns of a dialogue are then tracked one after the other."""
+
+    batch: int = 64
+    """How many contexts it likes at once."""
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    spec: str = ""
+    """The text that makes it again."""
+
+    schema: Schema = Schema()
+
+    def prepare(self, setting: Setting) -> None:
+        """Check needs and load what is to be loaded, once in each process, before any work."""
+        self.schema = setting.schema
+
+    @abstractmethod
+    def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
+        """An answer for each context, in order."""
+
+    def fingerprint(self) -> str:
+        """What its answers depend on, hashed: a run never mixes the answers of two different trackers.
+
+        Here the spec and the source of the class's module; a tracker with weights or a file adds theirs.
+        """
+        source = inspect.getsourcefile(type(self))
+        code = Path(source).read_bytes() if source else b""
+        return hashlib.sha256(self.spec.encode() + b"\0" + code).hexdigest()[:16]
+
+    def usage(self) -> dict[str, float]:
+        """What its answers cost since the last call, such as tokens; added up over the run."""
+        return {}
+
+    def close(self) -> None:
+        """Let go of processes and connections."""
+        return

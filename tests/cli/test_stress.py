@@ -1,0 +1,73 @@
+"""`dstress stress` as a person uses it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from dstress import corpora
+from dstress.cli.main import cli, main
+
+
+def run(*arguments: str) -> str:
+    answer = CliRunner().invoke(cli, ["stress", *arguments], catch_exceptions=False)
+    assert answer.exit_code == 0, answer.output
+    return answer.stdout
+
+
+def test_without_out_a_few_turns_are_shown() -> None:
+    shown = run("reminder:test", "--with", "typos(rate=0.3)", "--limit", "2")
+    assert shown.startswith("typos(rate=0.3)\n") and shown.count("- user:") == shown.count("+ user:") == 5
+    assert run("reminder:test", "--with", "typos(rate=0.3)", "--limit", "2", "--preview", "2").count("- user:") == 2
+    assert "reminder-test-0000, turn 0" in shown and "\x1b" not in shown
+
+
+def test_what_changes_in_the_label_is_shown() -> None:
+    assert "\n  trips-origin: " in run("reminder:test", "--with", "entities", "--limit", "1", "--preview", "9")
+
+
+def test_each_spec_gives_a_corpus(tmp_path: Path) -> None:
+    out = tmp_path / "stressed"
+    shown = run("reminder:test", "--with", "typos(rate=0.3),entities+disfluency", "--limit", "4", "--out", str(out))
+    assert {path.name for path in out.iterdir()} == {"typos-rate-0.3", "entities+disfluency"}
+    assert "changed %" in shown and "fell back %" in shown and "distinct-4" in shown
+    assert len(list(corpora.load(str(out / "entities+disfluency")))) == 4
+
+
+def test_json_tells_all(tmp_path: Path) -> None:
+    shown = run("reminder:test", "--with", "typos", "--limit", "4", "--out", str(tmp_path), "--json", "--preview", "2")
+    told = json.loads(shown)["typos"]
+    assert told["corpus"] == "reminder:test" and told["quality"]["changed"] <= told["quality"]["turns"]
+    assert told == json.loads((tmp_path / "typos" / "stress.json").read_text())
+
+
+def test_a_seed_makes_it_again(tmp_path: Path) -> None:
+    for name, seed, workers in (("a", "3", "1"), ("b", "3", "2"), ("c", "4", "1")):
+        where = str(tmp_path / name)
+        run("reminder:test", "--with", "typos", "--limit", "40", "--out", where, "--seed", seed, "--workers", workers)
+    first, second, third = ((tmp_path / name / "typos" / "test.jsonl").read_bytes() for name in "abc")
+    assert first == second != third
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["reminder:test", "--with", "tpyos"], "did you mean 'typos'"),
+        (["remainder:test", "--with", "typos"], "did you mean 'reminder'"),
+        (["reminder:tset", "--with", "typos"], "did you mean 'test'"),
+        (["reminder:test", "--with", "typos(rate=2)"], "rate"),
+        (["reminder:test", "--with", "typos(rate=many)"], "rate"),
+        (["reminder:test", "--with", "typos(", "--out", "x"], "cannot read the spec"),
+        (["reminder:test", "--with", "typos", "--calibrate", "wer=0.3"], "nothing in typos can be calibrated"),
+        (["reminder:test", "--with", "speech", "--calibrate", "loud"], "wer=0.30"),
+    ],
+)
+def test_mistakes_get_one_message(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["stress", *arguments])
+    told = capsys.readouterr().err
+    assert left.value.code == 2
+    assert words in told and "Traceback" not in told

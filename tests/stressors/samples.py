@@ -1,0 +1,33 @@
+"""Small corpora for the stressors' tests: the first dialogues of MultiWOZ, SGD and `reminder`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+from dstress.corpora import load, simulated
+from dstress.corpora.base import Corpus
+from dstress.dialogue import Dialogue, Schema
+
+CORPORA = ("reminder", "multiwoz", "sgd")
+DIALOGUES = 12
+
+
+def in_memory(dialogues: Sequence[Dialogue], schema: Schema, name: str = "sample") -> Corpus:
+    """A corpus over dialogues that are at hand."""
+    held = Corpus(name, "test", schema, lambda: iter(dialogues))
+    held.size = len(dialogues)
+    return held
+
+
+@cache
+def sample(name: str, shared: Path | None, dialogues: int = DIALOGUES) -> Corpus:
+    """The first dialogues of a corpus's test split."""
+    if name == "reminder":
+        found = list(islice(simulated.generate("test"), dialogues))
+        return in_memory(found, simulated.schema("test"), name)
+    paths = {"multiwoz": "multiwoz21-raw", "sgd": "sgd/test.tar.xz"}
+    corpus = load(f"{(shared or Path()) / 'data' / paths[name]}")
+    return in_memory(list(islice(iter(corpus), dialogues)), corpus.schema, name)

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from dstress.dialogue import Act, Dialogue, Edit, Frame, Schema, Service, Slot, Span, Turn
+from dstress.errors import SpecError, UnknownNameError
+from dstress.stressing import stress
+from dstress.stressors import create, stressors
+from dstress.stressors.base import (
+    DialogueStressor,
+    Kept,
+    Outcome,
+    Ranges,
+    Restated,
+    Rewriter,
+    TurnStressor,
+    Utterance,
+    random_for,
+)
+from tests.stressors.samples import in_memory
+
+SCHEMA = Schema((Service("taxi", slots=(Slot("destination"), Slot("leaveat"))),))
+PLACE = Frame("taxi", spans=(Span("destination", 12, 21),), acts=(Act("INFORM", "destination", ("pizza hut",)),))
+DIALOGUE = Dialogue(
+    "d",
+    (
+        Turn("a taxi to a pizza hut", "", {"taxi-destination": ("pizza hut",)}, (PLACE,)),
+        Turn("at 5 pm", "When?", {"taxi-destination": ("pizza hut",), "taxi-leaveat": ("17:00",)}),
+        Turn("thanks", "Done.", {"taxi-destination": ("pizza hut",), "taxi-leaveat": ("17:00",)}),
+    ),
+    ("taxi",),
+)
+CORPUS = in_memory([DIALOGUE], SCHEMA)
+
+
+class Shout(Rewriter):
+    """Says everything but the values in capitals."""
+
+    def __init__(self, often: float = 1.0) -> None:
+        self.often = often
+
+    def rewrite(self, utterance: str, protected: Ranges, random: random.Random) -> str:
+        inside = {place for start, end in protected for place in range(start, end)}
+        return "".join(letter if at in inside else letter.upper() for at, letter in enumerate(utterance))
+
+
+class Forget(Rewriter):
+    """Forgets what was said."""
+
+    def rewrite(self, utterance: str, protected: Ranges, random: random.Random) -> str:
+        return "well then" if protected else "   "
+
+
+class Elsewhere(TurnStressor):
+    """Goes to another place; a user who goes nowhere stays."""
+
+    effect = "directional"
+
+    def __init__(self, place: str = "nandos", says: str = "nandos") -> None:
+        self.place, self.says = place, says
+
+    def restate(self, said: Utterance) -> Outcome:
+        found = [mention for mention in said.mentions if mention.slot == "taxi-destination"]
+        if not found:
+            return Kept("no place") if said.index == 1 else None
+        text = said.text[: found[0].start] + self.says + said.text[found[0].end :]
+        return Restated(text, said.turn.state | {"taxi-destination": (self.place,)}, tags=("unseen",))
+
+
+class Backwards(TurnStressor):
+    """Works in batches."""
+
+    def restate_all(self, said: Sequence[Utterance]) -> Sequence[Outcome]:
+        return [Restated(" ".join([one.text, "please"])) for one in said]
+
+
+class Renamed(DialogueStressor):
+    """Calls one place another, everywhere."""
+
+    effect = "directional"
+
+    def rewrite(self, dialogue: Dialogue, random: random.Random) -> Dialogue:
+        turns = tuple(
+            Turn(t.user.replace("pizza hut", "xixxi hut"), t.system, t.state | {"taxi-destination": ("xixxi hut",)})
+            for t in dialogue.turns
+        )
+        return Dialogue(dialogue.id, turns, dialogue.services)
+
+
+def stressed_turns(*specs: object) -> tuple[Turn, ...]:
+    (done,) = stress(CORPUS, "+".join(f"{__name__}:{spec}" for spec in specs))
+    return done.turns
+
+
+def test_a_user_writes_one_method() -> None:
+    first, second, third = stressed_turns("Shout")
+    assert (first.user, second.user, third.user) == ("A TAXI TO A pizza hut", "AT 5 pm", "THANKS")
+    assert first.stress is not None
+    assert first.stress.original == DIALOGUE.turns[0] == first.remembered
+    assert first.stress.edits == (Edit(0, "a taxi to a", "A TAXI TO A"),) and first.state == DIALOGUE.turns[0].state
+    assert first.frames == (PLACE,), "the span did not move, and the value is still there"
+
+
+def test_the_guard_keeps_the_turn_and_counts() -> None:
+    first, second, third = stressed_turns("Forget")
+    assert [turn.user for turn in (first, second, third)] == [turn.user for turn in DIALOGUE.turns]
+    assert first.stress is not None and first.stress.fallbacks == ("a value was no longer said",)
+    assert third.stress is not None and third.stress.fallbacks == ("no words were left",)
+    assert not first.changed
+
+
+def test_a_new_state_carries_its_annotations() -> None:
+    first, second, third = stressed_turns("Elsewhere")
+    assert first.state == {"taxi-destination": ("nandos",)} and first.user == "a taxi to a nandos"
+    (frame,) = first.frames
+    assert [first.user[span.start : span.end] for span in frame.spans] == ["nandos"]
+    assert frame.acts == (Act("INFORM", "destination", ("nandos",)),)
+    assert first.stress is not None and first.stress.tags == ("unseen",)
+    assert second.state["taxi-destination"] == ("pizza hut",), "history is the original"
+    assert second.stress is not None and second.stress.fallbacks == ("no place",) and third.stress is None
+
+
+def test_a_new_value_must_be_said() -> None:
+    (first, *_) = stressed_turns("Elsewhere(says=somewhere)")
+    assert first.stress is not None and first.stress.fallbacks == ("a new value is not said",)
+    assert first.state == DIALOGUE.turns[0].state
+
+
+def test_work_in_batches() -> None:
+    assert [turn.user for turn in stressed_turns("Backwards")][1:] == ["at 5 pm please", "thanks please"]
+
+
+def test_what_changes_more_goes_first() -> None:
+    first, second, _ = stressed_turns("Shout", "Renamed")
+    assert first.user == "A TAXI TO A xixxi hut"
+    assert first.remembered.user == "a taxi to a xixxi hut" and first.original.user == "a taxi to a pizza hut"
+    assert second.remembered.state["taxi-destination"] == ("xixxi hut",)
+    assert create(f"{__name__}:Shout+{__name__}:Renamed").spec == f"{__name__}:Renamed+{__name__}:Shout"
+
+
+def test_edits_lead_from_the_original_through_several() -> None:
+    first, *_ = stressed_turns("Shout", "Backwards")
+    assert first.stress is not None and first.stress.original == DIALOGUE.turns[0]
+    assert first.user == "A TAXI TO A pizza hut please" and first.stress.edits[-1].after == " please"
+
+
+def test_the_spec_is_the_shortest() -> None:
+    assert create(f"{__name__}:Shout(1.0)").spec == create(f"{__name__}:Shout").spec == f"{__name__}:Shout"
+    assert create(f"{__name__}:Shout(often=0.5)").spec == f"{__name__}:Shout(often=0.5)"
+
+
+@pytest.mark.parametrize(
+    ("spec", "error", "words"),
+    [
+        ("tpyos", UnknownNameError, "'typos'"),
+        ("typos(rat=0.1)", UnknownNameError, "'rate'"),
+        ("typos+typos(rate=0.2)+typos", SpecError, "twice"),
+        ("tests.stressors.test_base:Utterance", SpecError, "not a stressor"),
+    ],
+)
+def test_mistakes_are_told(spec: str, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        create(spec)
+
+
+def test_randomness_is_the_same_everywhere() -> None:
+    assert random_for(1, "typos", "d", 0).random() == 0.5222366993539423
+    assert random_for(1, "typos", "d", 1).random() != random_for(1, "typos", "d", 0).random()
+
+
+def test_all_are_listed_with_a_summary() -> None:
+    for name in stressors:
+        assert stressors.summary(name).endswith(".")

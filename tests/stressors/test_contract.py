@@ -1,0 +1,174 @@
+"""The contract, held by every registered stressor on MultiWOZ, SGD and `reminder`.
+
+What comes out depends on the dialogue, the spec and the seed alone; the label stays true; the original can be had back.
+"""
+
+from __future__ import annotations
+
+import pickle
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dstress import values
+from dstress.dialogue import Dialogue, State
+from dstress.engines.local import Local
+from dstress.renaming import Names, renamed
+from dstress.stressing import StressedCorpus, stress
+from dstress.stressors import create, stressors
+from dstress.stressors.base import SchemaStressor
+from dstress.stressors.editing import undo
+from tests.stressors.parts import needed
+from tests.stressors.samples import CORPORA, in_memory, sample
+from tests.stressors.schemas import add_sgd
+
+SLOW = {"speech": 3, "paraphrase": 6, "schema_backtranslation": 6}
+"""Stressors that see fewer dialogues: real translation and real audio take their time."""
+
+SPECS = {"speech": "speech(snr=15)"}
+COMPOSED = [
+    "typos(rate=0.2)+disfluency",
+    "entities+typos",
+    "values+verbosity",
+    "schema_noise+unseen_entities+typos",
+]
+
+
+@pytest.fixture(params=CORPORA)
+def corpus_name(request: pytest.FixtureRequest) -> str:
+    if request.param != "reminder":
+        request.getfixturevalue("shared")
+    return str(request.param)
+
+
+@pytest.fixture(params=[*stressors, *COMPOSED])
+def stressed(request: pytest.FixtureRequest, corpus_name: str, tmp_path: Path) -> StressedCorpus:
+    """Each stressor, and some compositions, over each corpus."""
+    name = str(request.param)
+    for part in create(SPECS.get(name, name)).parts:
+        needed(part)
+    shared = request.getfixturevalue("shared") if corpus_name != "reminder" else None
+    if (name, corpus_name) == ("schema_variant", "sgd"):
+        add_sgd(shared, tmp_path)
+    corpus = sample(corpus_name, shared)
+    dialogues = list(corpus)[: SLOW.get(name, 12)]
+    return stress(in_memory(dialogues, corpus.schema, corpus_name), SPECS.get(name, name), seed=7)
+
+
+def test_the_same_whatever_the_order_and_the_shards(stressed: StressedCorpus) -> None:
+    expected = list(stressed)
+    shuffled = list(stressed.original)
+    random.Random(1).shuffle(shuffled)
+    one_by_one = {
+        done.id: done for dialogue in shuffled for done in stressed.stressor.stress([dialogue], stressed.seed)
+    }
+    assert [one_by_one[dialogue.id] for dialogue in expected] == expected
+    assert list(stressed) == expected
+
+
+def test_it_survives_pickling(stressed: StressedCorpus) -> None:
+    copy = pickle.loads(pickle.dumps(stressed.stressor))
+    dialogues = list(stressed.original)[:2]
+    assert copy.stress(dialogues, stressed.seed) == stressed.stressor.stress(dialogues, stressed.seed)
+
+
+def test_the_original_can_be_restored(stressed: StressedCorpus) -> None:
+    originals = _under_new_names(stressed)
+    for before, after in zip(originals, stressed, strict=True):
+        assert after.id == before.id and len(after.turns) == len(before.turns)
+        for old, new in zip(before.turns, after.turns, strict=True):
+            assert msgspec.structs.replace(new.original, stress=None) == old
+            if new.stress is not None:
+                assert undo(new.user, new.stress.edits) == old.user
+                assert undo(new.system, new.stress.system_edits) == old.system
+            else:
+                assert new == old
+
+
+def _under_new_names(stressed: StressedCorpus) -> list[Dialogue]:
+    """The originals as a schema stressor renamed them; the renaming itself must lead back to the true originals."""
+    dialogues = list(stressed.original)
+    for part in stressed.stressor.parts:
+        if isinstance(part, SchemaStressor):
+            names = part.names(stressed.seed)
+            there = [renamed(dialogue, names) for dialogue in dialogues]
+            assert [renamed(dialogue, _inverse(names)) for dialogue in there] == dialogues
+            dialogues = there
+    return dialogues
+
+
+def _inverse(names: Names) -> Names:
+    def flipped(table: dict[str, str]) -> dict[str, str]:
+        assert len(set(table.values())) == len(table)
+        return {after: before for before, after in table.items()}
+
+    return Names(
+        flipped(names.services),
+        {names.services[service]: flipped(slots) for service, slots in names.slots.items()},
+        {names.services[service]: flipped(intents) for service, intents in names.intents.items()},
+    )
+
+
+def test_the_label_is_true(stressed: StressedCorpus) -> None:
+    back = [_inverse(part.names(stressed.seed)) for part in stressed.stressor.parts if isinstance(part, SchemaStressor)]
+    for dialogue in stressed:
+        for names in back:  # a value is found by what its slot is called
+            dialogue = renamed(dialogue, names)
+        before: State = {}
+        for turn in dialogue.turns:
+            if stressed.stressor.effect == "invariant":
+                assert turn.state == turn.original.state
+            if turn.changed and stressed.stressor.guarded and not turn.ood:
+                _check_said(turn, before)
+            before = turn.remembered.state
+
+
+def _check_said(turn: Any, before: State) -> None:
+    """Each value that the original's words gave the state is said, under its new name if it has one."""
+    old_before = {slot: forms for slot, forms in before.items() if turn.original.state.get(slot) == forms}
+    for mention in values.mentions(turn.original, old_before):
+        forms = turn.state.get(mention.slot)
+        assert forms is not None
+        assert values.find(turn.user, mention.slot, forms), (mention, turn.user, forms)
+
+
+def test_history_is_as_the_scope_says(stressed: StressedCorpus) -> None:
+    for dialogue in stressed:
+        for turn in dialogue.turns:
+            if stressed.stressor.scope == "turn":
+                assert msgspec.structs.replace(turn.remembered, stress=None) == turn.original
+                assert turn.system == turn.original.system
+            elif len(stressed.stressor.parts) == 1:
+                assert turn.remembered is turn
+
+
+def test_annotations_point_into_the_words(stressed: StressedCorpus) -> None:
+    slots = stressed.schema.slots
+    for dialogue in stressed:
+        for turn in dialogue.turns:
+            assert turn.user.strip()
+            assert turn.state.keys() <= slots.keys()
+            for text, frames in ((turn.user, turn.frames), (turn.system, turn.system_frames)):
+                spans = [span for frame in frames for span in frame.spans]
+                assert all(0 <= span.start < span.end <= len(text) for span in spans)
+
+
+def test_it_is_a_corpus_like_any_other(stressed: StressedCorpus) -> None:
+    for dialogue in stressed:
+        assert msgspec.json.decode(msgspec.json.encode(dialogue), type=Dialogue) == dialogue
+
+
+@pytest.mark.parametrize("name", ["typos", "disfluency", "values", "entities", "speech_text"])
+def test_another_seed_gives_another_corpus(name: str) -> None:
+    corpus = sample("reminder", None)
+    one, other = (list(stress(corpus, name, seed=seed)) for seed in (1, 2))
+    assert one != other
+
+
+def test_processes_change_nothing() -> None:
+    corpus = sample("reminder", None)
+    spec = "entities+typos(rate=0.3)"
+    assert list(stress(corpus, spec, engine=Local(2))) == list(stress(corpus, spec))

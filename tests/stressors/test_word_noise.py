@@ -1,0 +1,115 @@
+"""Noise on words: EDA's four operations, and what none of them may touch."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.resources import files
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dstress.errors import SpecError
+from dstress.stressors import stressors
+from dstress.stressors.word_noise import Kind, WordNoise
+from tests.stressors.noise import ODD, check_page, keeps_protected, protected_texts
+
+TABLE = tomllib.loads(files("dstress.stressors").joinpath("word_noise.toml").read_text(encoding="utf-8"))
+FRAGILE = set(
+    re.findall(
+        r"\S+",
+        """no not n't never without from to before after at by until between or 5 five what where when how why which who
+        same that one other first last any either cheap expensive north monday yes""",
+    )
+)
+
+
+def outcomes(text: str, kind: Kind, ranges: list[tuple[int, int]] | None = None) -> set[str]:
+    return {WordNoise(kinds=(kind,)).rewrite(text, ranges or [], Random(seed)) for seed in range(60)}
+
+
+def test_replaced_by_a_synonym() -> None:
+    assert outcomes("I am looking for it", "replace") == {
+        f"I am {other} it" for other in ("searching for", "hunting for", "seeking")
+    }
+    assert outcomes("Thanks .", "replace") == {"Thank you .", "Cheers ."}
+
+
+def test_the_article_before_a_synonym_still_fits() -> None:
+    assert outcomes("a restaurant", "replace") == {"a diner"}
+    assert outcomes("an option", "replace") == {"an option"}
+
+
+def test_inserted_beside_its_synonym() -> None:
+    assert outcomes("could you recommend it", "insert") == {
+        f"could you {o} recommend it" for o in ("suggest", "advise")
+    }
+
+
+def test_swapped_with_its_neighbour() -> None:
+    assert outcomes("Can you find Ely", "swap") == {"You can find Ely", "Can find you Ely"}
+
+
+def test_deleted_with_its_blank() -> None:
+    assert outcomes("I need the address .", "delete") == {"Need the address .", "I need address ."}
+    assert outcomes("all I need", "delete") == {"all need"}
+
+
+@pytest.mark.parametrize("text", ["Do n't ask .", "No , not that one .", "from Ely to Norwich after 18:15", "how much"])
+def test_nothing_to_delete_or_swap(text: str) -> None:
+    assert outcomes(text, "delete") | outcomes(text, "swap") == {text}
+
+
+def test_no_list_has_a_word_that_carries_a_label() -> None:
+    assert not FRAGILE & {*TABLE["deleted"]["words"], *TABLE["swapped"]["words"], *TABLE["inserted"]["words"]}
+    for said, others in TABLE["synonyms"].items():
+        prepositions = {"to", "at"}
+        assert not (FRAGILE - prepositions) & set(said.split()), said
+        kept = prepositions & set(said.split())
+        for other in others:
+            assert not (FRAGILE - prepositions) & set(other.split()), other
+            assert kept <= set(other.split()) or other == "must", f"{said} -> {other}"
+
+
+def test_rate_times_the_words_are_changed() -> None:
+    text = "I need a taxi and I want a restaurant and also a reservation please tell me all details about it now okay"
+    for rate, most in [(0.05, 1), (0.2, 4)]:
+        after = WordNoise(rate=rate, kinds=("replace",)).rewrite(text, [], Random(1))
+        kept = set(text.split()) & set(after.split())
+        assert 0 < len(set(text.split()) - kept) <= 2 * most
+
+
+@given(protected_texts(), st.integers(0, 9), st.sampled_from([0.1, 1.0]))
+def test_protected_words_stay(case: tuple[str, list[tuple[int, int]]], seed: int, rate: float) -> None:
+    keeps_protected(WordNoise(rate=rate).rewrite, *case, seed)
+
+
+@given(protected_texts(), st.integers(0, 9))
+def test_fragile_words_stay(case: tuple[str, list[tuple[int, int]]], seed: int) -> None:
+    def said(text: str) -> list[str]:
+        return re.findall(r"(?<!\w)(?:not|n't|no|18:15|ely|north)(?!\w)", text.lower())
+
+    assert said(WordNoise(rate=1).rewrite(case[0], [], Random(seed))) == said(case[0])
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_odd_texts(text: str) -> None:
+    after = WordNoise(rate=1).rewrite(text, [], Random(0))
+    assert bool(after.strip()) == bool(text.strip())
+
+
+def test_a_very_long_utterance() -> None:
+    after = WordNoise().rewrite("I need a train . " * 2_500, [], Random(0))
+    assert 8_000 < len(after.split()) < 12_500 and after != "I need a train . " * 2_500
+
+
+@pytest.mark.parametrize("spec", ["word_noise(rate=0)", "word_noise(rate=2)", "word_noise(kinds=[])"])
+def test_bad_arguments(spec: str) -> None:
+    with pytest.raises(SpecError):
+        stressors.create(spec)
+
+
+def test_the_page_shows_what_comes_out() -> None:
+    check_page("word_noise")
