@@ -17,7 +17,7 @@ from typing import NamedTuple
 MODULE_LINES, FUNCTION_LINES, PARAMETERS, README_LINES = 500, 60, 6, 150
 FOUNDATION, CORE, ROOM, SPINE, CLI, DOOR = range(6)
 FOUNDATIONS = {"dialogue", "errors", "_version"}
-SPINES = {"evaluate", "stressing", "scoring", "tallying", "held", "versions", "comparing", "journal", "tracking", "run_scores", "runs", "engines"}
+SPINES = {"evaluate", "stressing", "scoring", "tallying", "held", "versions", "comparing", "journal", "tracking", "run_scores", "gating", "runs", "engines"}
 READERS = {"reports", "leaderboard"}
 """Rooms that know no other room, only what a run left behind."""
 READABLE = {"runs", "scorecard"}

@@ -22,7 +22,7 @@ import pytest
 import dstress
 from dstress.registry import Registry
 
-KINDS = {"format", "convention", "importer"}
+KINDS = {"format", "convention", "importer", "metric", "stressor", "translator"}
 """Kinds that must be there. A new room adds its kind here; its registry is found by itself."""
 
 PROJECT = """
@@ -70,7 +70,7 @@ print(json.dumps(answers))
 def registries() -> dict[str, tuple[str, str]]:
     """Kind -> the door and the name of its registry, for every room that has one."""
     found = {}
-    for info in pkgutil.iter_modules(dstress.__path__, "dstress."):
+    for info in pkgutil.walk_packages(dstress.__path__, "dstress."):
         if info.ispkg:
             for name, value in vars(importlib.import_module(info.name)).items():
                 if isinstance(value, Registry):

@@ -147,4 +147,3 @@ def _score(column: Column, scores: Scores) -> Score:
         raise KeyError(column.metric)
     nothing = float("nan")
     return Score(value, nothing, nothing, nothing, f"{card.metrics[column.metric].signature}|{name}:{key}")
-

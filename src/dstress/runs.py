@@ -12,7 +12,7 @@ Files are whole or not there, but for the answers, which are added as they come 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -118,6 +118,8 @@ class RunFolder:
             "another process is at work on this run", where=str(self.path), fix="wait for it, or give another --out"
         )
         with only_one(self.path, refusal):
+            for torn in self.path.glob("*/.*.part"):  # what a killed process was writing
+                torn.unlink()
             yield
 
     @property
@@ -143,6 +145,19 @@ class RunFolder:
         """What the stressor did: the summary that was written with the dialogues; empty for the original."""
         path = self.stressed_path(variant).with_suffix(".json")
         return dict(msgspec.json.decode(path.read_bytes())) if path.exists() else {}
+
+    def write_stressed(
+        self, variant: str, dialogues: Iterable[Dialogue], schema: Schema, describe: Callable[[], dict[str, Any]]
+    ) -> None:
+        """Write a variant; the description, which is asked for when all dialogues have passed, comes last."""
+        path = self.stressed_path(variant)
+        with replacing(path) as lines:
+            for dialogue in dialogues:
+                lines.write(msgspec.json.encode(dialogue) + b"\n")
+        with replacing(path.with_suffix(".schema.json")) as out:
+            out.write(msgspec.json.encode(schema))
+        with replacing(path.with_suffix(".json")) as out:
+            out.write(msgspec.json.format(msgspec.json.encode(describe()), indent=2) + b"\n")
 
     def predictions_path(self, variant: str) -> Path:
         """Where the answers to a variant are."""

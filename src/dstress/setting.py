@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from dstress.dialogue import Dialogue, Schema
 
@@ -25,3 +25,5 @@ class Setting(NamedTuple):
     corpus: Iterable[Dialogue]
     load: Callable[[str], Material]
     folder: Path
+    predictions: Callable[..., Iterator[Any]] | None = None
+    """Reads a prediction file of any format."""

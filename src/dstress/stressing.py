@@ -109,11 +109,11 @@ def write(stressed: StressedCorpus, folder: Path, quality: Quality, watch: Calla
         out.write(msgspec.json.encode(stressed.schema))
     summary = quality.summary()
     with replacing(folder / "stress.json") as out:
-        out.write(msgspec.json.format(msgspec.json.encode(description(stressed, summary)), indent=2) + b"\n")
+        out.write(msgspec.json.format(msgspec.json.encode(describe(stressed, summary)), indent=2) + b"\n")
     return summary
 
 
-def description(stressed: StressedCorpus, summary: Summary) -> dict[str, Any]:
+def describe(stressed: StressedCorpus, summary: Summary) -> dict[str, Any]:
     """What a stressed corpus is, enough to make it again: the key `names` restores the original of a schema variant."""
     parts = stressed.stressor.parts
     names = {part.spec: part.names(stressed.seed) for part in parts if isinstance(part, SchemaStressor)}

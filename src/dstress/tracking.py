@@ -8,6 +8,7 @@ as failed, with the reason, and the rest of its piece is not lost with it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -130,28 +131,57 @@ class _Chain:
         yield answer
 
 
-def track(engine: Engine, job: Tracking, corpus: Iterable[Dialogue], journal: Journal, clean: Journal | None) -> None:
-    """Answer every turn that the journal does not have; `clean` are the answers to the original words."""
-    pieces = _pieces(corpus, journal, clean, job.tracker)
-    for _, lines in engine.process(job, pieces):
-        journal.add(lines)
+class Asked(NamedTuple):
+    """What is to be tracked, the answers so far, and the answers to the words that single stressed turns follow on."""
+
+    corpus: Iterable[Dialogue]
+    journal: Journal
+    clean: Journal | None
 
 
-def _pieces(corpus: Iterable[Dialogue], journal: Journal, clean: Journal | None, tracker: Tracker) -> Iterator[bytes]:
+def track(engine: Engine, job: Tracking, asked: Asked, told: Callable[[int], None]) -> None:
+    """Answer every turn that the journal does not have; `told` hears how many turns have been answered."""
+    answered = 0
+    for _, lines in engine.process(job, _pieces(asked, job.tracker)):
+        asked.journal.add(lines)
+        answered += lines.count(b"\n")
+        told(answered)
+
+
+def _pieces(asked: Asked, tracker: Tracker) -> Iterator[bytes]:
     questions: list[Question] = []
     size = 0
-    for dialogue in corpus:
-        done = journal.done(dialogue.id)
-        wanted = [turn for turn in range(len(dialogue.turns)) if turn not in done]
-        if not wanted:
+    for dialogue in asked.corpus:
+        question = _question(dialogue, asked, tracker)
+        if not question.turns:
             continue
-        questions.append(Question(dialogue, wanted, _previous(dialogue, journal, clean) if tracker.sequential else {}))
-        size += 1 if tracker.sequential else len(wanted)
+        questions.append(question)
+        size += 1 if tracker.sequential else len(question.turns)
         if size >= tracker.batch:
             yield msgspec.json.encode(questions)
             questions, size = [], 0
     if questions:
         yield msgspec.json.encode(questions)
+
+
+def _question(dialogue: Dialogue, asked: Asked, tracker: Tracker) -> Question:
+    """What is still to be asked; a turn that no stressor changed, with its history, keeps the answer it has."""
+    done = asked.journal.done(dialogue.id)
+    wanted = [turn for turn in range(len(dialogue.turns)) if turn not in done]
+    if wanted and asked.clean is not None:
+        wanted = _without_known(dialogue, wanted, asked.journal, asked.clean)
+    previous = _previous(dialogue, asked.journal, asked.clean) if wanted and tracker.sequential else {}
+    return Question(dialogue, wanted, previous)
+
+
+def _without_known(dialogue: Dialogue, wanted: list[int], journal: Journal, clean: Journal) -> list[int]:
+    """Take over the answers to turns that are as they were; the rest is left to ask."""
+    answers = clean.answers(dialogue.id)
+    same = [turn for turn in wanted if not dialogue.turns[turn].changed and turn in answers]
+    known = [answers[turn] for turn in same if not answers[turn].failed]
+    journal.add(b"".join(msgspec.json.encode(answer) + b"\n" for answer in known))
+    taken = {answer.turn for answer in known}
+    return [turn for turn in wanted if turn not in taken]
 
 
 def _previous(dialogue: Dialogue, journal: Journal, clean: Journal | None) -> dict[int, dict[str, str]]:

@@ -51,6 +51,8 @@ def shown(page: Path) -> list[tuple[list[str], list[str]]]:
     for spec, name, number, lines in EXAMPLE.findall(page.read_text("utf-8")):
         turn = stressed(spec, [corpus[name]], schema)[0].turns[int(number)]
         pairs = [("S", turn.original.system, turn.system), ("U", turn.original.user, turn.user)]
-        real = [f"  {who}{mark} {text}" for who, *texts in pairs for mark, text in zip("-+", texts, strict=True) if text]
+        real = [
+            f"  {who}{mark} {text}" for who, *texts in pairs for mark, text in zip("-+", texts, strict=True) if text
+        ]
         found.append((lines.rstrip("\n").split("\n"), real))
     return found

@@ -7,7 +7,7 @@ import pytest
 
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
-from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
+from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.errors import CorpusError, SpecError, UnknownNameError
 from dstress.stressors.base import Setting
 from dstress.stressors.dictionary_builder import build, choose
@@ -23,7 +23,7 @@ SCHEMA = Schema(
 
 def corpus(**values: Sequence[str]) -> Corpus:
     """One dialogue for each value of each slot (`hotel_name`)."""
-    states = [{slot.replace("_", "-"): (value,)} for slot, listed in values.items() for value in listed]
+    states: list[State] = [{slot.replace("_", "-"): (value,)} for slot, listed in values.items() for value in listed]
     return in_memory([Dialogue(str(n), (Turn("", state=state),)) for n, state in enumerate(states)], SCHEMA)
 
 

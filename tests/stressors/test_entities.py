@@ -79,7 +79,11 @@ def test_clitics_are_read_whole() -> None:
 def test_words_that_are_not_the_name_stay(user: str) -> None:
     state: State = LODGE | {"restaurant-name": ("ask",), "restaurant-food": ("curry",)}
     talk = dialogue(
-        ("Ask is near the hamilton lodge and the Curry Garden.", "yes", state | {"taxi-destination": ("curry garden",)}),
+        (
+            "Ask is near the hamilton lodge and the Curry Garden.",
+            "yes",
+            state | {"taxi-destination": ("curry garden",)},
+        ),
         ("", user, state | {"taxi-destination": ("curry garden",)}),
     )
     [done] = stressed("entities", [talk])

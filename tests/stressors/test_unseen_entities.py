@@ -90,7 +90,7 @@ def test_names_come_from_another_corpus_by_kind_less_those_of_training() -> None
     assert len(found) > 3 and not found & left
 
 
-@pytest.mark.parametrize(("source", "problem"), [("P", "did you mean"), ("none.json", "cannot read")])
+@pytest.mark.parametrize(("source", "problem"), [("train-P", "did you mean"), ("none.json", "cannot read")])
 def test_a_wrong_source_is_told(source: str, problem: str) -> None:
     with pytest.raises((DstressError, UnknownNameError), match=problem):
         stressed(f"unseen_entities({source})", [])

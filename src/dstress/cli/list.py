@@ -16,6 +16,7 @@ KINDS = {
     "conventions": "dstress.conventions:conventions",
     "importers": "dstress.corpora:importers",
     "stressors": "dstress.stressors:stressors",
+    "translators": "dstress.stressors.translators:translators",
 }
 """Kind -> its room's registry."""
 

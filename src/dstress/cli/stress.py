@@ -18,7 +18,7 @@ from dstress.engines.local import Local
 from dstress.errors import DstressError
 from dstress.reports.tables import Table
 from dstress.spec import parse_list
-from dstress.stressing import SEED, StressedCorpus, calibrated, description, first, folder_name, stress, write
+from dstress.stressing import SEED, StressedCorpus, calibrated, describe, first, folder_name, stress, write
 from dstress.stressors import create
 from dstress.stressors.quality import Quality, Summary
 
@@ -67,7 +67,7 @@ def command(corpus: str, stressors: str, **given: Any) -> None:
         return
     told = [_written(one, Path(given["out"]), given["preview"] or 0, bool(given["json_file"])) for one in stressed]
     if given["json_file"]:
-        write_json({one.stressor.spec: description(one, summary) for one, summary in told}, given["json_file"])
+        write_json({one.stressor.spec: describe(one, summary) for one, summary in told}, given["json_file"])
         return
     _print_summaries({one.stressor.spec: summary for one, summary in told})
     console().print(f"written to {given['out']}", markup=False)
@@ -169,8 +169,8 @@ def _show_names(stressed: StressedCorpus) -> None:
         console().print(f"\n{before.name} -> {after.name}", style="dim", markup=False)
         for old, new in islice(zip(before.slots, after.slots, strict=True), _PREVIEW):
             if old != new:
-                console().print(f"- {old.name}: {old.description}", style="red", markup=False)
-                console().print(f"+ {new.name}: {new.description}", style="green", markup=False)
+                console().print(f"- {old.name}: {old.describe}", style="red", markup=False)
+                console().print(f"+ {new.name}: {new.describe}", style="green", markup=False)
 
 
 def _print_summaries(summaries: dict[str, Summary]) -> None:

@@ -22,7 +22,7 @@ from typing import ClassVar, Literal, NamedTuple
 import msgspec
 
 from dstress import values
-from dstress.dialogue import Dialogue, Schema, State, Turn
+from dstress.dialogue import Dialogue, Frame, Schema, State, Turn
 from dstress.renaming import Names, name_map, renamed
 from dstress.setting import Material as Material
 from dstress.setting import Setting as Setting
@@ -207,12 +207,19 @@ class TurnStressor(Stressor):
         if problem:
             return kept(said.turn, problem)
         state = said.turn.state if restated.state is None else restated.state
-        return changed_alone(said.turn, restated.text, state, restated.ood, restated.tags)
+        after = changed_alone(said.turn, restated.text, state, restated.ood, restated.tags)
+        return msgspec.structs.replace(after, frames=_going_on(said), coreferences=()) if restated.ood else after
 
     def _problem(self, said: Utterance, restated: Restated) -> str:
         if not restated.text.strip():
             return "no words were left"
         return self.objection(said, restated) if self.guarded else ""
+
+
+def _going_on(said: Utterance) -> tuple[Frame, ...]:
+    """The frames of words that are about nothing here: services and intents go on as they were, nothing is said."""
+    before = said.history[-1].frames if said.index else ()
+    return tuple(Frame(frame.service, frame.intent) for frame in before)
 
 
 def _unsaid(said: Utterance, text: str) -> str:

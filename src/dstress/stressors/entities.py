@@ -45,8 +45,8 @@ class Entities(DialogueStressor):
                 for token in match.tokens:
                     new = words.get(token.word) or words.get(token.bare)
                     if new:
-                        shown = text[token.start : token.end]
-                        made.append(Edit(token.start, shown, _reshaped(new, shown, token.word in words)))
+                        shown = _letters(text[token.start : token.end], len(new))
+                        made.append(Edit(token.start, shown, in_shape(new, shown)))
             return made
 
         return Renaming(edits, lambda value: _value(value, words), self._entity_slots.__contains__).dialogue(dialogue)
@@ -98,17 +98,10 @@ def _value(value: str, words: dict[str, str]) -> str:
     return "".join(parts) + value[done:]
 
 
-def _reshaped(new: str, shown: str, whole: bool) -> str:
-    """The new word as the old one was shown; a clitic that is not the name's own stays behind it."""
-    if whole:
-        return in_shape(new, shown)
-    return in_shape(new, shown[: _letters_end(shown, len(new))]) + shown[_letters_end(shown, len(new)) :]
-
-
-def _letters_end(shown: str, count: int) -> int:
-    """Where the first `count` letters of a text end."""
+def _letters(shown: str, count: int) -> str:
+    """A text up to its last letter of `count`: a clitic that is not the name's own stays out."""
     for index, character in enumerate(shown):
         count -= character.isalnum()
         if not count:
-            return index + 1
-    return len(shown)
+            return shown[: index + 1]
+    return shown

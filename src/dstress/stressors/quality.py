@@ -20,8 +20,8 @@ _LONGEST_GRAM = 4
 _SAMPLED_TURNS = 20_000
 """Distinct n-grams are counted over so many turns at most: their sets are all that would grow with the corpus."""
 
-_COMPARED = 1_000
-"""So many changed turns are compared by the encoder."""
+_COMPARED = 200
+"""So many changed turns are compared by the encoder: a mean over more would say no more, and take longer."""
 
 
 class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -64,6 +64,12 @@ class Quality:
         self.own: list[Counter[str]] = [Counter() for _ in self.parts]
         self.before, self.after = _Grams(), _Grams()
         self.rephrased: list[tuple[str, str]] = []
+
+    def watching(self, dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:
+        """The dialogues, each counted as it passes."""
+        for dialogue in dialogues:
+            self.add(dialogue)
+            yield dialogue
 
     def add(self, dialogue: Dialogue) -> None:
         """Count one dialogue."""

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from random import Random
 
 _VOWELS = frozenset("aeiouyàáâãäåæèéêëìíîïòóôõöøùúûüý")
-_TRIES = 10
+_TRIES = 8
+_LONG = 5
 _EASY = 1
 _HARD = re.compile(
     "b(?=[cdfghkmnptvw])|c(?=[bdfgmnpsvw])|d(?=[bcfghklmnptvz])|f(?=[bcdghkmnpsvw])|g(?=[bcdfkmpstvw])|h(?=[bcdfghklmnprstvw])"
@@ -40,15 +41,18 @@ def scrambled(word: str, random: Random, is_taken: Callable[[str], bool]) -> str
 
 
 def _others(stem: str, random: Random) -> Iterator[str]:
-    """Orders of a word's letters in which consonants stay with consonants and vowels with vowels."""
-    is_soft = [letter in _VOWELS for letter in stem]
-    soft = [letter for letter in stem if letter in _VOWELS]
-    hard = [letter for letter in stem if letter not in _VOWELS]
-    for _ in range(_TRIES):
+    """Orders of a word's letters in which consonants stay with consonants and vowels with vowels.
+
+    Then such that keep the start, if that is two consonants: few other pairs can start a word.
+    """
+    start = 2 if _FIRST.match(stem) and len(stem) > _LONG else 0
+    for kept in (0,) * _TRIES + (start,) * (_TRIES if start else 0):
+        rest = stem[kept:]
+        hard = [letter for letter in rest if letter not in _VOWELS]
+        soft = [letter for letter in rest if letter in _VOWELS]
         _shuffle(hard, random)
         _shuffle(soft, random)
-        softs, hards = iter(soft), iter(hard)
-        yield "".join([next(softs) if vowel else next(hards) for vowel in is_soft])
+        yield stem[:kept] + "".join([soft.pop() if letter in _VOWELS else hard.pop() for letter in rest])
 
 
 def _any_order(stem: str, tail: str, random: Random, is_taken: Callable[[str], bool]) -> str:

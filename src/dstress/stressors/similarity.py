@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,9 @@ class Encoder:
         self.folder = folder
 
     @classmethod
+    @cache
     def find(cls) -> Encoder | None:
-        """The installed encoder, None where there is none."""
+        """The installed encoder, None where there is none; its weights are read once."""
         folder = _folder()
         if folder is None or not all(map(importlib.util.find_spec, ("torch", "transformers"))):
             return None
@@ -76,7 +77,9 @@ class Encoder:
     @cached_property
     def _model(self) -> Any:
         from transformers import AutoModel
+        from transformers.utils import logging
 
+        logging.disable_progress_bar()
         return AutoModel.from_pretrained(self.folder, local_files_only=True).eval()
 
 

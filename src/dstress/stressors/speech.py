@@ -63,7 +63,9 @@ class Speech(TurnStressor):
         wer: float | None = None,
     ) -> None:
         if snr is not None and not -50 <= snr <= 100:
-            raise SpecError(f"speech: snr={snr} is out of range", fix="give decibels between -50 and 100; 30 is soft noise")
+            raise SpecError(
+                f"speech: snr={snr} is out of range", fix="give decibels between -50 and 100; 30 is soft noise"
+            )
         if not SLOWEST <= speed <= FASTEST:
             raise SpecError(f"speech: speed={speed} is out of range", fix=f"give {SLOWEST} to {FASTEST}; 1 is natural")
         if not voices:
@@ -136,7 +138,7 @@ class Speech(TurnStressor):
 
     def _spoken(self, sample: Sequence[Drawn], seed: int) -> Utterances:
         """Utterances with the voice and the noise that they have when the corpus is stressed."""
-        randoms = [Utterance(one.dialogue, one.index, Schema(), (seed, self.key())).random for one in sample]
+        randoms = [Utterance(one.dialogue, one.place, Schema(), (seed, self.key())).random for one in sample]
         return [(one.text, speaker(random, self.voices)) for one, random in zip(sample, randoms, strict=True)]
 
     def _path(self, wer: float, sample: Sequence[Drawn]) -> Path:

@@ -77,8 +77,9 @@ def placed(text: str, start: int, end: int, name: str, *, town: bool = False) ->
     words, known = name.lower().split(), table()
     the = _THE.search(text, max(0, start - 8), start)
     if the:
-        unwanted = words[0] == "the" or words[0] in known["without_the_first"] or words[-1] in known["without_the_last"]
-        if not unwanted and not (town and not _NEXT_WORD.match(text, end)):
+        first, last = words[0], words[-1]
+        unwanted = first == "the" or first in known["without_the_first"] or last in known["without_the_last"]
+        if not (unwanted or first[0].isdigit() or (town and not _NEXT_WORD.match(text, end))):
             return start, end, name
         opens = opens_sentence(text, the.start())
         return the.start(), end, name[:1].upper() + name[1:] if opens else name

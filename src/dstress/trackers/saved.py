@@ -24,9 +24,8 @@ class Saved(Tracker):
         super().prepare(setting)
         if not self.path.exists():
             raise PredictionError("there is no such file", where=str(self.path), fix="check the path in saved(PATH)")
-        self._answers = {
-            (answer.dialogue, answer.turn): answer for answer in setting.read_predictions(self.path, setting.schema)
-        }
+        read = setting.predictions(self.path, schema=setting.schema) if setting.predictions else ()
+        self._answers = {(answer.dialogue, answer.turn): answer for answer in read}
 
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
         """The file's answer to each turn."""

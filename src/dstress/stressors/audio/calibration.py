@@ -1,8 +1,8 @@
 """Find the noise that makes the channel reach a word error rate, and keep what was found.
 
 More noise, more errors: the search goes by the curve's slope on a small sample of the corpus's own utterances, and then
-measures on a larger one, the whole of a small corpus. Every utterance has the voice and the noise that it will have when
-the corpus is stressed, so what was heard last need not be heard again.
+measures on a larger one, the whole of a small corpus. Every utterance has the voice and the noise that it will have
+when the corpus is stressed, so what was heard last need not be heard again.
 """
 
 from __future__ import annotations
@@ -122,7 +122,9 @@ class Search:
         return found
 
 
-def calibration_path(folder: Path, conditions: Conditions, voices: Sequence[str], wer: float, texts: Sequence[str]) -> Path:
+def calibration_path(
+    folder: Path, conditions: Conditions, voices: Sequence[str], wer: float, texts: Sequence[str]
+) -> Path:
     """Where a calibration is kept: by channel, voices, target and utterances."""
     key = content_key(conditions._replace(snr=None), *voices, f"{wer:.4f}", *texts).hex()
     return folder / "calibrations" / f"{key}.json"

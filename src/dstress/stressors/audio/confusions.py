@@ -1,7 +1,7 @@
 """What the channel's errors look like, counted: which words become which, and how errors change with noise.
 
-An *error region* is a stretch of words that came out as another stretch, with right words on both sides: "guesthouse" as
-"guest house", "east of" as "least of", "the" as nothing. Its *shape* is how many words went in and came out (`1>2`).
+An *error region* is a stretch of words that came out as another stretch, with right words on both sides: "guesthouse"
+as "guest house", "east of" as "least of", "the" as nothing. Its *shape* is how many words went in and out (`1>2`).
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def fit(heard: Mapping[str, Sequence[Sequence[Pair]]]) -> Fit:
             shapes: Counter[str] = Counter()
             for said, came in pairs:
                 output.update(came)
-                inside = set()
+                inside: set[int] = set()
                 for region in regions(said, came):
                     shapes[region.shape] += 1
                     table[" ".join(region.said)][" ".join(region.heard)] += 1

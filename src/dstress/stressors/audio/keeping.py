@@ -1,7 +1,7 @@
 """What was spoken and heard, kept by content: the same words under the same conditions are never spoken twice.
 
-Two SQLite files, which several processes may use at once and which a crash leaves whole: hypotheses, which are tiny, and
-clean audio, which is not, and of which no more than `MOST_AUDIO` bytes are kept.
+Two SQLite files, which several processes may use at once and which a crash leaves whole: hypotheses, which are tiny,
+and clean audio, which is not, and of which no more than `MOST_AUDIO` bytes are kept.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ with pocketsphinx's own pronunciations; flite says how it would pronounce the ot
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -23,6 +23,7 @@ FEWEST = (1, 1, 2)
 """How often a word, a pair and a triple must be there: triples that are there once say little, and are most of all."""
 
 _NEVER = -99.0
+_ALL_SEEN = 0.9999
 Gram = tuple[str, ...]
 
 
@@ -54,20 +55,22 @@ def _entries(word: str, forms: Iterable[str]) -> Iterator[str]:
 
 def arpa(sentences: Mapping[str, int], vocabulary: Iterable[str]) -> Iterator[str]:
     """The lines of an ARPA file; words outside the vocabulary part a sentence in two."""
-    levels = [_kept(level, fewest) for level, fewest in zip(_counted(sentences, set(vocabulary)), FEWEST, strict=True)]
+    levels = [
+        _kept(counts, fewest) for counts, fewest in zip(_counted(sentences, set(vocabulary)), FEWEST, strict=True)
+    ]
     probabilities = [_unigrams(levels[0])]
     backoffs: list[dict[Gram, float]] = []
-    for level in levels[1:]:
-        known, weights = _discounted(level, probabilities, backoffs)
+    for counts in filter(None, levels[1:]):
+        known, weights = _discounted(counts, probabilities, backoffs)
         probabilities.append(known)
         backoffs.append(weights)
     yield "\\data\\"
     yield from (f"ngram {order}={len(level)}" for order, level in enumerate(probabilities, 1))
     for order, level in enumerate(probabilities, 1):
         yield f"\n\\{order}-grams:"
-        weights = backoffs[order - 1] if order < ORDER else {}
+        behind = backoffs[order - 1] if order < len(probabilities) else None
         for gram in sorted(level):
-            weight = f" {weights.get(gram, 0.0):.4f}" if order < ORDER else ""
+            weight = "" if behind is None else f" {behind.get(gram, 0.0):.4f}"
             yield f"{level[gram]:.4f} {' '.join(gram)}{weight}"
     yield "\n\\end\\"
 
@@ -103,24 +106,30 @@ def _discounted(
     totals: Counter[Gram] = Counter()
     for gram, count in level.items():
         totals[gram[:-1]] += count
-    given: Counter[Gram] = Counter()
-    below: Counter[Gram] = Counter()
+    given: defaultdict[Gram, float] = defaultdict(float)
+    below: defaultdict[Gram, float] = defaultdict(float)
     found: dict[Gram, float] = {}
     for gram, count in level.items():
         share = (count - discount) / totals[gram[:-1]]
         found[gram] = math.log10(share)
-        given[gram[:-1]] += share  # type: ignore[assignment]
-        below[gram[:-1]] += 10 ** _log_probability(gram[1:], lower, backoffs)  # type: ignore[assignment]
-    weights = {
-        history: math.log10(max(1 - given[history], 1e-6) / max(1 - below[history], 1e-6)) for history in sorted(totals)
-    }
+        given[gram[:-1]] += share
+        below[gram[:-1]] += 10 ** _log_probability(gram[1:], lower, backoffs)
+    weights: dict[Gram, float] = {}
+    for history in totals:
+        weights[history] = 0.0
+        # Where all words were seen, there is nothing to back off to, and nothing to give up.
+        if below[history] < _ALL_SEEN:
+            weights[history] = math.log10((1 - given[history]) / (1 - below[history]))
+    for gram in found:
+        if below[gram[:-1]] >= _ALL_SEEN:
+            found[gram] -= math.log10(given[gram[:-1]])
     return found, weights
 
 
 def _discount(level: Mapping[Gram, int]) -> float:
     """What every count gives up for what was never seen: Ney's estimate from how many are there once and twice."""
     counts = Counter(level.values())
-    smallest = min(counts)
+    smallest = min(counts)  # what is rarer was left out
     once, twice = counts[smallest], counts[smallest + 1]
     return once / (once + 2 * twice) if once and twice else 0.5
 

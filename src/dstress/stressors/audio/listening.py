@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
 
 from dstress.stressors.audio.channel import Channel, Conditions, Heard, Speaker
 
@@ -37,7 +36,7 @@ class Listeners:
             self._pool = ProcessPoolExecutor(self.processes, multiprocessing.get_context("spawn"))
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
 

@@ -37,7 +37,7 @@ def level(samples: Samples | Signal) -> float:
 def add_noise(speech: Samples, noise: Signal, snr: float) -> Samples:
     """Speech with a noise of power 1 under it, `snr` decibels softer than the speech."""
     scaled = noise * np.sqrt(level(speech) / 10 ** (snr / 10))
-    return np.clip(np.rint(speech + scaled), -32768, 32767).astype("<i2")
+    return _whole(speech + scaled)
 
 
 def white(length: int, seed: int) -> Signal:
@@ -51,7 +51,7 @@ def babble(length: int, seed: int, bank: Samples) -> Signal:
     mixed = np.zeros(length)
     for start in random.randint(0, len(bank), TALKERS):
         mixed += np.take(bank, np.arange(start, start + length), mode="wrap")
-    return mixed / np.sqrt(np.mean(mixed**2) or 1.0)
+    return mixed / float(np.sqrt(np.mean(mixed**2)) or 1.0)
 
 
 def babble_bank(say: Callable[[str, str], Samples] = speak) -> Samples:
@@ -64,4 +64,8 @@ def babble_bank(say: Callable[[str, str], Samples] = speak) -> Samples:
     for number, sentence in enumerate(sentences["sentences"]):
         samples = say(sentence, BABBLE_VOICES[number % len(BABBLE_VOICES)])
         spoken.append(samples * (1000.0 / np.sqrt(level(samples))))
-    return np.clip(np.rint(np.concatenate(spoken)), -32768, 32767).astype("<i2")
+    return _whole(np.concatenate(spoken))
+
+
+def _whole(signal: Signal) -> Samples:
+    return np.asarray(np.clip(np.rint(signal), -32768, 32767), np.int16)

@@ -14,17 +14,17 @@ class Drawn(NamedTuple):
     """One user utterance and its place."""
 
     dialogue: Dialogue
-    index: int
+    place: int
 
     @property
     def text(self) -> str:
         """What the user says."""
-        return self.dialogue.turns[self.index].user
+        return self.dialogue.turns[self.place].user
 
 
 def drawn(dialogues: Iterable[Dialogue], most: int) -> list[Drawn]:
     """At most so many utterances, those with the smallest hashes of their places; the first ones are a sample too."""
-    return [found for _, _, _, found in heapq.nsmallest(most, _hashed(dialogues))]
+    return [found for _, _, _, found in heapq.nsmallest(most, _hashed(dialogues), key=lambda each: each[:3])]
 
 
 def _hashed(dialogues: Iterable[Dialogue]) -> Iterator[tuple[bytes, str, int, Drawn]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
@@ -18,12 +18,12 @@ from dstress.numerals import number_words
 
 _CLITIC = re.compile(r"(?<=[a-z]) +(?='(?:s|m|re|ve|ll|d)\b)|(?<=[a-z]) +(?=n't\b)")
 _TOKEN = re.compile(
-    r"""(?P<time>(?<!\d)[0-2]?\d[:;][0-5]\d(?!\d))
+    r"""(?P<time>(?<!\d)[0-2]?\d(?:[:;][0-5]\d(?!\d)|\.[0-5]\d(?=\s?[ap]\.?m\b)))
       | (?P<money>[£$€]\s?\d+(?:,\d{3})*(?:\.\d\d)?)
       | (?P<decimal>\d+\.\d+)
       | (?P<thousands>\d{1,3}(?:,\d{3})+(?!\d))
       | (?P<ordinal>\d+(?:st|nd|rd|th)\b)
-      | (?P<code>(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]+(?![:;]\d))
+      | (?P<code>(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]++(?![:;]\d))
       | (?P<number>\d+)
       | (?P<dotted>\b(?:[a-z]\.){2,})
       | (?P<word>[a-z]+(?:'[a-z]+)*'?)
@@ -35,7 +35,7 @@ _SPLIT = re.compile(r"\b(wi|e)[- ]?(fi|mail)\b")
 _RUN = re.compile(r"\d+|[a-z]+")
 _PAUSES = {";": ",", ":": ",", "!": "."}
 _VOWELS = frozenset("aeiouy")
-_APOSTROPHES = str.maketrans("’‘`´", "''''")
+_APOSTROPHES = str.maketrans("’‘´", "'''")
 _LONGEST_NUMBER = 6
 _COUNTED_WORD = 4
 """From so many letters on, what follows a number is a word that it counts: `2people`, but `5pm` and `cb21nt`."""
@@ -59,17 +59,21 @@ def _digits() -> dict[int, str]:
 @lru_cache(maxsize=65536)
 def said(text: str) -> tuple[str, ...]:
     """A text's spoken words, spelt-out letters (`A`) and pauses (`,` `.` `?`), in order."""
-    plain = unicodedata.normalize("NFKD", text).lower().translate(_APOSTROPHES)
-    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
+    plain = text.lower() if text.isascii() else _unaccented(text)
     plain = _SPLIT.sub(lambda match: str(_table()["joined"][match[1] + match[2]]), _CLITIC.sub("", plain))
     found: list[str] = []
     before = ""
     for match in _TOKEN.finditer(plain):
         kind = str(match.lastgroup)
         after_number = before in ("time", "number")
-        found += ("A", "M") if after_number and match.group() == "am" else _SAYERS[kind](match.group())
+        found += ["A", "M"] if after_number and match.group() == "am" else _SAYERS[kind](match.group())
         before = kind
     return tuple(found)
+
+
+def _unaccented(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text.translate(_APOSTROPHES))
+    return "".join(letter for letter in plain if not unicodedata.combining(letter)).lower()
 
 
 def words(text: str) -> list[str]:
@@ -118,7 +122,7 @@ def _clock(hours: str, minutes: str, whole: str) -> list[str]:
 
 def _time(text: str) -> list[str]:
     """`17:15` "seventeen fifteen", `17:00` "seventeen hundred", `9:00` "nine o'clock", `9:05` "nine oh five"."""
-    hours, minutes = re.split("[:;]", text)
+    hours, minutes = re.split("[:;.]", text)
     if int(hours) == _MIDNIGHT and minutes == "00":
         return ["midnight"]
     return _clock(hours, minutes, "o'clock" if int(hours) <= _NOON else "hundred")
@@ -164,7 +168,7 @@ def _mark(text: str) -> list[str]:
     return str(known).split() if known else []
 
 
-_SAYERS = {
+_SAYERS: dict[str, Callable[[str], list[str]]] = {
     "time": _time,
     "money": _money,
     "decimal": _decimal,

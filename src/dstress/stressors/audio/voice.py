@@ -26,7 +26,7 @@ PATIENCE = 20.0
 """Seconds for one utterance; a usual one takes a tenth of one."""
 
 
-class SilentVoice(Exception):  # noqa: N818 - a voice that stays silent, not a mistake of a person
+class SilentVoice(Exception):
     """The voice died, hung or gave no audio, also at the second try."""
 
 

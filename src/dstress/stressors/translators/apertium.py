@@ -85,7 +85,7 @@ class Apertium(Translator):
         return answers
 
     def _pipeline(self, mode: Path) -> Pipeline:
-        if mode.stem not in self._running:
+        if mode.stem not in self._running or not self._running[mode.stem].running:
             opening = next((text for name, text in _data()["openings"].items() if mode.stem.startswith(name)), "")
             self._running[mode.stem] = Pipeline(_commands(mode), f"{opening}{_END}" if opening else "")
         return self._running[mode.stem]

@@ -52,16 +52,23 @@ class Pipeline:
         said = [self._opening, *texts] if self._unheard else list(texts)
         writer = threading.Thread(target=self._write, args=(said,), daemon=True)
         writer.start()
+        whole = False
         try:
             for answer in self._answers(len(said), timeout):
                 if self._unheard:
                     self._unheard = 0
                 else:
                     yield answer
+            whole = True
         finally:
-            if writer.is_alive():
-                self.close()  # the programs no longer listen, or nobody does to us: the writer then fails and ends
+            if not whole:
+                self.close()  # then the writer, which may wait for programs that no longer listen, fails and ends
             writer.join()
+
+    @property
+    def running(self) -> bool:
+        """Whether it can still be asked."""
+        return self._ended.alive
 
     def close(self) -> None:
         """End the programs."""
@@ -78,16 +85,18 @@ class Pipeline:
                     stdin.flush()
 
     def _answers(self, count: int, timeout: float) -> Iterator[str]:
+        waiting = select.poll()
+        waiting.register(self._out, select.POLLIN)
         while count:
-            ready, _, _ = select.select([self._out], [], [], timeout)
-            more = os.read(self._out, _CHUNK) if ready else b""
+            more = os.read(self._out, _CHUNK) if waiting.poll(1000 * timeout) else b""
             if not more:
-                self.close()
                 raise Stopped
             # A long answer comes in pieces. Each of them is a sign of life, so the clock starts again.
             *whole, self._rest = (self._rest + more).split(b"\0")
             for answer in whole[:count]:
                 yield answer.decode("utf-8", "replace")
+            if len(whole) > count:
+                self.close()  # more answers than texts: what follows could not be told apart
             count -= min(count, len(whole))
 
 

@@ -1,0 +1,36 @@
+"""Make the confusion model that comes with dstress, in about half an hour: `python -m benchmarks.fit_confusions`.
+
+It is what `speech_text(fit="reminder:train", utterances=600)` fits, written to where `speech_text` looks for it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+import dstress.stressors.audio
+from dstress.corpora import load
+from dstress.home import home
+from dstress.stressors.audio.fitting import FILE, fitted, texts_of
+
+UTTERANCES = 600
+
+
+def run() -> None:
+    found = fitted(
+        texts_of(load("reminder:train"), UTTERANCES), home() / "speech", lambda *told: print(*told, flush=True)
+    )
+    path = Path(dstress.stressors.audio.__path__[0]) / FILE
+    path.write_bytes(msgspec.json.encode(found) + b"\n")
+    for noise, levels in found.levels.items():
+        for level in levels:
+            print(
+                f"{noise:<8} word error rate {level.wer:6.1%}   of which "
+                + ", ".join(f"{share:.1%}" for share in level.mix)
+            )
+    print(f"{path}: {path.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    run()

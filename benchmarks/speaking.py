@@ -1,0 +1,87 @@
+"""The audio channel and its copy in text: speed, word error rate, and whether the two make the same errors.
+
+With the real corpora beside the repository, MultiWOZ's test split too; else the embedded corpus alone.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.timing import best_of, shared
+from dstress.corpora import load
+from dstress.corpora.base import Corpus
+from dstress.stressors.audio.calibration import errors_of
+from dstress.stressors.audio.channel import Conditions, speaker
+from dstress.stressors.audio.fitting import VOICES, shipped
+from dstress.stressors.audio.listening import Listeners
+from dstress.stressors.audio.mishearing import Mishearing
+from dstress.stressors.audio.noise import Noise
+from dstress.stressors.audio.sampling import drawn
+from dstress.stressors.audio.spoken import words
+from dstress.stressors.audio.word_errors import WordErrors
+from dstress.stressors.base import random_for
+
+UTTERANCES = int(os.environ.get("UTTERANCES", "150"))
+NOISES: tuple[tuple[Noise, float | None], ...] = (("white", None), ("white", 30.0), ("white", 27.0), ("babble", 22.0))
+FASTEST = 5_000
+
+
+def run() -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(os.environ.get("SPEECH_CACHE", scratch))
+        _compare(load("reminder:test"), folder)
+        real = shared("data/multiwoz21-raw")
+        if real is not None:
+            _compare(load(f"{real}:test"), folder)
+
+
+def _compare(corpus: Corpus, folder: Path) -> None:
+    texts = [one.text for one in drawn(corpus, UTTERANCES) if words(one.text)]
+    asked = [(text, speaker(random_for("bench", text), VOICES)) for text in texts]
+    said = [words(text) for text in texts]
+    with Listeners(folder) as listeners:
+        for noise, snr in NOISES:
+            start = time.perf_counter()
+            heard = listeners.hear(asked, Conditions(snr, noise))
+            speed = len(asked) / (time.perf_counter() - start)
+            channel = errors_of(asked, heard)
+            model = Mishearing(shipped(), noise, channel.rate)
+            copy = model.tune(said)
+            name = f"{corpus.name} {noise}, {'no noise' if snr is None else f'{snr:g} dB'}"
+            print(
+                f"{name:<40} channel {_told(channel)}   {speed:.1f} utterances/s over {listeners.processes} processes"
+            )
+            print(f"{'':<40} copy    {_told(copy)}   {_verdict(channel, copy)}")
+    _speed(model, texts)
+
+
+def _told(errors: WordErrors) -> str:
+    mix = " ".join(f"{share:5.1%}" for share in errors.mix)
+    return f"word error rate {errors.rate:5.1%} (substituted, deleted, inserted {mix})"
+
+
+def _verdict(channel: WordErrors, copy: WordErrors) -> str:
+    mix = max(abs(one - other) for one, other in zip(channel.mix, copy.mix, strict=True))
+    fine = abs(channel.rate - copy.rate) <= 0.03 and mix <= 0.05
+    return (
+        f"off by {abs(channel.rate - copy.rate):.1%} and {mix:.1%} (at most 3 % and 5 %: {'ok' if fine else 'TOO FAR'})"
+    )
+
+
+def _speed(model: Mishearing, texts: Sequence[str]) -> None:
+    def work() -> None:
+        for place, text in enumerate(many):
+            model.mishear(words(f"{text} "), random_for(place))
+
+    many = list(texts) * (3000 // len(texts) + 1)
+    speed = len(many) / best_of(3, work)
+    verdict = "ok" if speed >= FASTEST else "TOO SLOW"
+    print(f"{'speech_text, one core':<40} {speed:,.0f} utterances/s (at least {FASTEST:,}: {verdict})")
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,215 @@
+"""The most interesting findings of a run, in words. Only what is beyond chance is told, with its numbers.
+
+Tests are those of the scores: Holm's correction over the stressors, intervals over dialogues. Slots have counts only;
+their test is made here, and is cautious (see `_CARRIED`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import msgspec
+
+from dstress.reports.numbers import change_interval, count, interval, percent, points, probability
+from dstress.runs import ORIGINAL, Drop, Scores
+from dstress.scorecard import Scorecard, SlotErrors
+
+ALPHA = 0.05
+_MOST = 3
+_NO_MORE_THAN = 0.01
+"""A stressor whose interval stays within a point is told as one that does not matter."""
+
+_CARRIED = 10
+"""A value stays in the state for turns on end, so its counts are not independent: they are divided by so many."""
+
+_FAILED_SHARE = 0.01
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One finding: a line, then the numbers. `variant` and `slot` say where examples are."""
+
+    title: str
+    text: str
+    interest: float
+    variant: str = ""
+    slot: str = ""
+
+
+def findings(scores: Scores, most: int = _MOST) -> list[Finding]:
+    """The most interesting findings, the first first; one of each kind, so that they do not say the same."""
+    kinds = (_failures, _disagreement, _worst, _gain, _slot, _churn, _harmless)
+    found = [best for kind in kinds if (best := max(kind(scores), key=lambda one: one.interest, default=None))]
+    return sorted(found, key=lambda one: -one.interest)[:most] or [_nothing(scores)]
+
+
+def significant(drop: Drop) -> bool:
+    """Whether a change is beyond chance, with all the run's stressors taken into account."""
+    return drop.p_holm <= ALPHA and drop.difference != 0
+
+
+def _worst(scores: Scores) -> Iterator[Finding]:
+    """What costs most: the bigger, the more interesting."""
+    losses = {variant: drop for variant, drop in scores.drops.items() if significant(drop) and drop.difference < 0}
+    for variant, drop in losses.items():
+        others = f" {len(losses)} of {len(scores.drops)} stressors cost something." if len(scores.drops) > 1 else ""
+        text = (
+            f"Joint goal accuracy falls from {percent(drop.original)} % to {percent(drop.stressed)} %: "
+            f"{points(drop.difference)} points, 95 % interval {change_interval(drop.low, drop.high)}, "
+            f"p {_p(drop.p_holm)} after Holm's correction.{_where_changed(scores, variant)}{others}"
+        )
+        yield Finding(f"{variant} costs most", text, 2 - drop.difference, variant)
+
+
+def _where_changed(scores: Scores, variant: str) -> str:
+    slices = scores.variants[variant].slices.get("stress", {})
+    changed, same = (slices.get(key, {}).get("jga") for key in ("changed", "as it was"))
+    if changed is None or same is None:
+        return ""
+    return f" On the turns that it changed it is {percent(changed)} %, on the others {percent(same)} %."
+
+
+def _gain(scores: Scores) -> Iterator[Finding]:
+    """A stressor that helps is a surprise."""
+    for variant, drop in scores.drops.items():
+        if significant(drop) and drop.difference > 0:
+            text = (
+                f"Joint goal accuracy rises from {percent(drop.original)} % to {percent(drop.stressed)} %: "
+                f"{points(drop.difference)} points, 95 % interval {change_interval(drop.low, drop.high)}, "
+                f"p {_p(drop.p_holm)} after Holm's correction. Worth a look at its examples."
+            )
+            yield Finding(f"{variant} makes it easier", text, 1.9 + drop.difference, variant)
+
+
+def _harmless(scores: Scores) -> Iterator[Finding]:
+    """What does not matter: the whole interval lies within a point."""
+    calm = [variant for variant, drop in scores.drops.items() if _is_calm(drop)]
+    if calm and len(calm) < len(scores.drops):
+        within = max(max(abs(scores.drops[variant].low), abs(scores.drops[variant].high)) for variant in calm)
+        text = f"With 95 % confidence {'it moves' if len(calm) == 1 else 'each of them moves'} joint goal accuracy by "
+        text += f"{percent(within, 2)} points at most."
+        yield Finding(f"{_listed(calm)} {'does' if len(calm) == 1 else 'do'} no harm", text, 1.0, calm[0])
+
+
+def _is_calm(drop: Drop) -> bool:
+    return not significant(drop) and -_NO_MORE_THAN < drop.low <= drop.high < _NO_MORE_THAN
+
+
+def _churn(scores: Scores) -> Iterator[Finding]:
+    """The total hides it: turns break while others mend."""
+    for variant, paired in scores.paired.items():
+        drop, kept = scores.drops.get(variant), paired.get("cjga")
+        if drop is None or kept is None or math.isnan(kept.high):
+            continue
+        broken, net = 1 - kept.high, max(0.0, -drop.difference) / max(drop.original, 1e-9)
+        if broken > 2 * net + 2 * _NO_MORE_THAN:
+            text = (
+                f"Of the turns that were right, {percent(1 - kept.value)} % become wrong (95 % interval "
+                f"{interval(1 - kept.high, 1 - kept.low)}), while joint goal accuracy changes by only "
+                f"{points(drop.difference)} points, since other turns become right."
+            )
+            yield Finding(f"{variant} breaks more than the total shows", text, 1.6 + broken, variant)
+
+
+def _disagreement(scores: Scores) -> Iterator[Finding]:
+    """Two metrics that order two stressors the other way round, where both are sure: intervals that do not touch."""
+    stressed = [variant for variant in scores.variants if variant != ORIGINAL]
+    others = [metric for metric in scores.variants[ORIGINAL] if metric != "jga"]
+    for first in stressed:
+        for second in stressed:
+            for metric in others:
+                gaps = _gap(scores, "jga", first, second), _gap(scores, metric, second, first)
+                if min(gaps) > 0:
+                    text = (
+                        f"jga has {first} below {second} ({_value(scores, first, 'jga')} and "
+                        f"{_value(scores, second, 'jga')} %), {metric} the other way round "
+                        f"({_value(scores, first, metric)} and {_value(scores, second, metric)} %); "
+                        "none of these intervals touch."
+                    )
+                    yield Finding(f"jga and {metric} disagree on what is worse", text, 2.2 + min(gaps), first)
+
+
+def _gap(scores: Scores, metric: str, low: str, high: str) -> float:
+    """How far the interval of one variant lies below that of another; negative where they touch."""
+    below, above = (scores.variants[variant].metrics.get(metric) for variant in (low, high))
+    return above.low - below.high if below and above else -1.0
+
+
+def _value(scores: Scores, variant: str, metric: str) -> str:
+    return percent(scores.variants[variant][metric].value)
+
+
+def _slot(scores: Scores) -> Iterator[Finding]:
+    """The slot that suffers most, under a stressor that costs something; Bonferroni over all slots and stressors."""
+    before = scores.variants[ORIGINAL].slots
+    losses = [variant for variant, drop in scores.drops.items() if significant(drop) and drop.difference < 0]
+    tests = max(1, len(before) * len(losses))
+    for variant in losses:
+        for slot, errors in scores.variants[variant].slots.items():
+            if slot in before and (lost := recall(before[slot]) - recall(errors)) > 0:
+                p = min(1.0, tests * _proportions(before[slot], errors))
+                if p <= ALPHA:
+                    text = (
+                        f"Its values are right {percent(recall(before[slot]))} % of the time on the original, and "
+                        f"{percent(recall(errors))} % under {variant} ({points(-lost)} points, p {_p(p)} after "
+                        f"Bonferroni's correction over {count(tests)} slots and stressors){_how(errors)}."
+                    )
+                    yield Finding(f"{slot} suffers most", text, 1.7 + lost, variant, slot)
+
+
+def recall(errors: SlotErrors) -> float:
+    """How many of a slot's gold values are right."""
+    gold = errors.right + errors.wrong + errors.missed
+    return errors.right / gold if gold else math.nan
+
+
+def _how(errors: SlotErrors) -> str:
+    if not errors.wrong + errors.missed:
+        return ""
+    return f"; {count(errors.missed)} missed, {count(errors.wrong)} wrong"
+
+
+def _proportions(before: SlotErrors, after: SlotErrors) -> float:
+    """Two-sided p of two shares being one, on counts that are made smaller because they hang together."""
+    sizes = [max(1.0, (slot.right + slot.wrong + slot.missed) / _CARRIED) for slot in (before, after)]
+    shares = recall(before), recall(after)
+    pooled = sum(share * size for share, size in zip(shares, sizes, strict=True)) / sum(sizes)
+    deviation = math.sqrt(pooled * (1 - pooled) * sum(1 / size for size in sizes))
+    return math.erfc(abs(shares[0] - shares[1]) / deviation / math.sqrt(2)) if deviation > 0 else 1.0
+
+
+def _failures(scores: Scores) -> Iterator[Finding]:
+    """Turns without an answer, where they are many enough to move the numbers."""
+    turns = {variant: _turns(card) for variant, card in scores.variants.items()}
+    shares = {variant: failed / turns[variant] for variant, failed in scores.failed.items() if turns.get(variant)}
+    for variant, share in shares.items():
+        if share >= _FAILED_SHARE:
+            text = (
+                f"{count(scores.failed[variant])} of {count(turns[variant])} turns ({percent(share)} %) have no answer "
+                f"under {variant}, and count as wrong. `dstress run --resume` asks for them again."
+            )
+            yield Finding("Answers are missing", text, 3 + share, variant)
+
+
+def _turns(card: Scorecard) -> int:
+    return int(card.signature.get("turns", "0"))
+
+
+def _nothing(scores: Scores) -> Finding:
+    if not scores.drops:
+        return Finding("Nothing to compare", "The run has no stressor whose cost in joint goal accuracy is known.", 0)
+    widest = max(max(abs(drop.low), abs(drop.high)) for drop in scores.drops.values())
+    text = (
+        f"None of the {len(scores.drops)} stressors moves joint goal accuracy beyond chance; every 95 % interval lies "
+        f"within {percent(widest)} points of no change."
+    )
+    return Finding("No stressor makes a difference that is beyond chance", text, 0)
+
+
+def _p(p: float) -> str:
+    shown = probability(p)
+    return shown if shown.startswith("<") else f"= {shown}"
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

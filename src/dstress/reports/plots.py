@@ -1,0 +1,259 @@
+"""The report's plots as Vega-Altair specifications, from the scores alone. `dstress.reports.drawing` renders them.
+
+Every plot comes wide and narrow: a narrow one is for a phone, laid out anew, not the wide one made smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from statistics import fmean, pstdev
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dstress.reports.drawing import ACCENT, GRID, HEAT, INK, LOSS, MUTED, SURFACE, Layout
+from dstress.reports.findings import recall, significant
+from dstress.runs import ORIGINAL, Scores
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_MOST_METRICS = 4
+_MOST_SLOTS = 30
+_HEAT_STEPS = (-20, -10, -5, -2, -0.5, 0.5)
+_MOVERS = 3
+
+Rows = list[dict[str, Any]]
+
+
+class Plot(NamedTuple):
+    """A plot: what it is called as a file, what it shows, and its chart for a layout."""
+
+    name: str
+    title: str
+    chart: Callable[[Layout], alt.TopLevelMixin]
+
+
+def plots(scores: Scores) -> dict[str, Plot]:
+    """The plots that the scores can fill, by name."""
+    made = (_drops, _profile, _services, _sensitivity, _slots, _ranks)
+    return {plot.name: plot for make in made for plot in make(scores)}
+
+
+def _stressed(scores: Scores) -> list[str]:
+    return [variant for variant in scores.variants if variant != ORIGINAL]
+
+
+def _drops(scores: Scores) -> Iterator[Plot]:
+    """Each stressor's cost with its interval; a hollow point is within chance."""
+    rows: Rows = [
+        {
+            "stressor": variant,
+            "change": 100 * drop.difference,
+            "low": 100 * drop.low,
+            "high": 100 * drop.high,
+            "verdict": "beyond chance" if significant(drop) else "within chance",
+        }
+        for variant, drop in scores.drops.items()
+    ]
+    if rows:
+        yield Plot("drops", "Cost of each stressor", lambda layout: _drop_chart(rows, layout))
+
+
+def _drop_chart(rows: Rows, layout: Layout) -> alt.TopLevelMixin:
+    import altair as alt
+
+    base = alt.Chart(alt.Data(values=rows)).encode(y=_names("stressor:N", layout, alt.EncodingSortField("change")))
+    zero = alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(color=MUTED, strokeDash=[3, 3]).encode(x="zero:Q")
+    verdict = alt.Scale(domain=["beyond chance", "within chance"], range=[LOSS, MUTED])
+    color = alt.Color("verdict:N", scale=verdict, title=None, legend=layout.legend())
+    title = "change in joint goal accuracy, points"
+    reach = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=title), x2="high:Q", color=color)
+    point = base.mark_point(size=70, filled=True, opacity=1).encode(x="change:Q", color=color)
+    return (zero + reach + point).properties(width=layout.width, height=alt.Step(layout.step))
+
+
+def _profile(scores: Scores) -> Iterator[Plot]:
+    """Every metric of every variant; the line is the original."""
+    original = scores.variants[ORIGINAL].metrics
+    metrics = list(original)[:_MOST_METRICS]
+    rows: Rows = [
+        {
+            "metric": metric,
+            "variant": variant,
+            "value": 100 * score.value,
+            "low": 100 * score.low,
+            "high": 100 * score.high,
+            "original": 100 * original[metric].value,
+        }
+        for variant in _stressed(scores)
+        for metric in metrics
+        if (score := scores.variants[variant].metrics.get(metric))
+    ]
+    if rows:
+        yield Plot("profile", "Robustness profile", lambda layout: _profile_chart(rows, metrics, layout))
+
+
+def _profile_chart(rows: Rows, metrics: list[str], layout: Layout) -> alt.TopLevelMixin:
+    import altair as alt
+
+    jga = {row["variant"]: row["value"] for row in rows if row["metric"] == metrics[0]}
+    base = alt.Chart().encode(y=_names("variant:N", layout, sorted(jga, key=jga.__getitem__)))
+    line = alt.Chart().mark_rule(color=INK, strokeDash=[4, 3]).encode(x="mean(original):Q")
+    x = alt.X("low:Q", title=None, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=4))
+    reach = base.mark_rule(color=ACCENT, strokeWidth=2).encode(x=x, x2="high:Q")
+    point = base.mark_point(color=ACCENT, size=45, filled=True, opacity=1).encode(x="value:Q")
+    columns = 1 if layout.narrow else min(2, len(metrics))
+    width = layout.width if columns == 1 else layout.width // 2 - 10
+    layered = alt.layer(line, reach, point).properties(width=width, height=alt.Step(layout.step))
+    facet = alt.Facet("metric:N", sort=metrics, title=None, header=alt.Header(labelAnchor="start"))
+    wrapped = layered.facet(facet, data=alt.Data(values=rows), columns=columns)
+    return wrapped.resolve_scale(x="independent")
+
+
+def _services(scores: Scores) -> Iterator[Plot]:
+    """What each stressor costs each service; services that a variant renames are left to their own tables."""
+    before = scores.variants[ORIGINAL].slices.get("service", {})
+    rows: Rows = [
+        {"service": service, "stressor": variant, "change": 100 * (after - start)}
+        for variant in _stressed(scores)
+        for service, values in scores.variants[variant].slices.get("service", {}).items()
+        if (after := values.get("jga")) is not None and (start := before.get(service, {}).get("jga")) is not None
+    ]
+    if len({row["service"] for row in rows}) > 1:
+        yield Plot("services", "Cost by service", lambda layout: _heat_chart(rows, layout))
+
+
+def _heat_chart(rows: Rows, layout: Layout) -> alt.TopLevelMixin:
+    import altair as alt
+
+    many = len({row["service"] for row in rows})
+    axis = alt.Axis(orient="top", labelAngle=-90 if layout.narrow or many > 8 else -35, labelLimit=150, title=None)
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X("service:N", axis=axis), y=_names("stressor:N", layout, alt.EncodingSortField("change", op="mean"))
+    )
+    scale = alt.Scale(type="threshold", domain=list(_HEAT_STEPS), range=list(HEAT))
+    cells = base.mark_rect(stroke=SURFACE, strokeWidth=2).encode(
+        color=alt.Color("change:Q", scale=scale, legend=layout.legend("points"))
+    )
+    size = {"width": layout.width, "height": alt.Step(layout.step + 6)}
+    if layout.narrow and many > 7:
+        return cells.properties(**size)
+    strong = alt.datum.change < _HEAT_STEPS[1]
+    words = base.mark_text(fontSize=10.5).encode(
+        text=alt.Text("change:Q", format="+.1f"), color=alt.condition(strong, alt.value(SURFACE), alt.value(INK))
+    )
+    return (cells + words).properties(**size)
+
+
+def _sensitivity(scores: Scores) -> Iterator[Plot]:
+    """A point for each service: accuracy under stress against how much it varies (as SGD-X's figure 6)."""
+    by_service: dict[str, list[float]] = {}
+    for variant in _stressed(scores):
+        for service, values in scores.variants[variant].slices.get("service", {}).items():
+            if (value := values.get("jga")) is not None:
+                by_service.setdefault(service, []).append(100 * value)
+    rows: Rows = [
+        {"service": service, "mean": fmean(values), "spread": pstdev(values)}
+        for service, values in by_service.items()
+        if len(values) > 1
+    ]
+    if len(rows) > 1:
+        yield Plot("sensitivity", "Accuracy and sensitivity by service", lambda layout: _scatter_chart(rows, layout))
+
+
+def _scatter_chart(rows: Rows, layout: Layout) -> alt.TopLevelMixin:
+    import altair as alt
+
+    low, high = min(row["mean"] for row in rows), max(row["mean"] for row in rows)
+    rows = [row | {"left": row["mean"] > (low + high) / 2} for row in rows]
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X("mean:Q", title="mean jga under stress, %", scale=alt.Scale(zero=False, padding=24)),
+        y=alt.Y("spread:Q", title="standard deviation over stressors, points", axis=alt.Axis(tickCount=5)),
+    )
+    point = base.mark_point(color=ACCENT, size=60, filled=True, opacity=1)
+    text = {"fontSize": 11, "color": INK}
+    right = base.transform_filter("!datum.left").mark_text(align="left", dx=8, **text).encode(text="service:N")
+    left = base.transform_filter("datum.left").mark_text(align="right", dx=-8, **text).encode(text="service:N")
+    labels = [] if layout.narrow and len(rows) > 12 else [right, left]
+    return alt.layer(point, *labels).properties(width=layout.width, height=240)
+
+
+def _slots(scores: Scores) -> Iterator[Plot]:
+    """Each slot's recall on the original, and under the stressor that hurts it most (after CoCo's figure 5)."""
+    rows: Rows = []
+    for slot, errors in scores.variants[ORIGINAL].slots.items():
+        found = {v: recall(scores.variants[v].slots[slot]) for v in _stressed(scores) if slot in scores.variants[v].slots}
+        found = {variant: value for variant, value in found.items() if value == value}
+        if found and recall(errors) == recall(errors):
+            worst = min(found, key=found.__getitem__)
+            row = {"slot": slot, "original": 100 * recall(errors), "worst": 100 * found[worst], "stressor": worst}
+            rows.append(row)
+    rows = sorted(rows, key=lambda row: row["worst"] - row["original"])[:_MOST_SLOTS]
+    if rows:
+        yield Plot("slots", "Slots, on the original and at their worst", lambda layout: _slot_chart(rows, layout))
+
+
+def _slot_chart(rows: Rows, layout: Layout) -> alt.TopLevelMixin:
+    import altair as alt
+
+    base = alt.Chart(alt.Data(values=rows)).encode(y=_names("slot:N", layout, [row["slot"] for row in rows]))
+    scale = alt.Scale(zero=False, nice=True)
+    reach = base.mark_rule(color=GRID, strokeWidth=3).encode(
+        x=alt.X("worst:Q", title="values that are right, %", scale=scale), x2="original:Q"
+    )
+    long = base.transform_fold(["original", "worst"], as_=["where", "recall"])
+    names = alt.Scale(domain=["original", "worst"], range=[ACCENT, LOSS])
+    legend = layout.legend(None, "{original: 'original', worst: 'under the worst stressor'}[datum.label]")
+    point = long.mark_point(size=55, filled=True, opacity=1).encode(
+        x="recall:Q", color=alt.Color("where:N", scale=names, legend=legend, title=None)
+    )
+    return (reach + point).properties(width=layout.width, height=alt.Step(layout.step))
+
+
+def _ranks(scores: Scores) -> Iterator[Plot]:
+    """The order that each metric puts the stressors in (metrics disagree, as GCA's figure 3 shows for trackers)."""
+    metrics = list(scores.variants[ORIGINAL].metrics)
+    stressed = _stressed(scores)
+    orders = {
+        metric: sorted(stressed, key=lambda variant: scores.variants[variant][metric].value)
+        for metric in metrics
+        if all(metric in scores.variants[variant] for variant in stressed)
+    }
+    if len(orders) < 2 or len(stressed) < 2:
+        return
+    ranks = {variant: [order.index(variant) + 1 for order in orders.values()] for variant in stressed}
+    movers = sorted(ranks, key=lambda variant: min(ranks[variant]) - max(ranks[variant]))[:_MOVERS]
+    rows: Rows = [
+        {
+            "metric": metric,
+            "stressor": variant,
+            "rank": order.index(variant) + 1,
+            "kind": "moves most" if variant in movers and len(set(ranks[variant])) > 1 else "other",
+        }
+        for metric, order in orders.items()
+        for variant in stressed
+    ]
+    yield Plot("metrics", "What each metric calls worst", lambda layout: _rank_chart(rows, list(orders), layout))
+
+
+def _rank_chart(rows: Rows, metrics: list[str], layout: Layout) -> alt.TopLevelMixin:
+    import altair as alt
+
+    many = max(row["rank"] for row in rows)
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X("metric:N", sort=metrics, title=None, axis=alt.Axis(labelAngle=0, orient="top", domain=False)),
+        y=alt.Y(
+            "rank:O", title=None, axis=alt.Axis(labelExpr="datum.value == 1 ? 'worst' : datum.label", domain=False)
+        ),
+        detail="stressor:N",
+        color=alt.Color("kind:N", scale=alt.Scale(domain=["moves most", "other"], range=[LOSS, MUTED]), legend=None),
+    )
+    line, point = base.mark_line(strokeWidth=2), base.mark_point(size=60, filled=True, opacity=1)
+    words = base.transform_filter(alt.datum.metric == metrics[-1]).mark_text(align="left", dx=9, limit=layout.names)
+    chart = alt.layer(line, point, words.encode(text="stressor:N"))
+    return chart.properties(width=layout.width - 40, height=max(120, many * layout.step + 10))
+
+
+def _names(field: str, layout: Layout, sort: Any) -> alt.Y:
+    import altair as alt
+
+    return alt.Y(field, sort=sort, title=None, axis=alt.Axis(labelLimit=layout.names, domain=False, grid=True))

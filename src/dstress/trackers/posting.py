@@ -1,0 +1,232 @@
+"""POST JSON to a server that may be busy, broken or gone, and say in a word or two what went wrong.
+
+What passes by itself is tried again with growing waits: 429 and 5xx answers, closed connections, silence. Every limit
+and timeout is set here: httpx's own (five seconds to connect, and to wait for a free connection) end long runs early.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import httpx
+import msgspec
+
+from dstress.errors import DstressError, SpecError
+
+BUSY, BROKEN, CLOSED = "busy", "server error", "closed connection"
+TIMEOUT, UNREACHABLE, REFUSED = "timeout", "unreachable", "refused"
+
+FIRST_WAIT = 0.5
+"""Seconds before the first retry; each further one waits twice as long."""
+_LONGEST_WAIT = 60.0
+_LONGEST_ASKED_WAIT = 300.0
+"""A server that asks for more patience than this gets another try all the same."""
+_CONNECT = 20.0
+_LARGEST = 64 << 20
+"""Bytes of an answer: one without an end must not fill the memory."""
+_LONGEST_DETAIL = 160
+_HOPELESS = 8
+"""Refusals in a row, with never an answer, after which the fault is the request's and not the turn's."""
+_NOT_ALLOWED = frozenset({401, 403})
+_WRONG_ADDRESS = frozenset({301, 302, 303, 307, 308, 404, 405})
+
+
+class Unanswered(Exception):
+    """A request that got no answer. `category` is what failures are counted by."""
+
+    def __init__(self, category: str, detail: str = "", status: int = 0) -> None:
+        self.category, self.detail, self.status = category, detail, status
+        super().__init__(category, detail, status)
+
+    def __str__(self) -> str:
+        return f"{self.category}: {self.detail}" if self.detail else self.category
+
+
+class _Passing(Unanswered):
+    """Trouble that may pass. `wait` is what the server asks for."""
+
+    def __init__(self, category: str, detail: str, status: int = 0, wait: float = 0.0) -> None:
+        super().__init__(category, detail, status)
+        self.wait = wait
+
+
+def checked_url(owner: str, url: str) -> str:
+    """The address, if it is one, and one that may be written down: it becomes part of a run's record."""
+    try:
+        read = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise SpecError(f"{owner}: {url!r} is no address: {error}") from None
+    if read.scheme not in ("http", "https") or not read.host:
+        raise SpecError(f"{owner}: {url!r} is no address", fix='write it in quotes, as "http://localhost:8000/track"')
+    if read.userinfo:
+        raise SpecError(f"{owner}: an address with a password would be stored with the run", fix="leave it out")
+    return url
+
+
+class Poster:
+    """One address and the connections to it. Several threads may post at once.
+
+    `timeout` holds for each whole answer. `key` gives a secret that is sent as a bearer token; it is asked for each
+    time and kept nowhere, and is cut out of whatever the server says.
+    """
+
+    def __init__(
+        self, url: str, timeout: float, retries: int, connections: int = 1, key: Callable[[], str] = str
+    ) -> None:
+        self.url, self.timeout, self.retries, self._key = url, timeout, retries, key
+        self.answered = False
+        self._retried = 0
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._hold_until = 0.0
+        self._gone = False
+        self._refusals = 0
+        self._client = httpx.Client(
+            # We never ask for more connections than there are, so nobody waits for a free one.
+            timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT), pool=None),
+            limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
+            # A proxy has no way to this machine.
+            trust_env=httpx.URL(url).host not in ("localhost", "127.0.0.1", "::1"),
+        )
+
+    def post(self, body: bytes, *, tries: int | None = None) -> bytes:
+        """The body of a good answer. Raises Unanswered, or DstressError where no request can ever succeed."""
+        # A server that was gone for all the tries of a request has had its patience: one try until it is back.
+        tries = 1 if self._gone else tries or self.retries + 1
+        for attempt in range(1, tries + 1):
+            self._pause(self._hold_until - time.monotonic())
+            try:
+                answer = self._once(body)
+            except _Passing as problem:
+                if problem.wait:  # all threads wait: the server has had enough of all of them
+                    self._hold_until = max(self._hold_until, time.monotonic() + problem.wait)
+                if attempt == tries:
+                    raise self._final(problem) from None
+                with self._lock:
+                    self._retried += 1
+                self._pause(max(problem.wait, min(_LONGEST_WAIT, FIRST_WAIT * 2 ** (attempt - 1))))
+            except Unanswered as problem:
+                raise self._final(problem) from None
+            else:
+                self.answered, self._gone = True, False
+                return answer
+        raise Unanswered(UNREACHABLE)
+
+    def taken_retries(self) -> int:
+        """How many requests were sent again since the last call."""
+        with self._lock:
+            taken, self._retried = self._retried, 0
+        return taken
+
+    def close(self) -> None:
+        """Close the connections; whoever waits for another try gives up."""
+        self._stopped.set()
+        self._client.close()
+
+    def _pause(self, seconds: float) -> None:
+        if seconds > 0 and self._stopped.wait(seconds):
+            raise Unanswered(CLOSED, "we were told to stop")
+
+    def _once(self, body: bytes) -> bytes:
+        deadline = time.monotonic() + self.timeout
+        headers = {"Content-Type": "application/json"}
+        if key := self._secret():
+            headers["Authorization"] = f"Bearer {key}"
+        content = bytearray()
+        try:
+            with self._client.stream("POST", self.url, content=body, headers=headers) as answer:
+                for chunk in answer.iter_bytes():
+                    content += chunk
+                    # httpx's timeout is for each piece; an answer that comes in drops would never end.
+                    if time.monotonic() > deadline:
+                        raise _Passing(TIMEOUT, f"no whole answer in {self.timeout:g} seconds")
+                    if len(content) > _LARGEST:
+                        raise Unanswered(REFUSED, f"an answer of more than {_LARGEST >> 20} megabytes")
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise _Passing(UNREACHABLE, self._clean(str(error))) from None
+        except httpx.TimeoutException:
+            raise _Passing(TIMEOUT, f"no answer in {self.timeout:g} seconds") from None
+        except (httpx.RequestError, RuntimeError) as error:  # a client that was closed meanwhile is a RuntimeError
+            raise _Passing(CLOSED, self._clean(str(error))) from None
+        if answer.is_success:
+            return bytes(content)
+        raise self._problem(answer, bytes(content))
+
+    def _problem(self, answer: httpx.Response, content: bytes) -> Unanswered:
+        status = answer.status_code
+        detail = self._clean(f"{status} {said(content) or answer.reason_phrase}")
+        wait = asked_wait(answer.headers.get("retry-after", ""))
+        if status in (408, 425, 429):
+            return _Passing(BUSY, detail, status, wait)
+        if status >= 500:
+            return _Passing(BROKEN, detail, status, wait)
+        return Unanswered(REFUSED, detail, status)
+
+    def _final(self, problem: Unanswered) -> Exception:
+        """The problem, or, if there was never an answer, an error that stops the run: nothing here can work."""
+        with self._lock:
+            self._gone = problem.category == UNREACHABLE
+            self._refusals += problem.category == REFUSED
+        if self.answered:
+            return problem
+        if problem.category == UNREACHABLE:
+            return DstressError(
+                f"nobody answers: {problem.detail}", where=self.url, fix="start the server, or correct the address"
+            )
+        if problem.status in _NOT_ALLOWED:
+            return DstressError(
+                f"we are not let in: {problem.detail}", where=self.url, fix="check the key, and what it is good for"
+            )
+        if problem.status in _WRONG_ADDRESS:
+            return DstressError(f"a wrong address: {problem.detail}", where=self.url, fix="correct the address")
+        if self._refusals >= _HOPELESS:
+            return DstressError(
+                f"{self._refusals} requests refused and none answered; the last: {problem.detail}", where=self.url
+            )
+        return problem
+
+    def _secret(self) -> str:
+        key = self._key().strip()
+        if not key.isascii() or not all(letter.isprintable() for letter in key):
+            raise DstressError("the API key has characters that no key has", fix="set it again")
+        return key
+
+    def _clean(self, text: str) -> str:
+        """One line, not too long, without the key."""
+        key = self._key().strip()
+        text = text.replace(key, "***") if key else text
+        return " ".join(text.split())[:_LONGEST_DETAIL]
+
+
+def said(content: bytes) -> str:
+    """The words of an error answer: OpenAI's `error.message`, FastAPI's `detail`, or whatever was sent."""
+    try:
+        data = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return content[: 4 * _LONGEST_DETAIL].decode("utf-8", "replace")
+    found = data
+    if isinstance(data, dict):
+        found = data.get("error") or data.get("detail") or data.get("message") or data
+    if isinstance(found, dict) and isinstance(found.get("message"), str):
+        found = found["message"]
+    return found if isinstance(found, str) else msgspec.json.encode(found).decode()
+
+
+def asked_wait(header: str) -> float:
+    """The seconds that a `Retry-After` asks for, be it a number or a date; 0 if it says nothing that can be read."""
+    header = header.strip()
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            until = parsedate_to_datetime(header)
+        except ValueError:
+            return 0.0
+        if until.tzinfo is None:
+            until = until.replace(tzinfo=UTC)
+        seconds = (until - datetime.now(UTC)).total_seconds()
+    return min(max(seconds, 0.0), _LONGEST_ASKED_WAIT) if seconds == seconds else 0.0

@@ -1,0 +1,1 @@
+"""The parts of the `rules` tracker: words -> reading -> candidates -> slots -> state."""

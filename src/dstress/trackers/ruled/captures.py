@@ -1,0 +1,141 @@
+"""Names that no list has: what stands between a word that leads up to a name and one that ends it.
+
+`a table at Juniper Room for Friday` names Juniper Room, in capitals or not. What a system offers is found by its capitals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from dstress.trackers.ruled.profiles import Profile
+from dstress.trackers.ruled.words import Words, key_of, word_set
+
+Taken = Mapping[int, str]
+"""The words that say something already, by their index: `value`, `time`, `number` ... and `service` for its nouns."""
+
+Capture = tuple[str, int, int]
+"""What leads up to it (`from`, `to`, `name`, `task`), the first word, and the one after the last."""
+
+_LONGEST = 7
+_CAPITALS = re.compile(r"[A-Z][\w'’]*(?:(?: (?:of|the|and|with|on|in|de|by|for|a|from the))* [A-Z][\w'’]*)*")
+
+
+def captures(words: Words, taken: Taken) -> Iterator[Capture]:
+    """What the user may name, with the word that leads up to it."""
+    row = words.words
+    free = 0
+    for at in range(len(row) - 1):
+        lead = _lead(row, at)
+        if not lead or at + 1 < free:
+            continue
+        span = _task(words, at + 1, taken) if lead == "task" else _name(words, at + 1, taken)
+        if span:
+            free = span[1]
+            yield lead, *span
+
+
+def _lead(row: Sequence[str], at: int) -> str:
+    if row[at] in ("to", "about", "that") and at and key_of(row[at - 1]) in word_set("task_leads"):
+        return "task"
+    if row[at] in ("to", "about") and at > 1 and row[at - 1] == "me" and row[at - 2] in word_set("task_leads"):
+        return "task"
+    for lead in ("from", "to", "name"):
+        if row[at] in word_set(f"{lead}_leads"):
+            return lead
+    return ""
+
+
+def _name(words: Words, first: int, taken: Taken) -> tuple[int, int] | None:
+    row = words.words
+    clause = words.clauses[first - 1]
+    while first < len(row) and row[first] in word_set("determiners") and not _is_capital(words, first):
+        first += 1
+    last = first
+    while last < len(row) and last - first < _LONGEST and words.clauses[last] == clause:
+        if _ends_name(words, first, last, taken):
+            break
+        last += 1
+    alone = last - first == 1 and (row[first] in word_set("lonely") or taken.get(first) == "service")
+    return None if last == first or row[first] in word_set("no_names") or alone else (first, last)
+
+
+def _ends_name(words: Words, first: int, at: int, taken: Taken) -> bool:
+    row = words.words
+    kind = taken.get(at, "service")
+    if kind in ("number", "listed") and at == first:
+        after = at + 1
+        return after == len(row) or after in taken or row[after] in word_set("boundaries") | word_set("counted")
+    if kind != "service":
+        return kind != "listed" or at == first
+    if row[at] not in word_set("boundaries"):
+        return False
+    after = at + 2 if row[at + 1 : at + 2] == ["the"] else at + 1
+    continued = (
+        row[at] in word_set("joiners")
+        and after < len(row)
+        and after not in taken
+        and _is_capital(words, first)
+        and _is_capital(words, after)
+    )
+    return not continued or at == first
+
+
+def _is_capital(words: Words, at: int) -> bool:
+    return words.text[words.starts[at]].isupper()
+
+
+def _task(words: Words, first: int, taken: Taken) -> tuple[int, int] | None:
+    """A whole clause, up to a time or date, or what asks for something else."""
+    row, clause = words.words, words.clauses[first]
+    last = first
+    while last < len(row) and words.clauses[last] == clause and taken.get(last) not in ("time", "date"):
+        if row[last] in word_set("task_ends"):
+            break
+        last += 1
+    while last > first and row[last - 1] in word_set("task_trailing"):
+        last -= 1
+    return (first, last) if last > first else None
+
+
+def capitalised(words: Words, taken: Taken) -> Iterator[tuple[int, int]]:
+    """The names in a system's utterance, by their capitals."""
+    if words.text.islower():
+        return
+    row = words.words
+    index = {start: at for at, start in enumerate(words.starts)}
+    for match in _CAPITALS.finditer(words.text):
+        first = index.get(match.start())
+        if first is None:
+            continue
+        last = first
+        while last < len(row) and words.ends[last] <= match.end():
+            last += 1
+        begins = first == 0 or words.sentences[first - 1] != words.sentences[first]
+        span = _trimmed(words, first, last, taken, begins)
+        if span:
+            yield span
+
+
+def _trimmed(words: Words, first: int, last: int, taken: Taken, begins: bool) -> tuple[int, int] | None:
+    row = words.words
+    if begins and (row[first] in word_set("openers") or last - first == 1):
+        first += 1
+    stop = next((at for at in range(first, last) if taken.get(at, "service") not in ("service", "time", "name")), last)
+    while stop > first and not _is_capital(words, stop - 1):
+        stop -= 1
+    text = words.said(first, stop) if stop > first else ""
+    if len(text) < 3 or text.isupper() or any(character.isdigit() for character in text):
+        return None
+    return first, stop
+
+
+def capture_options(slots: Mapping[str, Profile]) -> dict[str, list[str]]:
+    """The slots that each lead can fill."""
+    names = [profile for profile in slots.values() if profile.kind == "name"]
+    return {
+        "from": [profile.slot for profile in names if profile.role == "from"],
+        "to": [profile.slot for profile in names if profile.role == "to"],
+        "name": [profile.slot for profile in sorted(names, key=lambda profile: bool(profile.role))],
+        "task": [profile.slot for profile in slots.values() if profile.concept == "task"],
+    }

@@ -1,0 +1,124 @@
+"""An utterance as a row of words, with the clause that each stands in and the way back to its characters.
+
+Corpora part words in their own ways: `does n't`, `don't`, `cheap -er`, `christ 's`. Here they all come out alike: `not`
+is a word of its own, endings that a tokeniser cut off are gone, and `keys` are the words in the singular and in one
+spelling, so that a value is found however it is written.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+from dstress.lettering import fold
+
+_TOKEN = re.compile(r"\d{1,2}[:.]\d\d(?!\d)|\d+|[^\W\d_]+|[.?!;,&]")
+_ENDS = frozenset(".?!;")
+_LONG_ENOUGH = 4
+
+
+@cache
+def table() -> dict[str, Any]:
+    """All words and phrases that the tracker knows, whatever the schema."""
+    return tomllib.loads(files("dstress.trackers.ruled").joinpath("rules.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def word_set(name: str) -> frozenset[str]:
+    """A list of single words from the table."""
+    return frozenset(table()["words"][name])
+
+
+@cache
+def _spellings() -> dict[str, str]:
+    return {variant: word for word, variants in table()["spellings"].items() for variant in variants}
+
+
+@lru_cache(maxsize=32_768)
+def key_of(word: str) -> str:
+    """A word in the singular and in one spelling."""
+    if len(word) >= _LONG_ENOUGH and word.endswith("s") and not word.endswith(("ss", "us")):
+        word = word[:-1]
+    return _spellings().get(word, word)
+
+
+class Words:
+    """The words of a text. `sentences` and `clauses` number the parts that marks make of it."""
+
+    __slots__ = ("clauses", "ends", "keys", "sentences", "starts", "text", "words")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.words: list[str] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.sentences: list[int] = []
+        self.clauses: list[int] = []
+        sentence = clause = 0
+        cut = _cut()
+        for match in _TOKEN.finditer(fold(text)):
+            token = match.group()
+            if token in _ENDS:
+                sentence, clause = sentence + 1, clause + 1
+            elif token == ",":
+                clause += 1
+            elif token == "t" and self.words and self.words[-1].endswith("n"):
+                self._negate(match.end())
+            elif token not in cut:
+                clause += token == "but"
+                self._add("and" if token == "&" else token, match.span(), sentence, clause)
+        self.keys = [key_of(word) for word in self.words]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def _add(self, word: str, span: tuple[int, int], sentence: int, clause: int) -> None:
+        self.words.append(word)
+        self.starts.append(span[0])
+        self.ends.append(span[1])
+        self.sentences.append(sentence)
+        self.clauses.append(clause)
+
+    def _negate(self, end: int) -> None:
+        """`don t` -> `do not`, `n t` -> `not`."""
+        stem = self.words[-1][:-1]
+        if not stem:
+            self.words[-1], self.ends[-1] = "not", end
+            return
+        self.words[-1] = stem
+        self._add("not", (self.ends[-1], end), self.sentences[-1], self.clauses[-1])
+
+    def said(self, first: int, last: int) -> str:
+        """The text of words `first` to `last` (exclusive), as it was written."""
+        return self.text[self.starts[first] : self.ends[last - 1]]
+
+    def sentence(self, at: int) -> tuple[int, int]:
+        """The first word of the sentence of word `at`, and the one after its last."""
+        return _run(self.sentences, at)
+
+    def clause(self, at: int) -> tuple[int, int]:
+        """The first word of the clause of word `at`, and the one after its last."""
+        return _run(self.clauses, at)
+
+
+def _run(numbers: list[int], at: int) -> tuple[int, int]:
+    first = last = at
+    while first and numbers[first - 1] == numbers[at]:
+        first -= 1
+    while last < len(numbers) and numbers[last] == numbers[at]:
+        last += 1
+    return first, last
+
+
+@cache
+def _cut() -> frozenset[str]:
+    return word_set("cut")
+
+
+@lru_cache(maxsize=32_768)
+def keys_of(text: str) -> tuple[str, ...]:
+    """The keys of a phrase or a value."""
+    return tuple(Words(text).keys)
