@@ -71,3 +71,8 @@ def test_mistakes_get_one_message(arguments: list[str], words: str, capsys: pyte
     told = capsys.readouterr().err
     assert left.value.code == 2
     assert words in told and "Traceback" not in told
+
+
+def test_new_names_are_shown() -> None:
+    shown = run("reminder:test", "--with", "schema_noise(names=opaque)", "--limit", "1")
+    assert "\n- destination: " in shown and "\n+ " in shown

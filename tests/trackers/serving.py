@@ -8,11 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from dstress.corpora import load, simulated
+from dstress.corpora import simulated
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
 from dstress.setting import Setting
 from dstress.trackers.base import Context
@@ -46,8 +47,23 @@ def contexts(count: int = 4, schema: Schema = SCHEMA) -> list[Context]:
     return [Context(told, turn, schema) for turn in range(count)]
 
 
+class Held:
+    """A part of `reminder`: enough to draw from, and quick to make."""
+
+    def __init__(self, name: str) -> None:
+        split = name.partition(":")[2]
+        self.schema = simulated.schema(split)
+        self.dialogues = [simulated.dialogue(split, index) for index in range(60)]
+
+    def __iter__(self) -> Iterator[Dialogue]:
+        return iter(self.dialogues)
+
+
+held = cache(Held)
+
+
 def setting(folder: Path, schema: Schema = SCHEMA) -> Setting:
-    return Setting(schema, [dialogue()], load, folder)
+    return Setting(schema, [dialogue()], held, folder)
 
 
 class Served:
@@ -203,7 +219,3 @@ def model(asked: dict[str, Any]) -> dict[str, Any]:
     name = asked["tool_choice"]["function"]["name"]
     call = {"id": "c1", "type": "function", "function": {"name": name, "arguments": text}}
     return completion(None, message={"tool_calls": [call]}, finish="tool_calls")
-
-
-def reminder() -> list[Dialogue]:
-    return list(simulated.generate("test"))

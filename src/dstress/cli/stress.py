@@ -113,7 +113,9 @@ def _changed(stressed: StressedCorpus) -> Iterator[tuple[Dialogue, int]]:
 
 
 def _places(dialogue: Dialogue) -> Iterator[tuple[Dialogue, int]]:
-    return ((dialogue, index) for index, turn in enumerate(dialogue.turns) if turn.changed)
+    """Turns whose words are others; a label that changed with an earlier turn's words is no news."""
+    stressed = ((index, turn.stress) for index, turn in enumerate(dialogue.turns))
+    return ((dialogue, index) for index, stress in stressed if stress and (stress.edits or stress.system_edits))
 
 
 def _show(stressed: StressedCorpus, pairs: Iterator[tuple[Dialogue, int]]) -> None:
@@ -140,7 +142,7 @@ def _lines(turn: Turn) -> Iterator[tuple[str, str, str, tuple[Edit, ...]]]:
     stress = turn.stress
     if stress and stress.system_edits:
         yield "system: ", stress.original.system, turn.system, stress.system_edits
-    if stress and (stress.edits or not stress.system_edits):
+    if stress and stress.edits:
         yield "user:   ", stress.original.user, turn.user, stress.edits
 
 
@@ -169,8 +171,8 @@ def _show_names(stressed: StressedCorpus) -> None:
         console().print(f"\n{before.name} -> {after.name}", style="dim", markup=False)
         for old, new in islice(zip(before.slots, after.slots, strict=True), _PREVIEW):
             if old != new:
-                console().print(f"- {old.name}: {old.describe}", style="red", markup=False)
-                console().print(f"+ {new.name}: {new.describe}", style="green", markup=False)
+                console().print(f"- {old.name}: {old.description}", style="red", markup=False)
+                console().print(f"+ {new.name}: {new.description}", style="green", markup=False)
 
 
 def _print_summaries(summaries: dict[str, Summary]) -> None:

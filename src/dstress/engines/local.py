@@ -19,6 +19,10 @@ _CHANCES = 2
 """How often the same piece may cost a worker its life."""
 
 
+_READY = "ready"
+"""What a worker says when its job is open; results are bytes."""
+
+
 class _Task(NamedTuple):
     number: int
     piece: bytes
@@ -67,13 +71,18 @@ class _Worker:
         theirs.close()
         self.task: _Task | None = None
         self.deadline: float | None = None
+        self.ready = False
 
     def give(self, task: _Task, timeout: float | None) -> None:
         self.task = task
-        self.deadline = None if timeout is None else time.monotonic() + timeout
+        self.expect(timeout)
         # A worker that died takes nothing; its end is seen by whoever waits for it.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.pipe.send_bytes(task.piece)
+
+    def expect(self, timeout: float | None) -> None:
+        """From now on the piece may take so long; a worker that is still loading its model has all the time."""
+        self.deadline = time.monotonic() + timeout if self.ready and timeout is not None else None
 
     def stop(self) -> None:
         self.process.kill()
@@ -129,9 +138,13 @@ class _Pool:
             except (EOFError, ConnectionResetError):
                 reason = "the worker process died"
             else:
-                worker.task = None
                 if isinstance(answer, BaseException):
                     raise answer
+                if answer == _READY:
+                    worker.ready = True
+                    worker.expect(self.timeout)
+                    return
+                worker.task = None
                 yield task.number, answer
                 return
         yield from self._lose(worker, task, reason)
@@ -165,6 +178,7 @@ def _work(pipe: Connection, job: bytes) -> None:
                 if opened is None:
                     opened = pickle.loads(job)
                     opened.open()
+                    pipe.send_bytes(pickle.dumps(_READY))
                 answer: Any = opened.run(piece)
             except DstressError as error:
                 answer = error

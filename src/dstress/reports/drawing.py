@@ -7,6 +7,7 @@ palette becomes a CSS variable with that colour as its fallback; an exported fil
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,8 +16,6 @@ import msgspec
 from dstress.writing import replacing
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from dstress.reports.plots import Plot
 
 INK, MUTED, GRID, SURFACE = "#1b1f24", "#6a737d", "#d9dde2", "#fefefe"
@@ -39,6 +38,19 @@ _SIZE = re.compile(r'(<svg[^>]*?) width="[\d.]+" height="[\d.]+"')
 _PNG_SCALE = 2
 
 
+Chart = Any
+"""A chart of Altair's, or a part of one."""
+
+
+def altair() -> Any:
+    """Vega-Altair, when the first plot is made: importing it takes half a second, and checking its types far more."""
+    return import_module("altair")
+
+
+def _converter() -> Any:
+    return import_module("vl_convert")
+
+
 class Layout(NamedTuple):
     """How much room a plot has: its inner width, a row's height, and how long names may be, in pixels."""
 
@@ -47,12 +59,10 @@ class Layout(NamedTuple):
     step: int
     names: int
 
-    def legend(self, title: str | None = None, label: str | None = None) -> alt.Legend:
+    def legend(self, title: str | None = None, label: str | None = None) -> Chart:
         """The legend above the plot, where it fits on every screen."""
-        import altair as alt
-
         asked: dict[str, Any] = {"orient": "top", "title": title, "columns": 1 if self.narrow and label else 8}
-        return alt.Legend(**asked, **({"labelExpr": label} if label else {}))
+        return altair().Legend(**asked, **({"labelExpr": label} if label else {}))
 
 
 WIDE = Layout(False, 600, 24, 240)
@@ -61,10 +71,8 @@ NARROW = Layout(True, 200, 26, 118)
 
 def svg(plot: Plot, layout: Layout = WIDE) -> str:
     """The plot as SVG, in the palette's own colours."""
-    import vl_convert
-
     spec, version = _spec(plot, layout)
-    return str(vl_convert.vegalite_to_svg(spec, vl_version=version))
+    return str(_converter().vegalite_to_svg(spec, vl_version=version))
 
 
 def adaptive_svg(plot: Plot, layout: Layout) -> str:
@@ -75,12 +83,10 @@ def adaptive_svg(plot: Plot, layout: Layout) -> str:
 
 def export(plot: Plot, folder: Path) -> list[Path]:
     """Write the plot as SVG, PNG and as its Vega-Lite specification."""
-    import vl_convert
-
     spec, version = _spec(plot, WIDE)
     files = {
         ".svg": svg(plot).encode(),
-        ".png": bytes(vl_convert.vegalite_to_png(spec, vl_version=version, scale=_PNG_SCALE)),
+        ".png": bytes(_converter().vegalite_to_png(spec, vl_version=version, scale=_PNG_SCALE)),
         ".vl.json": msgspec.json.format(msgspec.json.encode(spec), indent=2) + b"\n",
     }
     for suffix, data in files.items():
@@ -90,12 +96,10 @@ def export(plot: Plot, folder: Path) -> list[Path]:
 
 
 def _spec(plot: Plot, layout: Layout) -> tuple[dict[str, Any], str]:
-    import altair as alt
-
-    chart: Any = plot.chart(layout)
+    chart = plot.chart(layout)
     # Checking a specification takes longer than drawing it; the tests check them all.
     spec = chart.configure(**_theme()).properties(background=SURFACE).to_dict(validate=False)
-    return spec, ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+    return spec, ".".join(altair().SCHEMA_VERSION.lstrip("v").split(".")[:2])
 
 
 def _theme() -> dict[str, Any]:

@@ -24,11 +24,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from dstress.dialogue import Dialogue, Edit, State, Turn
+from dstress.dialogue import Dialogue, Edit, State, Stress, Turn
 from dstress.errors import CorpusError
-from dstress.predictions.base import Prediction
 from dstress.renaming import name_map
-from dstress.reports.verdicts import Error, Judge, Verdicts, is_right
+from dstress.reports.verdicts import Judge, Verdicts, is_right
 from dstress.runs import ORIGINAL, RunFolder
 
 BUDGET = 8_000_000
@@ -37,6 +36,7 @@ BUDGET = 8_000_000
 NO_ANSWER = "no answer"
 _SHOWN_FORMS = 3
 _LEAST_SHARE = 0.02
+_LEVEL = 6
 _FIRST, _CHANGED_ERRORS, _SAME_ERRORS, _BOTH_RIGHT = range(4)
 
 Flat = list[Any]
@@ -69,12 +69,9 @@ class _Entry(NamedTuple):
 class _Side(NamedTuple):
     """An answer as it was judged."""
 
-    errors: list[Error]
+    errors: Flat
     failed: str
-
-    @property
-    def right(self) -> bool:
-        return not self.failed and is_right(self.errors)
+    right: bool = False
 
 
 def explore(run: RunFolder, judge: Judge, budget: int = BUDGET) -> Explored:
@@ -83,9 +80,54 @@ def explore(run: RunFolder, judge: Judge, budget: int = BUDGET) -> Explored:
     original = reader.original()
     stressed = {variant: reader.stressed(variant) for variant in run.variants if variant != ORIGINAL}
     wrong = sum(not side.right for sides in reader.sides for side in sides)
-    first = Packet(ORIGINAL, _pack({"slots": reader.slots_of[ORIGINAL], "dialogues": original}), wrong, 0)
-    rest = _packed(stressed, reader.slots_of, budget - len(first.data))
-    return Explored([first, *rest], reader.failures)
+    slots = {variant: reading.slots for variant, reading in reader.read.items()}
+    first = Packet(ORIGINAL, _pack({"slots": slots[ORIGINAL], "dialogues": original}), wrong, 0)
+    rest = _packed(stressed, slots, budget - len(first.data))
+    failures = {variant: reading.failures for variant, reading in reader.read.items() if reading.failures}
+    return Explored([first, *rest], failures)
+
+
+class _Variant:
+    """One variant's answers, judged, and its slots as numbers."""
+
+    def __init__(self, run: RunFolder, judge: Judge, variant: str, numbers: dict[str, int]) -> None:
+        self.numbers = numbers
+        self.verdicts = Verdicts(judge, run.schema(variant))
+        self.answers = {(answer.dialogue, answer.turn): answer for answer in run.journal(variant)}
+        self.failures: Counter[str] = Counter()
+
+    def side(self, dialogue: Dialogue, number: int) -> _Side:
+        """What became of a turn."""
+        answer = self.answers.get((dialogue.id, number))
+        failed = NO_ANSWER if answer is None else answer.failed
+        if answer is None or failed:
+            self.failures[failed] += 1
+            return _Side([], failed)
+        flat: Flat = []
+        errors = self.verdicts.errors(dialogue.turns[number], answer)
+        for slot, kind, said in errors:
+            flat += [self._number(slot), kind, said]
+        return _Side(flat, "", is_right(errors))
+
+    def gold(self, before: State, after: State) -> Flat:
+        """The way from one label to another."""
+        flat: Flat = []
+        for slot, forms in after.items():
+            if before.get(slot) != forms:
+                flat += [self._number(slot), " | ".join(forms[:_SHOWN_FORMS])]
+        for slot in before:
+            if slot not in after:
+                flat += [self._number(slot), None]
+        return flat
+
+    def _number(self, slot: str) -> int:
+        """A slot's number; one that no schema has is given the next."""
+        return self.numbers.setdefault(slot, len(self.numbers))
+
+    @property
+    def slots(self) -> list[str]:
+        """The slots by their numbers."""
+        return sorted(self.numbers, key=self.numbers.__getitem__)
 
 
 class _Reader:
@@ -94,116 +136,66 @@ class _Reader:
     def __init__(self, run: RunFolder, judge: Judge) -> None:
         self.run, self.judge = run, judge
         self.schema = run.schema(ORIGINAL)
-        self.numbers = {slot: number for number, slot in enumerate(self.schema.slots)}
         self.places: dict[str, int] = {}
         self.sides: list[list[_Side]] = []
-        self.slots_of: dict[str, list[str]] = {ORIGINAL: list(self.numbers)}
-        self.failures: dict[str, Counter[str]] = {}
+        self.read: dict[str, _Variant] = {}
 
     def original(self) -> list[Flat]:
-        answers, verdicts = self._answers(ORIGINAL), Verdicts(self.judge, self.schema)
+        """Every dialogue, as it was."""
+        numbers = {slot: number for number, slot in enumerate(self.schema.slots)}
+        reading = self.read[ORIGINAL] = _Variant(self.run, self.judge, ORIGINAL, numbers)
         dialogues = []
         for place, dialogue in enumerate(self.run.dialogues(ORIGINAL)):
             self.places[dialogue.id] = place
-            sides = [self._side(ORIGINAL, dialogue, n, answers, verdicts) for n in range(len(dialogue.turns))]
+            sides = [reading.side(dialogue, number) for number in range(len(dialogue.turns))]
             self.sides.append(sides)
             turns: list[Flat] = []
             before: State = {}
             for turn, side in zip(dialogue.turns, sides, strict=True):
-                gold = self._gold(before, state := verdicts.gold(turn), self.numbers)
-                turns.append(_short([turn.system, turn.user, gold, self._flat(side.errors), side.failed]))
-                before = state
+                after = reading.verdicts.gold(turn)
+                gold, before = reading.gold(before, after), after
+                turns.append(_short([turn.system, turn.user, gold, side.errors, side.failed]))
             dialogues.append([dialogue.id, turns])
-        self.slots_of[ORIGINAL] = list(self.numbers)
         return dialogues
 
     def stressed(self, variant: str) -> list[_Entry]:
-        numbers = self._variant_numbers(variant)
-        answers, verdicts = self._answers(variant), Verdicts(self.judge, self.run.schema(variant))
+        """What is different under a stressor."""
+        reading = self.read[variant] = _Variant(self.run, self.judge, variant, self._numbers(variant))
         entries = []
         for dialogue in self.run.dialogues(variant):
             place = self.places[dialogue.id]
             for number, turn in enumerate(dialogue.turns):
-                side = self._side(variant, dialogue, number, answers, verdicts)
-                entry = self._entry((place, number), turn, side, numbers)
-                if entry:
-                    entries.append(entry)
-        self.slots_of[variant] = _names(numbers)
+                side, before = reading.side(dialogue, number), self.sides[place][number]
+                if turn.changed or (side.errors, side.failed) != (before.errors, before.failed):
+                    gold = reading.gold(reading.verdicts.gold(turn.original), reading.verdicts.gold(turn))
+                    entries.append(_entry((place, number), turn, gold, (before, side)))
         return entries
 
-    def _variant_numbers(self, variant: str) -> dict[str, int]:
-        """Slots of the original's numbers under the variant's names: a schema's paraphrase renames them in place."""
-        if variant == ORIGINAL:
-            return self.numbers
+    def _numbers(self, variant: str) -> dict[str, int]:
+        """The original's numbers under the variant's names: a paraphrase of the schema renames slots in place."""
+        original = self.read[ORIGINAL].numbers
         try:
             names = name_map([(self.schema, self.run.schema(variant))])
         except CorpusError:
-            return dict(self.numbers)
-        return {names.slot_id(slot): number for slot, number in self.numbers.items()}
-
-    def _answers(self, variant: str) -> dict[tuple[str, int], Prediction]:
-        return {(answer.dialogue, answer.turn): answer for answer in self.run.journal(variant)}
-
-    def _side(
-        self,
-        variant: str,
-        dialogue: Dialogue,
-        number: int,
-        answers: dict[tuple[str, int], Prediction],
-        verdicts: Verdicts,
-    ) -> _Side:
-        answer = answers.get((dialogue.id, number))
-        failed = NO_ANSWER if answer is None else answer.failed
-        if answer is None or failed:
-            self.failures.setdefault(variant, Counter())[failed] += 1
-            return _Side([], failed)
-        return _Side(verdicts.errors(dialogue.turns[number], answer), "")
-
-    def _entry(self, place: tuple[int, int], turn: Turn, side: _Side, numbers: dict[str, int]) -> _Entry | None:
-        before = self.sides[place[0]][place[1]]
-        errors, old = self._flat(side.errors, numbers), self._flat(before.errors)
-        if not turn.changed and errors == old and side.failed == before.failed:
-            return None
-        stress, original = turn.stress, turn.original
-        gold = self._gold(verdicts.gold(original), verdicts.gold(turn), numbers)
-        content: Flat = [*place, *([], [], gold), None if errors == old else errors, [], 0, side.failed]
-        alone = False
-        if stress is not None:
-            content[2], content[3] = _edits(stress.edits), _edits(stress.system_edits)
-            content[6], alone = list(stress.tags), stress.alone
-            content[7] = int(alone) if stress.base is None else [stress.base.system, stress.base.user]
-        if side.failed or side.right != before.right:
-            rank = _FIRST
-        elif not side.right:
-            rank = _SAME_ERRORS if errors == old else _CHANGED_ERRORS
-        else:
-            rank = _BOTH_RIGHT
-        return _Entry(_short(content), place if alone else (place[0], -1), rank)
-
-    def _gold(self, before: State, after: State, numbers: dict[str, int]) -> Flat:
-        flat: Flat = []
-        for slot, forms in after.items():
-            if before.get(slot) != forms:
-                flat += [_number(slot, numbers), " | ".join(forms[:_SHOWN_FORMS])]
-        for slot in before:
-            if slot not in after:
-                flat += [_number(slot, numbers), None]
-        return flat
-
-    def _flat(self, errors: Iterable[Error], numbers: dict[str, int] | None = None) -> Flat:
-        flat: Flat = []
-        for slot, kind, said in errors:
-            flat += [_number(slot, self.numbers if numbers is None else numbers), kind, said]
-        return flat
+            return dict(original)
+        return {names.slot_id(slot): number for slot, number in original.items()}
 
 
-def _number(slot: str, numbers: dict[str, int]) -> int:
-    """A slot's number; one that no schema has is given the next."""
-    return numbers.setdefault(slot, len(numbers))
-
-
-def _names(numbers: dict[str, int]) -> list[str]:
-    return sorted(numbers, key=numbers.__getitem__)
+def _entry(place: tuple[int, int], turn: Turn, gold: Flat, sides: tuple[_Side, _Side]) -> _Entry:
+    before, after = sides
+    same = before.errors == after.errors
+    stress = turn.stress or Stress(turn)
+    history = int(stress.alone) if stress.base is None else [stress.base.system, stress.base.user]
+    edits = _edits(stress.edits), _edits(stress.system_edits)
+    errors = None if same else after.errors
+    content: Flat = [*place, *edits, gold, errors, list(stress.tags), history, after.failed]
+    if after.failed or after.right != before.right:
+        rank = _FIRST
+    elif after.right:
+        rank = _BOTH_RIGHT
+    else:
+        rank = _SAME_ERRORS if same else _CHANGED_ERRORS
+    return _Entry(_short(content), place if stress.alone else (place[0], -1), rank)
 
 
 def _edits(edits: Iterable[Edit]) -> Flat:
@@ -259,4 +251,4 @@ def _stressed(variant: str, slots: list[str], entries: Sequence[_Entry], left_ou
 
 def _pack(content: Any) -> str:
     # No time stamp: the same run gives the same page.
-    return base64.b64encode(gzip.compress(msgspec.json.encode(content), 9, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(msgspec.json.encode(content), _LEVEL, mtime=0)).decode()

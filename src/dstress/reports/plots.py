@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from statistics import fmean, pstdev
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from dstress.reports.drawing import ACCENT, GRID, HEAT, INK, LOSS, MUTED, SURFACE, Layout
+from dstress.reports.drawing import ACCENT, GRID, HEAT, INK, LOSS, MUTED, SURFACE, Chart, Layout, altair
 from dstress.reports.findings import recall, significant
 from dstress.runs import ORIGINAL, Scores
-
-if TYPE_CHECKING:
-    import altair as alt
 
 _MOST_METRICS = 4
 _MOST_SLOTS = 30
@@ -29,7 +26,7 @@ class Plot(NamedTuple):
 
     name: str
     title: str
-    chart: Callable[[Layout], alt.TopLevelMixin]
+    chart: Callable[[Layout], Chart]
 
 
 def plots(scores: Scores) -> dict[str, Plot]:
@@ -58,9 +55,8 @@ def _drops(scores: Scores) -> Iterator[Plot]:
         yield Plot("drops", "Cost of each stressor", lambda layout: _drop_chart(rows, layout))
 
 
-def _drop_chart(rows: Rows, layout: Layout) -> alt.TopLevelMixin:
-    import altair as alt
-
+def _drop_chart(rows: Rows, layout: Layout) -> Chart:
+    alt = altair()
     base = alt.Chart(alt.Data(values=rows)).encode(y=_names("stressor:N", layout, alt.EncodingSortField("change")))
     zero = alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(color=MUTED, strokeDash=[3, 3]).encode(x="zero:Q")
     verdict = alt.Scale(domain=["beyond chance", "within chance"], range=[LOSS, MUTED])
@@ -92,9 +88,8 @@ def _profile(scores: Scores) -> Iterator[Plot]:
         yield Plot("profile", "Robustness profile", lambda layout: _profile_chart(rows, metrics, layout))
 
 
-def _profile_chart(rows: Rows, metrics: list[str], layout: Layout) -> alt.TopLevelMixin:
-    import altair as alt
-
+def _profile_chart(rows: Rows, metrics: list[str], layout: Layout) -> Chart:
+    alt = altair()
     jga = {row["variant"]: row["value"] for row in rows if row["metric"] == metrics[0]}
     base = alt.Chart().encode(y=_names("variant:N", layout, sorted(jga, key=jga.__getitem__)))
     line = alt.Chart().mark_rule(color=INK, strokeDash=[4, 3]).encode(x="mean(original):Q")
@@ -122,9 +117,8 @@ def _services(scores: Scores) -> Iterator[Plot]:
         yield Plot("services", "Cost by service", lambda layout: _heat_chart(rows, layout))
 
 
-def _heat_chart(rows: Rows, layout: Layout) -> alt.TopLevelMixin:
-    import altair as alt
-
+def _heat_chart(rows: Rows, layout: Layout) -> Chart:
+    alt = altair()
     many = len({row["service"] for row in rows})
     axis = alt.Axis(orient="top", labelAngle=-90 if layout.narrow or many > 8 else -35, labelLimit=150, title=None)
     base = alt.Chart(alt.Data(values=rows)).encode(
@@ -160,9 +154,8 @@ def _sensitivity(scores: Scores) -> Iterator[Plot]:
         yield Plot("sensitivity", "Accuracy and sensitivity by service", lambda layout: _scatter_chart(rows, layout))
 
 
-def _scatter_chart(rows: Rows, layout: Layout) -> alt.TopLevelMixin:
-    import altair as alt
-
+def _scatter_chart(rows: Rows, layout: Layout) -> Chart:
+    alt = altair()
     low, high = min(row["mean"] for row in rows), max(row["mean"] for row in rows)
     rows = [row | {"left": row["mean"] > (low + high) / 2} for row in rows]
     base = alt.Chart(alt.Data(values=rows)).encode(
@@ -181,7 +174,9 @@ def _slots(scores: Scores) -> Iterator[Plot]:
     """Each slot's recall on the original, and under the stressor that hurts it most (after CoCo's figure 5)."""
     rows: Rows = []
     for slot, errors in scores.variants[ORIGINAL].slots.items():
-        found = {v: recall(scores.variants[v].slots[slot]) for v in _stressed(scores) if slot in scores.variants[v].slots}
+        found = {
+            v: recall(scores.variants[v].slots[slot]) for v in _stressed(scores) if slot in scores.variants[v].slots
+        }
         found = {variant: value for variant, value in found.items() if value == value}
         if found and recall(errors) == recall(errors):
             worst = min(found, key=found.__getitem__)
@@ -192,9 +187,8 @@ def _slots(scores: Scores) -> Iterator[Plot]:
         yield Plot("slots", "Slots, on the original and at their worst", lambda layout: _slot_chart(rows, layout))
 
 
-def _slot_chart(rows: Rows, layout: Layout) -> alt.TopLevelMixin:
-    import altair as alt
-
+def _slot_chart(rows: Rows, layout: Layout) -> Chart:
+    alt = altair()
     base = alt.Chart(alt.Data(values=rows)).encode(y=_names("slot:N", layout, [row["slot"] for row in rows]))
     scale = alt.Scale(zero=False, nice=True)
     reach = base.mark_rule(color=GRID, strokeWidth=3).encode(
@@ -235,9 +229,8 @@ def _ranks(scores: Scores) -> Iterator[Plot]:
     yield Plot("metrics", "What each metric calls worst", lambda layout: _rank_chart(rows, list(orders), layout))
 
 
-def _rank_chart(rows: Rows, metrics: list[str], layout: Layout) -> alt.TopLevelMixin:
-    import altair as alt
-
+def _rank_chart(rows: Rows, metrics: list[str], layout: Layout) -> Chart:
+    alt = altair()
     many = max(row["rank"] for row in rows)
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X("metric:N", sort=metrics, title=None, axis=alt.Axis(labelAngle=0, orient="top", domain=False)),
@@ -253,7 +246,6 @@ def _rank_chart(rows: Rows, metrics: list[str], layout: Layout) -> alt.TopLevelM
     return chart.properties(width=layout.width - 40, height=max(120, many * layout.step + 10))
 
 
-def _names(field: str, layout: Layout, sort: Any) -> alt.Y:
-    import altair as alt
-
+def _names(field: str, layout: Layout, sort: Any) -> Chart:
+    alt = altair()
     return alt.Y(field, sort=sort, title=None, axis=alt.Axis(labelLimit=layout.names, domain=False, grid=True))

@@ -5,7 +5,7 @@ The reports room knows no other room, so whoever writes a report hands it the co
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from typing import NamedTuple, Protocol
 
 from dstress.columns import INFORMED
@@ -16,6 +16,9 @@ RIGHT, MISSED, EXTRA, WRONG, REWORDED = range(5)
 """What an answer says of a slot; `REWORDED` is right too, but not in a form that the gold lists."""
 
 _NO_SLOT = Slot("")
+
+_Cell = tuple[str, tuple[str, ...] | None, str | None]
+"""A slot, its gold forms and what was said of it; None where a side has nothing."""
 
 
 class Judge(Protocol):
@@ -53,19 +56,26 @@ class Verdicts:
     def __init__(self, judge: Judge, schema: Schema) -> None:
         self.judge, self.schema = judge, schema
         self._by_frame = judge.within_schema or judge.unit == "frame"
-        self._known: dict[tuple[str, tuple[str, ...] | None, str | None], int] = {}
+        self._known = _Known(judge, schema)
 
     def errors(self, turn: Turn, answer: Prediction) -> list[Error]:
         """Every slot that is wrong or said in other words, gold's first. A failed answer has no slots to speak of."""
-        found = []
-        for slot, forms, said in self._cells(turn, answer):
-            key = (slot, forms, said)
-            kind = self._known.get(key)
-            if kind is None:
-                kind = self._known[key] = self._kind(slot, forms, said)
-            if kind and not (kind == EXTRA and self.judge.ignores(slot, turn.state)):
-                found.append(Error(slot, kind, "" if said is None else said.removeprefix(INFORMED)))
-        return found
+        gold, state = self.gold(turn), answer.state
+        if answer.informed and self.judge.reads_informed:
+            state = {slot: INFORMED + said if slot in answer.informed else said for slot, said in state.items()}
+        cells: list[_Cell] = [(slot, forms, state.get(slot)) for slot, forms in gold.items()]
+        if not state.keys() <= gold.keys():
+            services = {frame.service for frame in turn.frames}
+            extra = [slot for slot in state if slot not in gold and self._looks_at(slot, services)]
+            cells += [(slot, None, state[slot]) for slot in extra if not self.judge.ignores(slot, gold)]
+        kinds = [self._known[cell] for cell in cells]
+        if not any(kinds):
+            return []
+        return [
+            Error(slot, kind, (said or "").removeprefix(INFORMED))
+            for (slot, _, said), kind in zip(cells, kinds, strict=True)
+            if kind
+        ]
 
     def gold(self, turn: Turn) -> State:
         """The part of a turn's label that the convention looks at."""
@@ -74,22 +84,22 @@ class Verdicts:
         services = {frame.service for frame in turn.frames}
         return {slot: forms for slot, forms in turn.state.items() if self._looks_at(slot, services)}
 
-    def _cells(self, turn: Turn, answer: Prediction) -> Iterator[tuple[str, tuple[str, ...] | None, str | None]]:
-        state, gold = answer.state, self.gold(turn)
-        if answer.informed and self.judge.reads_informed:
-            state = {slot: INFORMED + said if slot in answer.informed else said for slot, said in state.items()}
-        for slot, forms in gold.items():
-            yield slot, forms, state.get(slot)
-        services = {frame.service for frame in turn.frames}
-        for slot, said in state.items():
-            if slot not in gold and self._looks_at(slot, services):
-                yield slot, None, said
-
     def _looks_at(self, slot: str, services: Collection[str]) -> bool:
         """Some conventions look only at slots of the schema, and of services with a frame in the turn."""
         if self._by_frame and service_of(slot) not in services:
             return False
         return not self.judge.within_schema or slot in self.schema.slots
+
+
+class _Known(dict[_Cell, int]):
+    """The kinds of cells that were judged so far."""
+
+    def __init__(self, judge: Judge, schema: Schema) -> None:
+        self.judge, self.schema = judge, schema
+
+    def __missing__(self, cell: _Cell) -> int:
+        self[cell] = kind = self._kind(*cell)
+        return kind
 
     def _kind(self, slot: str, forms: tuple[str, ...] | None, said: str | None) -> int:
         accepted = self.judge.gold(slot, forms) if forms is not None else ()

@@ -54,7 +54,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         """Refuse what can never work."""
         if self.concurrency < 1 or self.timeout <= 0 or self.retries < 0:
             raise SpecError("llm: concurrency must be 1 or more, timeout above 0, retries 0 or more")
-        if min(self.budget or 0.0, self.price_in, self.price_out) < 0 or (self.max_tokens or 1) < 1:
+        if min(self.budget or 0.0, self.price_in, self.price_out) < 0 or (
+            self.max_tokens is not None and self.max_tokens < 1
+        ):
             raise SpecError("llm: a budget or a price is not below 0, and max_tokens is 1 or more")
 
     def sent(self) -> dict[str, Any]:

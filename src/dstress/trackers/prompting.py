@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
 import msgspec
 
-from dstress.dialogue import DONTCARE, Schema, Service, Slot, service_of, slot_id
+from dstress.dialogue import DONTCARE, Schema, Slot, service_of, slot_id
 from dstress.trackers.base import Context, Exchange
 from dstress.trackers.endpoint import Reply
 from dstress.trackers.wire import Unreadable, read_state, read_value
@@ -42,12 +42,7 @@ def template() -> bytes:
 def narrowed(schema: Schema, services: Sequence[str]) -> Schema:
     """Only the named services; all where none of them is known."""
     found = tuple(service for service in schema.services if service.name in services)
-    return _schema_of(found) if found else schema
-
-
-@lru_cache(maxsize=256)
-def _schema_of(services: tuple[Service, ...]) -> Schema:
-    return Schema(services)
+    return Schema(found) if found else schema
 
 
 def messages(context: Context, schema: Schema, shots: Sequence[Context], mode: str) -> Messages:
@@ -87,19 +82,14 @@ def dialogue_text(context: Context) -> str:
     return "\n".join(lines)
 
 
-@lru_cache(maxsize=256)
-def _text_of(services: tuple[Service, ...]) -> str:
+def schema_text(schema: Schema) -> str:
+    """The services and slots in words."""
     told = words()
     lines = [told["services"]]
-    for service in services:
+    for service in schema.services:
         lines.append(f"\n{service.name}: {service.description}" if service.description else f"\n{service.name}")
         lines += [f"- {slot_id(service.name, slot.name)}{_about(slot)}" for slot in service.slots]
     return "\n".join(lines)
-
-
-def schema_text(schema: Schema) -> str:
-    """The services and slots in words."""
-    return _text_of(schema.services)
 
 
 def _about(slot: Slot) -> str:

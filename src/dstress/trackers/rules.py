@@ -1,32 +1,20 @@
 """A tracker made of rules: the schema's words, lists of values, and patterns. Nothing is trained.
 
-It is a floor to beat, and it fails where trackers fail for other reasons than a network does: a baseline that is quick,
-the same everywhere, and easy to look into. `docs/trackers/rules.md` has what it reaches and where it stops.
+It is a floor to beat, and it fails for other reasons than a network does: a baseline that is quick, the same
+everywhere, and easy to look into. `docs/trackers/rules.md` has what it reaches and where it stops.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from importlib.resources import files
 
-from dstress.dialogue import Schema
 from dstress.setting import Setting
 from dstress.trackers.base import Answer, Context, Tracker
-from dstress.trackers.ruled.answering import accepted, dropped, flags, left_open, named_alone, proposed
-from dstress.trackers.ruled.choosing import chosen
-from dstress.trackers.ruled.lexicon import build, count_values, evening_services
-from dstress.trackers.ruled.profiles import is_numbered, profiles
-from dstress.trackers.ruled.reading import Reader, Reading
-from dstress.trackers.ruled.references import referred
-from dstress.trackers.ruled.situation import Situation, asked_service, focus_of, requests, service_cues
-
-_REMEMBERED = 4096
-
-
-def _unprepared(text: str) -> Reading:
-    raise RuntimeError("prepare() comes before track()")
+from dstress.trackers.ruled.desk import Desk, desk_for
+from dstress.trackers.ruled.lexicon import Counts, count_values
+from dstress.trackers.ruled.profiles import is_numbered
 
 
 class Rules(Tracker):
@@ -36,39 +24,33 @@ class Rules(Tracker):
 
     def __init__(self, train: str | None = None) -> None:
         self.train = train
-        self._read: Callable[[str], Reading] = _unprepared
+        self._counts: Counts = {}
+        self._desks: dict[tuple[str, ...], Desk] = {}
 
     def prepare(self, setting: Setting) -> None:
-        """Build the lexicon."""
+        """Count the training split's values; the rest is made from the schema when it is first needed."""
         super().prepare(setting)
-        counts = count_values(setting.load(self.train)) if self.train else {}
-        self.slots = profiles(setting.schema)
-        self.numbered = is_numbered(setting.schema)
-        self.services = frozenset(service.name for service in setting.schema.services)
-        reader = Reader(build(setting.schema, self.slots, counts), self.slots, evening_services(setting.schema))
-
-        def read(text: str) -> Reading:
-            reading = reader.read(text)
-            return reading._replace(services=service_cues(reading, self.slots, self.services))
-
-        self._read = lru_cache(maxsize=_REMEMBERED)(read)
+        self._desks = {}
+        self._counts = count_values(setting.load(self.train)) if self.train else {}
+        self._numbered = is_numbered(setting.schema)
+        self._all = tuple(service.name for service in setting.schema.services)
 
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
-        return [self._answer(context) for context in contexts]
+        """The state of each turn, from the state before it."""
+        return [self._desk(context).state(context) for context in contexts]
 
-    def _answer(self, context: Context) -> dict[str, str]:
-        user, system = self._read(context.user), self._read(context.system)
-        state = dict(context.previous or {})
-        focus = focus_of(system, context.history, self._read)
-        focus = asked_service(system, self.slots, focus)
-        situation = Situation(user, system, state, self.slots, focus, requests(system, self.slots, focus))
-        found = chosen(situation)
-        found |= flags(situation)
-        found |= referred(situation, found)
-        found |= named_alone(situation, found)
-        found |= left_open(situation, found)
-        found |= proposed(situation, found)
-        found |= accepted(situation, found)
-        for slot in dropped(situation, found):
-            del state[slot]
-        return state | found
+    def _desk(self, context: Context) -> Desk:
+        """SGD says which of its many services a dialogue is about; elsewhere that has to be found out."""
+        services = context.services if self._numbered and context.services else self._all
+        if services not in self._desks:
+            self._desks[services] = desk_for(self.schema, services, self._counts, as_said=self._numbered)
+        return self._desks[services]
+
+    def fingerprint(self) -> str:
+        """The spec, and every module and table of rules."""
+        parts = files("dstress.trackers.ruled").iterdir()
+        texts = sorted((part.name, part.read_bytes()) for part in parts if part.name.endswith((".py", ".toml")))
+        whole = hashlib.sha256(super().fingerprint().encode())
+        for name, text in texts:
+            whole.update(name.encode() + b"\0" + text)
+        return whole.hexdigest()[:16]

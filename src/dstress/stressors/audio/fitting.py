@@ -26,7 +26,7 @@ from dstress.stressors.base import random_for
 from dstress.writing import replacing
 
 VOICES = ("slt", "rms", "awb")
-LEVELS: dict[Noise, tuple[float | None, ...]] = {"white": (None, 30.0, 25.0), "babble": (None, 24.0, 18.0)}
+LEVELS: dict[Noise, tuple[float | None, ...]] = {"white": (None, 31.0, 26.0), "babble": (None, 25.0, 19.0)}
 """Signal-to-noise ratios at which the channel is heard, none first: from about 15 to 50 word errors in a hundred."""
 
 FILE = "confusions.json"

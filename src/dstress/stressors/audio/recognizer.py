@@ -17,14 +17,16 @@ from dstress.errors import MissingExtraError
 from dstress.stressors.audio.voice import Samples
 
 SEARCH: dict[str, float | int | bool | str] = {
-    "maxhmmpf": 2000,
+    "maxhmmpf": 1500,
+    "pl_weight": 8.0,
+    "wbeam": 1e-20,
     "ds": 2,
     "fwdflat": False,
     "cmn": "batch",
     "loglevel": "FATAL",
 }
-"""How hard the decoder searches. Measured in docs/stressors/speech.md: four times as fast as pocketsphinx's defaults,
-for three more word errors in a hundred."""
+"""How hard the decoder searches: several times as fast as pocketsphinx's defaults, for a few more errors in a hundred
+words (docs/stressors/speech.md has the measurements)."""
 
 
 class Language(NamedTuple):

@@ -1,167 +1,136 @@
-"""What the user says without naming a value: yes, no, "I don't mind", "book it"."""
+"""What the user answers without naming a value: yes, no, "I don't mind"; or with nothing but a name."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from dstress.dialogue import DONTCARE
 from dstress.trackers.ruled.phrasing import phrasing
+from dstress.trackers.ruled.profiles import Profile
 from dstress.trackers.ruled.reading import Cue
-from dstress.trackers.ruled.situation import Situation, offered
+from dstress.trackers.ruled.situation import Situation
 from dstress.trackers.ruled.words import word_set
 
 _REACH = 5
+_FIRST_WORDS = 4
+_SHORT = 7
+_LONGEST_NAME = 4
 
 
 def flags(at: Situation) -> dict[str, str]:
     """Yes and no, by the words for a slot, or as the answer to a question about it."""
     found: dict[str, str] = {}
-    row, current = at.user.words.words, at.current
-    negations = word_set("negations")
+    wished = {profile.concept: profile for profile in at.slots.values() if profile.kind == "flag"}
     for said, wanted in ((at.user.cues, True), (at.user.denied, False)):
         for cue in said:
-            service = at.service_at(cue.first)
-            for slot, profile in at.slots.items():
-                if profile.kind == "flag" and profile.concept == cue.name and profile.service == service:
-                    first = max(at.user.words.clause(cue.first)[0], cue.first - _REACH)
-                    if _is_asked_of_one(cue, at, service):
-                        continue
-                    denied = not negations.isdisjoint(row[first : cue.first])
-                    found[slot] = profile.flag(wanted != denied)
-    asked = [slot for slot in at.requested if at.slots[slot].kind == "flag" and slot not in found]
-    if asked and row:
-        start = " ".join(row[:4])
-        no = phrasing().declines.match(start)
-        yes = not no and phrasing().accepts.search(start)
-        if yes or no:
-            found.update({slot: at.slots[slot].flag(bool(yes)) for slot in sorted(asked)})
-    return found
+            if cue.name in wished:
+                service = at.service_at(cue.first)
+                if not _is_asked_of_one(cue, at, service):
+                    meant = wanted != _is_denied(cue, at)
+                    found |= {profile.slot: profile.flag(meant) for profile in _flags_of(at, cue.name, service)}
+    return found | _answered(at, found)
+
+
+def _flags_of(at: Situation, concept: str, service: str) -> Iterable[Profile]:
+    return (
+        profile
+        for profile in at.slots.values()
+        if profile.concept == concept and profile.service == service and profile.kind == "flag"
+    )
+
+
+def _is_denied(cue: Cue, at: Situation) -> bool:
+    words = at.user.words
+    first = max(words.clause(cue.first)[0], cue.first - _REACH)
+    return not word_set("negations").isdisjoint(words.words[first : cue.first])
 
 
 def _is_asked_of_one(cue: Cue, at: Situation, service: str) -> bool:
     """Whether the user asks if the place at hand has something: a question about it, not a wish."""
     words = at.user.words
-    if words.sentences[cue.first] not in phrasing().questions(words):
+    if words.sentences[cue.first] not in at.user.asking:
         return False
     first, _ = words.sentence(cue.first)
     if words.words[first] not in word_set("asking"):
         return False
-    held = any(at.slots[slot].kind == "name" and at.slots[slot].service == service for slot in at.state)
-    return held or len(offered(at.system, at.slots)) == 1
+    offers = [mention for mention in at.system.mentions if any(at.slots[slot].is_name for slot in mention.options)]
+    return at.held_name(service) or len(offers) == 1
+
+
+def _answered(at: Situation, found: dict[str, str]) -> dict[str, str]:
+    """A plain yes or no to the system's question."""
+    asked = sorted(slot for slot in at.requested if at.slots[slot].kind == "flag" and slot not in found)
+    if not asked:
+        return {}
+    start = " ".join(at.user.words.words[:_FIRST_WORDS])
+    denied = phrasing().declines.match(start)
+    if not denied and not phrasing().accepts.search(start):
+        return {}
+    return {slot: at.slots[slot].flag(not denied) for slot in asked}
 
 
 def left_open(at: Situation, filled: dict[str, str]) -> dict[str, str]:
     """Slots the user does not care about: named beside the expression, else those that the system asked for."""
-    row = " ".join(at.user.words.words)
-    match = phrasing().open.search(row)
-    if not match:
-        answer = phrasing().open_alone.match(row)
-        plain = [slot for slot in at.requested if at.slots[slot].kind in ("listed", "number", "name", "time", "date")]
-        if not answer or filled or not plain or len(at.user.words) > 7:
-            return {}
-        return dict.fromkeys(sorted(plain), DONTCARE) if answer[0] in ("any", "either") else {}
-    place = row[: match.start()].count(" ")
-    first, last = at.user.words.clause(min(place, len(at.user.words) - 1))
-    last = max(last, place + match[0].count(" ") + 1)
-    service = at.service_at(place)
-    named = {cue.name for cue in at.user.cues if first <= cue.first < last}
-    slots = [s for s, p in at.slots.items() if p.service == service and p.concept in named]
-    slots = [s for s in slots if at.slots[s].kind != "name" and (s not in filled or at.slots[s].kind == "flag")]
-    slots = _settled_times(slots, at, filled)
-    slots = slots or _settled_times(sorted(s for s in at.requested if s not in filled and at.slots[s].kind != "name"), at, filled)
-    return dict.fromkeys(slots, DONTCARE)
+    match = phrasing().open.search(at.user.row)
+    if match is None:
+        is_answer = not filled and len(at.user.words) <= _SHORT and phrasing().open_alone.match(at.user.row)
+        return _opened(at.requested, at, filled) if is_answer else {}
+    first = at.user.row.count(" ", 0, match.start())
+    named = _named_beside(first, first + match[0].count(" ") + 1, at)
+    return _opened(named, at, filled) or _opened(at.requested, at, filled)
 
 
-def _settled_times(slots: list[str], at: Situation, filled: dict[str, str]) -> list[str]:
-    """Without the times of a journey, if one is given; and only when it starts, if both are open."""
-    known = {at.slots[s].service for s in (*at.state, *filled) if at.slots[s].kind == "time" and at.slots[s].role}
-    kept = [s for s in slots if not (at.slots[s].role and at.slots[s].kind == "time" and at.slots[s].service in known)]
-    starts = [s for s in kept if at.slots[s].kind == "time" and at.slots[s].role == "from"]
-    return [s for s in kept if not (starts and at.slots[s].kind == "time" and at.slots[s].role == "to")]
+def _named_beside(first: int, last: int, at: Situation) -> list[str]:
+    """The slots that the clause of an expression speaks of."""
+    words = at.user.words
+    start, end = words.clause(first)
+    concepts = {cue.name for cue in at.user.cues if start <= cue.first < max(end, last)}
+    service = at.service_at(first)
+    return [slot for slot, profile in at.slots.items() if profile.service == service and profile.concept in concepts]
 
 
-def accepted(at: Situation, filled: dict[str, str]) -> dict[str, str]:
-    """The one name that the system offered, if the user goes on with it."""
-    offer = _offer(at)
-    if not offer or offer[0] in filled or at.slots[offer[0]].service != at.current:
-        return {}
-    row = " ".join(at.user.words.words)
-    phrases = phrasing()
-    if phrases.refuses.search(row):
-        return {}
-    # Where a name is what a search is for, to ask about it is to take it up; where it is booked, the user has to agree.
-    if phrases.asks.search(row) and not at.slots[offer[0]].is_required:
-        return dict([offer])
-    if phrases.declines.search(row):
-        return {}
-    if phrases.accepts.search(row) or phrases.books.search(row):
-        return dict([offer])
-    return {}
-
-
-def _offer(at: Situation) -> tuple[str, str] | None:
-    """The slot and the name, if the system said one name only: from a list, else by its capitals."""
-    listed = {
-        (slot, value)
-        for name in offered(at.system, at.slots)
-        for slot, value in name.options.items()
-        if at.slots[slot].kind == "name" and not at.slots[slot].role
-    }
-    if listed:
-        return listed.pop() if len(listed) == 1 else None
-    slots = [s for s, p in at.slots.items() if p.kind == "name" and not p.role and p.service == at.focus]
-    names = {cue.name for cue in at.system.names}
-    return (slots[0], names.pop()) if len(names) == 1 and slots else None
-
-
-def proposed(at: Situation, filled: dict[str, str]) -> dict[str, str]:
-    """What the system proposes in place of what it does not have: `Would 19:00 do instead?`, and the user agrees."""
-    system = at.system.words
-    asking = phrasing().questions(system)
-    row = " ".join(at.user.words.words).replace("no problem", "")
-    if filled or not asking or not phrasing().accepts.search(row) or phrasing().declines.search(row):
-        return {}
-    if not phrasing().unavailable.search(" ".join(system.words)):
-        return {}
-    said = [
-        (slot, value)
-        for mention in at.system.mentions
-        for slot, value in mention.options.items()
-        if at.slots[slot].service == at.focus and at.slots[slot].kind in ("time", "listed", "date")
-    ]
-    missing = {slot for slot, value in said if at.state.get(slot) == value}
-    return {slot: value for slot, value in said if slot in missing and at.state[slot] != value}
-
-
-def dropped(at: Situation, filled: dict[str, str]) -> set[str]:
-    """The other end of a journey, when the user lets it go: `never mind leaving at 10, I have to be there by 8`."""
-    if not phrasing().discards.search(" ".join(at.user.words.words)):
-        return set()
-    given = {at.slots[slot].service: at.slots[slot].role for slot in filled if at.slots[slot].kind == "time"}
-    return {
+def _opened(slots: Iterable[str], at: Situation, filled: dict[str, str]) -> dict[str, str]:
+    """Slots without names, which nobody leaves open, and without what is filled; a yes or no gives way."""
+    kept = [
         slot
-        for slot in at.state
-        if slot in at.slots
-        and at.slots[slot].kind == "time"
-        and at.slots[slot].role
-        and given.get(at.slots[slot].service, at.slots[slot].role) not in ("", at.slots[slot].role)
-    }
+        for slot in sorted(slots)
+        if at.slots[slot].kind not in ("name", "open") and (slot not in filled or at.slots[slot].kind == "flag")
+    ]
+    known = {at.slots[slot].service for slot in (*at.state, *filled) if _is_end_time(at.slots.get(slot))}
+    kept = [slot for slot in kept if not (_is_end_time(at.slots[slot]) and at.slots[slot].service in known)]
+    if any(_is_end_time(at.slots[slot]) and at.slots[slot].role == "from" for slot in kept):
+        kept = [slot for slot in kept if not _is_end_time(at.slots[slot]) or at.slots[slot].role == "from"]
+    return dict.fromkeys(kept, DONTCARE)
+
+
+def _is_end_time(profile: Profile | None) -> bool:
+    """Whether a slot is when a journey starts or ends: who gives one has left the other out, not open."""
+    return profile is not None and profile.kind == "time" and bool(profile.role)
 
 
 def named_alone(at: Situation, filled: dict[str, str]) -> dict[str, str]:
     """A name that is all the answer to a question for it: `Upper Wray.`"""
-    wanted = [slot for slot in at.slots if slot in at.requested and at.slots[slot].kind in ("name", "open") and slot not in filled]
+    wanted = [slot for slot in at.requested if at.slots[slot].kind in ("name", "open") and slot not in filled]
     words = at.user.words
-    if len(wanted) != 1 or not len(words):
+    if len(wanted) != 1 or not words.words:
         return {}
     first, last = words.clause(0)
-    while first < last and words.words[first] in word_set("fillers"):
+    fillers = word_set("fillers")
+    while first < last and words.words[first] in fillers:
         first += 1
-    while last > first and words.words[last - 1] in word_set("fillers"):
+    while last > first and words.words[last - 1] in fillers:
         last -= 1
-    row = words.words[first:last]
-    if phrasing().accepts.search(" ".join(row)) or phrasing().declines.search(" ".join(row)) or phrasing().open.search(" ".join(row)):
-        return {}
-    if not 0 < last - first <= 4 or any(first <= mention.first < last for mention in at.user.mentions):
-        return {}
-    if not word_set("no_names").isdisjoint(words.words[first:last]) or not word_set("boundaries").isdisjoint(words.words[first:last]):
+    if not 0 < last - first <= _LONGEST_NAME or not _can_be_name(first, last, at):
         return {}
     return {wanted[0]: words.said(first, last)}
+
+
+def _can_be_name(first: int, last: int, at: Situation) -> bool:
+    row = at.user.words.words[first:last]
+    if not (word_set("no_names") | word_set("boundaries")).isdisjoint(row):
+        return False
+    for mention in at.user.mentions:
+        if first <= mention.first < last and (mention.first == first or mention.kind != "listed"):
+            return False
+    text, phrases = " ".join(row), phrasing()
+    return not (phrases.accepts.search(text) or phrases.declines.search(text) or phrases.open.search(text))

@@ -49,7 +49,7 @@ def _lead(row: Sequence[str], at: int) -> str:
 def _name(words: Words, first: int, taken: Taken) -> tuple[int, int] | None:
     row = words.words
     clause = words.clauses[first - 1]
-    while first < len(row) and row[first] in word_set("determiners") and not _is_capital(words, first):
+    while first < len(row) and row[first] in word_set("determiners") and not words.is_capital(first):
         first += 1
     last = first
     while last < len(row) and last - first < _LONGEST and words.clauses[last] == clause:
@@ -75,14 +75,10 @@ def _ends_name(words: Words, first: int, at: int, taken: Taken) -> bool:
         row[at] in word_set("joiners")
         and after < len(row)
         and after not in taken
-        and _is_capital(words, first)
-        and _is_capital(words, after)
+        and words.is_capital(first)
+        and words.is_capital(after)
     )
     return not continued or at == first
-
-
-def _is_capital(words: Words, at: int) -> bool:
-    return words.text[words.starts[at]].isupper()
 
 
 def _task(words: Words, first: int, taken: Taken) -> tuple[int, int] | None:
@@ -122,7 +118,7 @@ def _trimmed(words: Words, first: int, last: int, taken: Taken, begins: bool) ->
     if begins and (row[first] in word_set("openers") or last - first == 1):
         first += 1
     stop = next((at for at in range(first, last) if taken.get(at, "service") not in ("service", "time", "name")), last)
-    while stop > first and not _is_capital(words, stop - 1):
+    while stop > first and not words.is_capital(stop - 1):
         stop -= 1
     text = words.said(first, stop) if stop > first else ""
     if len(text) < 3 or text.isupper() or any(character.isdigit() for character in text):

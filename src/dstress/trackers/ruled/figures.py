@@ -72,7 +72,7 @@ def figures(words: Words) -> list[Figure]:
     starts = _starts(words.words)
     taken: set[int] = set()
     found: list[Figure] = []
-    for figure in (*_dates(row, starts), *_times(row, starts), *_numbers(words)):
+    for figure in (*_dates(row, starts), *_times(row, starts, words), *_numbers(words)):
         if taken.isdisjoint(range(figure.first, figure.last)):
             taken.update(range(figure.first, figure.last))
             found.append(figure)
@@ -96,18 +96,27 @@ def _at(starts: list[int], start: int, end: int) -> tuple[int, int]:
     return bisect_right(starts, start) - 1, bisect_right(starts, end - 1)
 
 
-def _times(row: str, starts: list[int]) -> Iterator[Figure]:
+def _times(row: str, starts: list[int], words: Words) -> Iterator[Figure]:
     for match in _time_pattern().finditer(row):
         name = "time" if match["time"] else "bare"
         minutes = time_of(match[name], hours=True)
-        if minutes is not None:
+        first, last = _at(starts, *match.span(name))
+        # "at 5 Pond Close" is no time.
+        is_address = name == "bare" and last < len(words) and words.is_capital(last) and not words.is_capital(first)
+        if minutes is not None and not (is_address and words.sentences[last] == words.sentences[first]):
             either = not _DECIDED.search(match[name]) and 0 < minutes // 60 < 12
-            yield Figure("time", *_at(starts, *match.span(name)), clock(minutes), either)
+            yield Figure("time", first, last, clock(minutes), either)
 
 
 def clock(minutes: int) -> str:
     """A time of day as states write it."""
     return f"{minutes // 60 % 24:02d}:{minutes % 60:02d}"
+
+
+def evening(time: str) -> str:
+    """The same time of the evening."""
+    hour, _, minute = time.partition(":")
+    return f"{int(hour) + 12 if int(hour) < 12 else int(hour):02d}:{minute}"
 
 
 def _dates(row: str, starts: list[int]) -> Iterator[Figure]:

@@ -123,7 +123,7 @@ def _canonical(profile: Profile, counted: Counter[str]) -> list[str]:
     kept = []
     for spellings in forms.values():
         value, total = max(spellings, key=lambda form: (spellings[form], form)), spellings.total()
-        if value in profile.values or (total >= _RARE and _is_telling(value, profile)) or spellings.total() == 0:
+        if value in profile.values or (total >= _RARE and _is_telling(value, profile)) or not total:
             kept.append((total, value))
     return [value for _, value in sorted(kept, key=lambda pair: (-pair[0], pair[1]))]
 

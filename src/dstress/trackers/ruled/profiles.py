@@ -58,6 +58,11 @@ class Profile(NamedTuple):
     units: frozenset[str]
     is_required: bool
 
+    @property
+    def is_name(self) -> bool:
+        """Whether it names a place or a thing, not an end of a journey."""
+        return self.kind == "name" and not self.role
+
     def flag(self, wanted: bool) -> str:
         """The slot's own word for yes or no."""
         known = _YES if wanted else _NO

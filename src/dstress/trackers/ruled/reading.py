@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 from dstress.trackers.ruled.captures import capitalised, capture_options, captures
-from dstress.trackers.ruled.figures import figures
+from dstress.trackers.ruled.figures import Figure, evening, figures
 from dstress.trackers.ruled.lexicon import Lexicon
+from dstress.trackers.ruled.phrasing import phrasing
 from dstress.trackers.ruled.profiles import Profile
-from dstress.trackers.ruled.words import Words, word_set
+from dstress.trackers.ruled.words import Words, table, word_set
 
-_BESIDE = 3
 _NOON = 12
 
 
 class Mention(NamedTuple):
-    """Words `first` to `last` (exclusive) may be the value of each slot in `options`: slot id -> value."""
+    """Words `first` to `last` (exclusive) may be the value of each slot in `options`: slot id -> value.
+
+    `rejected` marks what the user takes back: `not monday`, `rather than 18:15`.
+    """
 
     kind: str
     first: int
@@ -40,27 +44,35 @@ class Cue(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """An utterance, read. `names` are those that its capitals tell."""
+    """An utterance, read. `names` are those that its capitals tell, `asking` the sentences that ask something."""
 
     words: Words
+    row: str
     mentions: list[Mention]
     services: list[Cue]
     cues: list[Cue]
     asked: list[Cue]
     denied: list[Cue]
     names: list[Cue]
+    asking: frozenset[int]
+
+    @property
+    def about(self) -> list[str]:
+        """The services that it is about, as often and in the order as it names them."""
+        return [cue.name for cue in self.services if not cue.is_reference]
 
 
 class Reader:
-    """Reads utterances with one lexicon."""
+    """Reads utterances with one lexicon. `evenings` are services whose times are of the evening unless they say."""
 
-    def __init__(self, lexicon: Lexicon, slots: Mapping[str, Profile], evenings: Collection[str] = ()) -> None:
-        self.lexicon = lexicon
+    def __init__(
+        self, lexicon: Lexicon, slots: Mapping[str, Profile], evenings: Collection[str] = (), *, as_said: bool = False
+    ) -> None:
+        self.lexicon, self.slots, self.as_said = lexicon, slots, as_said
         self.by_kind = {
             kind: [profile.slot for profile in slots.values() if profile.kind == kind]
             for kind in ("time", "date", "number")
         }
-        self.slots = slots
         self.evenings = [slot for slot in self.by_kind["time"] if slots[slot].service in evenings]
         self.leads = capture_options(slots)
 
@@ -78,16 +90,20 @@ class Reader:
         mentions = _without_tails(words, values)
         mentions += self._figures(words, values)
         captured = self._captured(words, mentions, found["service"])
-        inside = {at for name in captured for at in range(name.first, name.last)}
-        mentions = [mention for mention in mentions if mention.first not in inside] + captured
+        mentions = _outside(mentions, captured) + captured
         mentions.sort(key=lambda mention: mention.first)
-        mentions = [_judged(words, mention) for mention in mentions]
-        services = [placed(words, cue) for cue in found["service"]]
-        taken = {at: mention.kind for mention in mentions for at in range(mention.first, mention.last)}
-        names = [Cue(first, last, words.said(first, last)) for first, last in capitalised(words, taken)]
-        named = {at for name in (*captured, *names) if name.last - name.first > 1 for at in range(name.first, name.last)}
-        services = [cue._replace(is_reference=True) if cue.first in named else cue for cue in services]
-        return Reading(words, mentions, services, found["cue"], found["asked"], found["denied"], names)
+        names = [Cue(*span, words.said(*span)) for span in capitalised(words, self._taken(mentions, ()))]
+        return Reading(
+            words=words,
+            row=" ".join(words.words),
+            mentions=_judged(words, mentions),
+            services=self._services(words, found["service"], mentions, [*captured, *names]),
+            cues=found["cue"],
+            asked=found["asked"],
+            denied=found["denied"],
+            names=names,
+            asking=frozenset(phrasing().questions(words)),
+        )
 
     def _add_value(self, values: list[Mention], first: int, last: int, options: dict[str, str]) -> None:
         """A value, unless it is part of a longer one."""
@@ -95,41 +111,42 @@ class Reader:
             if last - first <= values[-1].last - values[-1].first:
                 return
             values.pop()
-        kinds = {self.slots[slot].kind for slot in options}
-        values.append(Mention("name" if "name" in kinds else "listed", first, last, options))
+        is_name = any(self.slots[slot].kind == "name" for slot in options)
+        values.append(Mention("name" if is_name else "listed", first, last, options))
 
     def _figures(self, words: Words, values: list[Mention]) -> list[Mention]:
         taken = {at for value in values for at in range(value.first, value.last)}
-        found = []
-        for figure in figures(words):
-            kind, first, last, value, either = figure
-            if taken.isdisjoint(range(first, last)):
-                options = dict.fromkeys(self.by_kind[kind], value)
-                if kind == "number":
-                    options |= self._hours(value)
-                elif either:
-                    options |= dict.fromkeys(self.evenings, _later(value))
-                found.append(Mention(kind, first, last, options))
-        return found
+        return [
+            Mention(figure.kind, figure.first, figure.last, self._figure_options(words, figure))
+            for figure in figures(words)
+            if taken.isdisjoint(range(figure.first, figure.last))
+        ]
 
-    def _hours(self, number: str) -> dict[str, str]:
-        """A number may be the hour, if a time was asked for."""
-        if not number.isdecimal() or not 0 < int(number) <= _NOON:
-            return {}
-        hour = f"{int(number):02d}:00"
-        return dict.fromkeys(self.by_kind["time"], hour) | dict.fromkeys(self.evenings, _later(hour))
+    def _figure_options(self, words: Words, figure: Figure) -> dict[str, str]:
+        kind, first, last, value, either = figure
+        if self.as_said and kind in ("time", "date"):
+            return dict.fromkeys(self.by_kind[kind], words.said(first, last))
+        options = dict.fromkeys(self.by_kind[kind], value)
+        if kind == "number" and value.isdecimal() and 0 < int(value) <= _NOON:
+            # A number may be the hour, if a time was asked for.
+            options |= dict.fromkeys(self.by_kind["time"], f"{int(value):02d}:00")
+            options |= dict.fromkeys(self.evenings, evening(f"{int(value):02d}:00"))
+        elif either:
+            options |= dict.fromkeys(self.evenings, evening(value))
+        return options
 
-    def _stop(self, mention: Mention) -> str:
-        """What kind of end a mention makes to a name: a day always does, another word from a list may be part of it."""
-        is_day = any(self.slots[slot].concept == "day" for slot in mention.options)
-        return "date" if is_day else mention.kind
+    def _taken(self, mentions: Iterable[Mention], services: Iterable[Cue]) -> dict[int, str]:
+        """What each word says already. A day always ends a name; another word from a list may be part of it."""
+        taken = {at: "service" for cue in services for at in range(cue.first, cue.last)}
+        for mention in mentions:
+            is_day = any(self.slots[slot].concept == "day" for slot in mention.options)
+            taken |= dict.fromkeys(range(mention.first, mention.last), "date" if is_day else mention.kind)
+        return taken
 
     def _captured(self, words: Words, mentions: list[Mention], services: list[Cue]) -> list[Mention]:
         """Names that no list has."""
-        taken = {at: "service" for cue in services for at in range(cue.first, cue.last)}
-        taken |= {at: self._stop(mention) for mention in mentions for at in range(mention.first, mention.last)}
         found = []
-        for lead, first, last in captures(words, taken):
+        for lead, first, last in captures(words, self._taken(mentions, services)):
             if options := self._settled(lead, words.said(first, last)):
                 found.append(Mention("name", first, last, options))
         return found
@@ -137,58 +154,104 @@ class Reader:
     def _settled(self, lead: str, text: str) -> dict[str, str]:
         """The slots that a captured name may fill. Where names are listed, a near one is meant."""
         options = {}
+        is_plain = " " not in text and text.islower()
         for slot in self.leads[lead]:
             near = self.lexicon.nearest(slot, text)
-            is_plain = " " not in text and text.islower()
             if near or not (is_plain and self.lexicon.names.get(slot)):
                 options[slot] = near or text
         return options
 
+    def _services(self, words: Words, cues: list[Cue], mentions: list[Mention], names: list[Mention | Cue]) -> list[Cue]:
+        """Words for services, and values that only one service has; those inside a name are not about it."""
+        found = list(cues)
+        for mention in mentions:
+            owner = self._owner(mention)
+            if owner and not any(cue.first < mention.last and mention.first < cue.last for cue in cues):
+                found.append(Cue(mention.first, mention.last, owner, mention.kind == "name"))
+        inside = {at for name in names if name.last - name.first > 1 for at in range(name.first, name.last)}
+        placed = [_placed(words, cue, cue.first in inside) for cue in sorted(found)]
+        return _passed(words, placed)
+
+    def _owner(self, mention: Mention) -> str:
+        """The only service that has a value."""
+        if mention.kind not in ("listed", "name"):
+            return ""
+        services = {self.slots[slot].service for slot in mention.options if not self.slots[slot].role}
+        return services.pop() if len(services) == 1 else ""
+
+
+def _outside(mentions: list[Mention], names: list[Mention]) -> list[Mention]:
+    inside = {at for name in names for at in range(name.first, name.last)}
+    return [mention for mention in mentions if mention.first not in inside] if inside else mentions
+
 
 def _without_tails(words: Words, values: list[Mention]) -> list[Mention]:
-    """Values without the `guest house` of `home from home guest house`, where a list has the name without it."""
+    """Values without the `guest house` of `home from home guest house`, where a list has the name without it.
+
+    And without names that only name a street: `on jesus lane` is not about Jesus College.
+    """
     kept: list[Mention] = []
+    generic, streets = word_set("generic"), word_set("streets")
     for value in values:
         after_name = kept and kept[-1].kind == "name" and kept[-1].last == value.first
-        if after_name and value.kind == "listed" and word_set("generic").issuperset(words.keys[value.first : value.last]):
+        if after_name and value.kind == "listed" and generic.issuperset(words.keys[value.first : value.last]):
+            continue
+        if value.kind == "name" and not streets.isdisjoint(words.keys[value.last : value.last + 1]):
             continue
         kept.append(value)
     return kept
 
 
-def _later(time: str) -> str:
-    """The same time of the other half of the day."""
-    hour, _, minute = time.partition(":")
-    return f"{int(hour) + _NOON if int(hour) < _NOON else int(hour):02d}:{minute}"
-
-
-def placed(words: Words, cue: Cue) -> Cue:
+def _placed(words: Words, cue: Cue, inside_name: bool) -> Cue:
     """Mark `near the restaurant` and `from the hotel`: they name a service, but are not about it."""
+    if inside_name or cue.is_reference:
+        return cue._replace(is_reference=True)
     row = words.words
     first, last = words.sentence(cue.first)
     if not word_set("changing").isdisjoint(row[first:last]):
         return cue._replace(again=True)
-    at = cue.first - 1
-    if row[at - 1 : at + 1] == ["coming", "to"]:
+    determiners, at = word_set("determiners"), cue.first - 1
+    if row[max(0, at - 1) : at + 1] == ["coming", "to"]:
         return cue._replace(is_reference=True)
-    if at >= 1 and row[at] in word_set("determiners"):
-        while at >= 1 and row[at] in word_set("determiners"):
+    if at >= 1 and row[at] in determiners:
+        while at >= 1 and row[at] in determiners:
             at -= 1
         return cue._replace(is_reference=row[at] in word_set("references"))
     return cue
 
 
-def _judged(words: Words, mention: Mention) -> Mention:
-    """Mark what is said to be replaced: `not monday`, `instead of friday`, `07:45 won't work`."""
-    row, first, last = words.words, mention.first, mention.last
-    before = row[max(0, first - _BESIDE - 2) : first]
-    while before and before[-1] in ("the", "on", "at", "in", "for", "to", "a", "from", "leaving", "arriving", "by", "there", "be"):
-        before = before[:-1]
-    after = row[last : last + _BESIDE]
-    rejected = (
-        before[-1:] in (["not"], ["forget"])
-        or before[-2:] in (["instead", "of"], ["rather", "than"], ["better", "than"], ["never", "mind"])
-        or before[-3:] == ["not", "have", "to"]
-        or after[:2] in (["wo", "not"], ["can", "go"], ["does", "not"], ["will", "not"])
-    )
-    return mention._replace(rejected=True) if rejected else mention
+def _passed(words: Words, cues: list[Cue]) -> list[Cue]:
+    """Mark what is named in passing beside another service: `the taxi ride`, `the day my train arrives`."""
+    if len({cue.name for cue in cues}) < 2:
+        return cues
+    marked = cues[:1]
+    for before, cue in pairwise(cues):
+        carried = marked[-1].is_reference and before.last == cue.first and before.name == cue.name
+        marked.append(cue._replace(is_reference=True) if carried else cue)
+    plain = {cue.name for cue in marked if not cue.is_reference}
+    if len(plain) < 2:
+        return marked
+    mine = [cue for cue in marked if words.words[cue.first - 1 : cue.first] == ["my"]]
+    others = plain - {cue.name for cue in mine}
+    return [cue._replace(is_reference=True) if cue in mine else cue for cue in marked] if others else marked
+
+
+def _judged(words: Words, mentions: list[Mention]) -> list[Mention]:
+    """Mark what is taken back, and what is left to choose: `a hotel or a guest house` asks for neither."""
+    judged = [mention._replace(rejected=True) if _is_rejected(words, mention) else mention for mention in mentions]
+    for number, (one, other) in enumerate(pairwise(mentions)):
+        between = words.words[one.last : other.first]
+        if between[:1] == ["or"] and len(between) <= 2 and one.kind == "listed" and one.options.keys() & other.options:
+            judged[number] = one._replace(rejected=True)
+            judged[number + 1] = other._replace(rejected=True)
+    return judged
+
+
+def _is_rejected(words: Words, mention: Mention) -> bool:
+    row, trailing = words.words, word_set("before_values")
+    at = mention.first
+    while at and row[at - 1] in trailing:
+        at -= 1
+    before = " ".join(row[max(0, at - 3) : at])
+    after = " ".join(row[mention.last : mention.last + 2])
+    return before.endswith(tuple(table()["rejecting"]["before"])) or after in table()["rejecting"]["after"]

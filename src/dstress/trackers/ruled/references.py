@@ -1,62 +1,63 @@
-"""Values that the user only points at: `the same day`, `from the hotel`, `near the restaurant`."""
+"""Values that the user only points at: `the same day`, `from the hotel`, `near the restaurant`.
+
+The expressions are those of `dstress.coreference`; here the value they stand for has to be found.
+"""
 
 from __future__ import annotations
 
-from dstress.coreference import Kind, bare_name, patterns
-from dstress.dialogue import DONTCARE
-from dstress.trackers.ruled.situation import Situation
+import re
 
-_POINTERS = frozenset(
-    {"same", "that", "this", "there", "here", "the", "my", "our", "between", "everyone", "everybody", "all", "in", "one"}
-)
+from dstress.coreference import Kind, bare_name, patterns
+from dstress.dialogue import DONTCARE, service_of
+from dstress.trackers.ruled.situation import Situation
+from dstress.trackers.ruled.words import word_set
+
+_AFTER = 3
+"""Words after an expression that may say which service it means: `the day` of the taxi ride."""
 
 
 def referred(at: Situation, filled: dict[str, str]) -> dict[str, str]:
     """Slots of the services at hand that an expression fills from another slot of the state."""
-    if not at.state or _POINTERS.isdisjoint(at.user.words.words):
+    if not at.state or word_set("pointers").isdisjoint(at.user.words.words):
         return {}
-    row = " ".join(at.user.words.words)
-    services = set(at.named) or {at.focus}
+    services = set(at.user.about) or {at.focus}
     found: dict[str, str] = {}
     for slot, profile in at.slots.items():
-        kind = patterns().kind_of(slot) if profile.service in services else None
-        if kind is None or slot in filled:
-            continue
-        value = _value(kind, slot, row, at, found)
-        if value and (profile.kind != "listed" or value in profile.values):
+        kind = patterns().kind_of(slot) if profile.service in services and slot not in filled else None
+        match = _expression(kind, at.user.row) if kind else None
+        if kind and match and (value := _antecedent(kind, slot, match, at, found)):
             found[slot] = value
     return found
 
 
-def _value(kind: Kind, slot: str, row: str, at: Situation, found: dict[str, str]) -> str:
-    for pattern in kind.expressions:
-        match = pattern.search(row)
-        if match:
-            return _antecedent(kind, slot, match[0], at, found)
-    return ""
+def _expression(kind: Kind, row: str) -> re.Match[str] | None:
+    return next((match for pattern in kind.expressions if (match := pattern.search(row))), None)
 
 
-def _antecedent(kind: Kind, slot: str, expression: str, at: Situation, found: dict[str, str]) -> str:
+def _antecedent(kind: Kind, slot: str, match: re.Match[str], at: Situation, found: dict[str, str]) -> str:
     """The value that is meant: of the service that the expression names, else the last one given."""
-    service = at.slots[slot].service
-    named = _services_in(expression, at)
+    own = at.slots[slot]
+    named = _services_at(match, at)
     options = [
-        (other, value)
+        value
         for other, value in at.state.items()
-        if other != slot
-        and other.partition("-")[0] != service
-        and value != DONTCARE
+        if (profile := at.slots.get(other))
+        and profile.service != own.service
+        and profile.kind == own.kind
         and kind.antecedents.fullmatch(bare_name(other))
+        and value != DONTCARE
         and value not in found.values()
-        and other in at.slots
-        and at.slots[other].kind == at.slots[slot].kind
+        and (not named or service_of(other) in named)
+        and (own.kind != "listed" or value in own.values)
     ]
-    if named:
-        options = [(other, value) for other, value in options if other.partition("-")[0] in named]
-    return options[-1][1] if options else ""
+    return options[-1] if options else ""
 
 
-def _services_in(expression: str, at: Situation) -> set[str]:
-    words = set(expression.split())
-    row = at.user.words.words
-    return {cue.name for cue in at.user.services if set(row[cue.first : cue.last]) <= words}
+def _services_at(match: re.Match[str], at: Situation) -> set[str]:
+    row = at.user.row
+    first = row.count(" ", 0, match.start())
+    last = row.count(" ", 0, match.end()) + 1
+    inside = {cue.name for cue in at.user.services if first <= cue.first < last}
+    return inside or {
+        cue.name for cue in at.user.services if cue.is_reference and last <= cue.first < last + _AFTER
+    }

@@ -95,6 +95,10 @@ class Words:
         """The text of words `first` to `last` (exclusive), as it was written."""
         return self.text[self.starts[first] : self.ends[last - 1]]
 
+    def is_capital(self, at: int) -> bool:
+        """Whether a word is written with a capital."""
+        return self.text[self.starts[at]].isupper()
+
     def sentence(self, at: int) -> tuple[int, int]:
         """The first word of the sentence of word `at`, and the one after its last."""
         return _run(self.sentences, at)
