@@ -1,7 +1,6 @@
-"""A tracker as a program, in any language:  dstress run --tracker 'command("python3 examples/command_tracker.py")'"""
+"""A tracker as a program, in any language:  --tracker 'command("python3 examples/command_tracker.py")'"""
 
 import json
-import re
 import sys
 
 for line in sys.stdin:
@@ -9,6 +8,6 @@ for line in sys.stdin:
     if "schema" in asked:  # comes first, and is not answered
         slots = [slot for service in asked["schema"]["services"] for slot in service["slots"]]
         continue
-    words = re.findall(r"\w+", " ".join(said["user"] for said in [*asked["history"], asked]).lower())
+    words = {word.strip(".,?!") for said in [*asked["history"], asked] for word in said["user"].lower().split()}
     state = {slot["id"]: value for slot in slots for value in slot["values"] if value in words}
     print(json.dumps({"dialogue": asked["dialogue"], "turn": asked["turn"], "state": state}), flush=True)

@@ -1,4 +1,4 @@
-"""The audio channel, with real voices and a real recogniser: the same words each time, and whatever goes wrong is told."""
+"""The audio channel, with real voices and a real recogniser: the same words each time, and every fault is told."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dstress.stressors.audio.channel import (
     Speaker,
     speaker,
 )
-from dstress.stressors.audio.keeping import Kept, content_key, packed, unpacked
+from dstress.stressors.audio.keeping import Shelf, content_key, packed, unpacked
 from dstress.stressors.audio.listening import Listeners
 from dstress.stressors.audio.noise import TALKERS, add_noise, babble, babble_bank, level, white
 from dstress.stressors.audio.spoken import words
@@ -146,7 +146,7 @@ def test_audio_is_kept_to_the_bit(samples: list[int]) -> None:
 
 
 def _put_many(path: Path, start: int) -> int:
-    table = Kept(path)
+    table = Shelf(path)
     for number in range(start, start + 50):
         table.put({content_key(number): b"%d" % number})
     return start
@@ -157,11 +157,11 @@ def test_processes_share_a_table(tmp_path: Path) -> None:
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         list(pool.map(_put_many, [path] * 4, [0, 25, 50, 75]))
     keys = [content_key(number) for number in range(125)]
-    assert Kept(path).get(keys) == {key: b"%d" % number for number, key in enumerate(keys)}
+    assert Shelf(path).get(keys) == {key: b"%d" % number for number, key in enumerate(keys)}
 
 
 def test_a_full_table_takes_no_more(tmp_path: Path) -> None:
-    table = Kept(tmp_path / "kept.sqlite", most_bytes=1)
+    table = Shelf(tmp_path / "kept.sqlite", most_bytes=1)
     table.put({b"a": b"1"})
     assert table.get([b"a"]) == {}
 
@@ -170,7 +170,7 @@ def test_a_broken_table_is_told(tmp_path: Path) -> None:
     path = tmp_path / "kept.sqlite"
     path.write_bytes(b"no database at all" * 100)
     with pytest.raises(DstressError, match="delete the file") as told:
-        Kept(path).get([b"a"])
+        Shelf(path).get([b"a"])
     assert told.value.where == str(path)
 
 
@@ -186,7 +186,7 @@ def _program(folder: Path, name: str, lines: str) -> None:
 
 def test_no_flite_is_told_before_any_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(MissingExtraError, match="(?s)flite.*apt install flite.*brew install flite"):
+    with pytest.raises(MissingExtraError, match=r"(?s)flite.*apt install flite.*brew install flite"):
         voice.check_voices(["slt"])
 
 

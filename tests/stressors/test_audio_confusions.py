@@ -13,12 +13,12 @@ WORDS = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=15)
 
 
 def test_regions_are_maximal() -> None:
-    said = "find a cheap guesthouse in the east of town".split()
-    heard = "find a cheap guest house in least of time please".split()
+    said = ["a", "cheap", "guesthouse", "in", "the", "east", "of", "town"]
+    heard = ["a", "cheap", "guest", "house", "in", "the", "least", "of", "town", "please"]
     assert list(regions(said, heard)) == [
-        Region(3, ("guesthouse",), ("guest", "house")),
-        Region(5, ("the", "east"), ("least",)),
-        Region(8, ("town",), ("time", "please")),
+        Region(2, ("guesthouse",), ("guest", "house")),
+        Region(5, ("east",), ("least",)),
+        Region(8, (), ("please",)),
     ]
 
 

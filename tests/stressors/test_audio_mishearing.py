@@ -12,12 +12,12 @@ from dstress.stressors.audio.confusions import Fit, fit
 from dstress.stressors.audio.fitting import shipped
 from dstress.stressors.audio.mishearing import Draw, Mishearing
 
-SAID = "i need a cheap guesthouse in the east of town for two people".split()
+SAID = ["i", "need", "a", "cheap", "guesthouse", "in", "the", "east", "of", "town", "for", "two", "people"]
 HEARD = [
     SAID,
-    "i need cheap guest house in the least of town for two people".split(),
-    "i need a cheap guesthouse and the east of down for to people".split(),
-    "i needed cheap guesthouse in east of town for two people there".split(),
+    ["i", "need", "cheap", "guest", "house", "in", "the", "least", "of", "town", "for", "two", "people"],
+    ["i", "need", "a", "cheap", "guesthouse", "and", "the", "east", "of", "down", "for", "to", "people"],
+    ["i", "needed", "cheap", "guesthouse", "in", "east", "of", "town", "for", "two", "people", "there"],
 ]
 
 

@@ -43,7 +43,7 @@ Make = Callable[..., Command]
 def make(tmp_path: Path) -> Iterator[Make]:
     made: list[Command] = []
 
-    def program(behaviour: str, batch: int = 32, timeout: float = 5.0, **more: bool) -> Command:
+    def program(behaviour: str, batch: int = 32, timeout: float = 20.0, **more: bool) -> Command:
         script = tmp_path / "tracker.py"
         script.write_text(START + "".join(f"    {line}\n" for line in behaviour.splitlines()))
         made.append(Command(f"{sys.executable} -S {script}", batch, timeout, **more))
@@ -132,7 +132,7 @@ def test_answers_before_reading_everything_do_not_lock(make: Make) -> None:
         ("sys.exit(0)", "died: the program ended with exit status 0"),
         ("os.kill(os.getpid(), 9)", "died: the program was ended by SIGKILL"),
         ("os.close(1); time.sleep(9)", "died: the program closed its output"),
-        ("time.sleep(9)", "timeout: no line in 0.5 seconds (is each one flushed?)"),
+        ("time.sleep(9)", "timeout: no line in 1 seconds (is each one flushed?)"),
         ("print('Loading ...', flush=True)", "malformed: a line that is no JSON: 'Loading ...'"),
         ("print(b'\\xff', flush=True)", "malformed: a line that is no JSON"),
         ("print('[1]', flush=True)", "malformed: no answer: [1]"),
@@ -142,7 +142,8 @@ def test_answers_before_reading_everything_do_not_lock(make: Make) -> None:
     ],
 )
 def test_a_turn_that_breaks_the_program_fails_alone(make: Make, tmp_path: Path, trouble: str, reason: str) -> None:
-    tracker = make(f"if turn == 2: {trouble}\nelse: answer(asked)", timeout=0.5)
+    patience = 1.0 if "no line" in reason else 20.0
+    tracker = make(f"if turn == 2: {trouble}\nelse: answer(asked)", timeout=patience)
     answers = tracker.track(contexts(5))
     failed = answers[2]
     assert isinstance(failed, Failed)

@@ -35,7 +35,7 @@ def server() -> Iterator[Served]:
 
 @pytest.fixture
 def tracker(server: Served) -> Iterator[Http]:
-    made = Http(server.url, timeout=0.3, retries=2)
+    made = Http(server.url, timeout=0.7, retries=1)
     yield made
     made.close()
 
@@ -90,7 +90,7 @@ def test_batches_and_schemas_are_kept_apart(server: Served) -> None:
 
 @pytest.mark.parametrize(
     "trick",
-    [status(429), status(500), status(503, b"<html>"), serving.hang_up, serving.half, serving.slow(0.5), serving.drip],
+    [status(429), status(500), status(503, b"<html>"), serving.hang_up, serving.half, serving.slow(1.0), serving.drip],
     ids=["429", "500", "503", "hang up", "half", "slow", "drip"],
 )
 def test_what_passes_is_tried_again(server: Served, tracker: Http, trick: Any) -> None:
@@ -126,8 +126,8 @@ def test_patience_is_a_number_or_a_date() -> None:
         (status(200, {"answers": [{"state": {}}] * 9}), "malformed: 9 answers to 1 turns"),
         (serving.hang_up, "closed connection"),
         (serving.half, "closed connection"),
-        (serving.slow(0.5), "timeout: no answer in 0.3 seconds"),
-        (serving.drip, "timeout: no whole answer in 0.3 seconds"),
+        (serving.slow(1.0), "timeout: no answer in 0.7 seconds"),
+        (serving.drip, "timeout: no whole answer in 0.7 seconds"),
     ],
 )
 def test_what_stays_fails_with_a_category(server: Served, tracker: Http, trick: Any, reason: str) -> None:
@@ -169,7 +169,7 @@ def test_an_answer_may_say_more_than_a_state(server: Served, tracker: Http) -> N
     ]
 
 
-@pytest.mark.parametrize("trick", [status(500), serving.garbage, serving.slow(0.5)], ids=["500", "garbage", "slow"])
+@pytest.mark.parametrize("trick", [status(500), serving.garbage, serving.slow(1.0)], ids=["500", "garbage", "slow"])
 def test_a_turn_that_breaks_its_batch_fails_alone(server: Served, tracker: Http, trick: Any) -> None:
     behave = server.handle
 
@@ -185,7 +185,7 @@ def test_a_turn_that_breaks_its_batch_fails_alone(server: Served, tracker: Http,
 
 
 def test_a_server_that_hangs_is_not_asked_for_ever(server: Served) -> None:
-    server.always = serving.slow(0.2)
+    server.always = serving.slow(0.3)
     tracker = Http(server.url, timeout=0.05, retries=0)
     assert len(reasons(tracker.track(contexts(32)))) == 32
     tracker.close()

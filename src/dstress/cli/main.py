@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -76,6 +77,8 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Exit codes: 0 fine, 1 a gate failed, 2 the input or the call is wrong."""
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))  # a person's own `module:Class` is looked for where they are
     try:
         outcome: Any = cli.main(args=arguments, prog_name="dstress", standalone_mode=False)
     except DstressError as error:

@@ -33,9 +33,11 @@ _VARIABLES = {
     **{color: f"heat{number}" for number, color in enumerate(HEAT)},
 }
 _COLOR = re.compile("|".join(_VARIABLES))
-_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+# The renderer measures text in Liberation Sans, which is as wide as Arial: so labels fit in a browser too.
+_FONT = "Arial, Helvetica, 'Liberation Sans', sans-serif"
 _SIZE = re.compile(r'(<svg[^>]*?) width="[\d.]+" height="[\d.]+"')
 _PNG_SCALE = 2
+_SMALL = 400
 
 
 Chart = Any
@@ -59,13 +61,17 @@ class Layout(NamedTuple):
     step: int
     names: int
 
+    def ticks(self) -> Chart:
+        """An axis of numbers with a few of them."""
+        return altair().Axis(tickCount=4 if self.width < _SMALL else 7)
+
     def legend(self, title: str | None = None, label: str | None = None) -> Chart:
         """The legend above the plot, where it fits on every screen."""
         asked: dict[str, Any] = {"orient": "top", "title": title, "columns": 1 if self.narrow and label else 8}
         return altair().Legend(**asked, **({"labelExpr": label} if label else {}))
 
 
-WIDE = Layout(False, 600, 24, 240)
+WIDE = Layout(False, 640, 24, 240)
 NARROW = Layout(True, 200, 26, 118)
 
 
@@ -108,7 +114,7 @@ def _theme() -> dict[str, Any]:
     return {
         "font": _FONT,
         "view": {"stroke": None},
-        "axis": {**text, **lines, "titlePadding": 10, "labelPadding": 6, "ticks": False},
+        "axis": {**text, **lines, "titlePadding": 10, "labelPadding": 6, "ticks": False, "labelFlush": False},
         "legend": {**text, "symbolType": "circle"},
         "header": {"labelColor": INK, "labelFontSize": 13, "labelFontWeight": 600},
         "text": {"color": INK, "fontSize": 12},

@@ -24,6 +24,7 @@ _CARRIED = 10
 """A value stays in the state for turns on end, so its counts are not independent: they are divided by so many."""
 
 _FAILED_SHARE = 0.01
+_BROKEN_SHARE = 0.02
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -38,7 +39,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 def findings(scores: Scores, most: int = _MOST) -> list[Finding]:
     """The most interesting findings, the first first; one of each kind, so that they do not say the same."""
-    kinds = (_failures, _disagreement, _worst, _gain, _slot, _churn, _harmless)
+    kinds = (_failures, _disagreement, _worst, _gain, _slot, _broken, _hidden, _harmless)
     found = [best for kind in kinds if (best := max(kind(scores), key=lambda one: one.interest, default=None))]
     return sorted(found, key=lambda one: -one.interest)[:most] or [_nothing(scores)]
 
@@ -95,20 +96,41 @@ def _is_calm(drop: Drop) -> bool:
     return not significant(drop) and -_NO_MORE_THAN < drop.low <= drop.high < _NO_MORE_THAN
 
 
-def _churn(scores: Scores) -> Iterator[Finding]:
-    """The total hides it: turns break while others mend."""
+def _broken(scores: Scores) -> Iterator[Finding]:
+    """How many right turns become wrong; where others mend, the total hides it."""
     for variant, paired in scores.paired.items():
         drop, kept = scores.drops.get(variant), paired.get("cjga")
-        if drop is None or kept is None or math.isnan(kept.high):
+        if drop is None or kept is None or math.isnan(kept.high) or 1 - kept.high < _BROKEN_SHARE:
             continue
-        broken, net = 1 - kept.high, max(0.0, -drop.difference) / max(drop.original, 1e-9)
-        if broken > 2 * net + 2 * _NO_MORE_THAN:
-            text = (
-                f"Of the turns that were right, {percent(1 - kept.value)} % become wrong (95 % interval "
-                f"{interval(1 - kept.high, 1 - kept.low)}), while joint goal accuracy changes by only "
-                f"{points(drop.difference)} points, since other turns become right."
+        text = (
+            f"Of the turns that are right on the original, {percent(1 - kept.value)} % become wrong "
+            f"(95 % interval {interval(1 - kept.high, 1 - kept.low)})"
+        )
+        net = max(0.0, -drop.difference) / max(drop.original, 1e-9)
+        if 1 - kept.high > 2 * net:
+            text += (
+                f", while joint goal accuracy changes by only {points(drop.difference)} points: others become right."
             )
-            yield Finding(f"{variant} breaks more than the total shows", text, 1.6 + broken, variant)
+            yield Finding(f"{variant} breaks more than the total shows", text, 2.6 - kept.high, variant)
+        else:
+            yield Finding(f"{variant} breaks what was right", f"{text}.", 2.0 - kept.high, variant)
+
+
+def _hidden(scores: Scores) -> Iterator[Finding]:
+    """A metric that hardly sees what a stressor does to joint goal accuracy."""
+    for variant, drop in scores.drops.items():
+        if not significant(drop) or drop.difference > -5 * _NO_MORE_THAN:
+            continue
+        for metric, before in scores.variants[ORIGINAL].metrics.items():
+            after = scores.variants[variant].metrics.get(metric)
+            if metric == "jga" or after is None or not 0 <= before.value - after.value < -drop.difference / 4:
+                continue
+            text = (
+                f"Under {variant} jga loses {points(-drop.difference).lstrip('+')} points; {metric} goes from "
+                f"{percent(before.value)} % ({interval(before.low, before.high)}) to {percent(after.value)} % "
+                f"({interval(after.low, after.high)})."
+            )
+            yield Finding(f"{metric} hardly sees it", text, 1.2 - drop.difference - before.value + after.value, variant)
 
 
 def _disagreement(scores: Scores) -> Iterator[Finding]:

@@ -14,9 +14,12 @@ from dstress.reports.findings import recall, significant
 from dstress.runs import ORIGINAL, Scores
 
 _MOST_METRICS = 4
+_FEW = 4
 _MOST_SLOTS = 30
 _HEAT_STEPS = (-20, -10, -5, -2, -0.5, 0.5)
 _MOVERS = 3
+_MOST_LEVEL, _MOST_TOLD = 9, 8
+"""So many services have room for names across, and on a phone for numbers in their cells."""
 
 Rows = list[dict[str, Any]]
 
@@ -62,7 +65,9 @@ def _drop_chart(rows: Rows, layout: Layout) -> Chart:
     verdict = alt.Scale(domain=["beyond chance", "within chance"], range=[LOSS, MUTED])
     color = alt.Color("verdict:N", scale=verdict, title=None, legend=layout.legend())
     title = "change in joint goal accuracy, points"
-    reach = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=title), x2="high:Q", color=color)
+    reach = base.mark_rule(strokeWidth=2).encode(
+        x=alt.X("low:Q", title=title, axis=layout.ticks()), x2="high:Q", color=color
+    )
     point = base.mark_point(size=70, filled=True, opacity=1).encode(x="change:Q", color=color)
     return (zero + reach + point).properties(width=layout.width, height=alt.Step(layout.step))
 
@@ -93,11 +98,12 @@ def _profile_chart(rows: Rows, metrics: list[str], layout: Layout) -> Chart:
     jga = {row["variant"]: row["value"] for row in rows if row["metric"] == metrics[0]}
     base = alt.Chart().encode(y=_names("variant:N", layout, sorted(jga, key=jga.__getitem__)))
     line = alt.Chart().mark_rule(color=INK, strokeDash=[4, 3]).encode(x="mean(original):Q")
-    x = alt.X("low:Q", title=None, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=4))
-    reach = base.mark_rule(color=ACCENT, strokeWidth=2).encode(x=x, x2="high:Q")
-    point = base.mark_point(color=ACCENT, size=45, filled=True, opacity=1).encode(x="value:Q")
     columns = 1 if layout.narrow else min(2, len(metrics))
     width = layout.width if columns == 1 else layout.width // 2 - 10
+    axis = layout._replace(width=width).ticks()
+    x = alt.X("low:Q", title=None, scale=alt.Scale(zero=False, nice=True), axis=axis)
+    reach = base.mark_rule(color=ACCENT, strokeWidth=2).encode(x=x, x2="high:Q")
+    point = base.mark_point(color=ACCENT, size=45, filled=True, opacity=1).encode(x="value:Q")
     layered = alt.layer(line, reach, point).properties(width=width, height=alt.Step(layout.step))
     facet = alt.Facet("metric:N", sort=metrics, title=None, header=alt.Header(labelAnchor="start"))
     wrapped = layered.facet(facet, data=alt.Data(values=rows), columns=columns)
@@ -120,20 +126,22 @@ def _services(scores: Scores) -> Iterator[Plot]:
 def _heat_chart(rows: Rows, layout: Layout) -> Chart:
     alt = altair()
     many = len({row["service"] for row in rows})
-    axis = alt.Axis(orient="top", labelAngle=-90 if layout.narrow or many > 8 else -35, labelLimit=150, title=None)
-    base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("service:N", axis=axis), y=_names("stressor:N", layout, alt.EncodingSortField("change", op="mean"))
-    )
+    angle = -90 if layout.narrow or many > _MOST_LEVEL else 0
+    axis = alt.Axis(orient="top", labelAngle=angle, labelLimit=150, title=None, domain=False, grid=False)
+    rows_axis = _names("stressor:N", layout, alt.EncodingSortField("change", op="mean"), grid=False)
+    base = alt.Chart(alt.Data(values=rows)).encode(x=alt.X("service:N", axis=axis), y=rows_axis)
     scale = alt.Scale(type="threshold", domain=list(_HEAT_STEPS), range=list(HEAT))
-    cells = base.mark_rect(stroke=SURFACE, strokeWidth=2).encode(
-        color=alt.Color("change:Q", scale=scale, legend=layout.legend("points"))
-    )
+    told = not (layout.narrow and many > _MOST_TOLD)
+    legend = None if told else layout.legend("points")
+    color = alt.Color("change:Q", scale=scale, legend=legend)
+    cells = base.mark_rect(stroke=SURFACE, strokeWidth=2).encode(color=color)
     size = {"width": layout.width, "height": alt.Step(layout.step + 6)}
-    if layout.narrow and many > 7:
+    if not told:
         return cells.properties(**size)
     strong = alt.datum.change < _HEAT_STEPS[1]
     words = base.mark_text(fontSize=10.5).encode(
-        text=alt.Text("change:Q", format="+.1f"), color=alt.condition(strong, alt.value(SURFACE), alt.value(INK))
+        text=alt.Text("change:Q", format="+.1f" if not layout.narrow else "+.0f"),
+        color=alt.condition(strong, alt.value(SURFACE), alt.value(INK)),
     )
     return (cells + words).properties(**size)
 
@@ -159,7 +167,9 @@ def _scatter_chart(rows: Rows, layout: Layout) -> Chart:
     low, high = min(row["mean"] for row in rows), max(row["mean"] for row in rows)
     rows = [row | {"left": row["mean"] > (low + high) / 2} for row in rows]
     base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("mean:Q", title="mean jga under stress, %", scale=alt.Scale(zero=False, padding=24)),
+        x=alt.X(
+            "mean:Q", title="mean jga under stress, %", axis=layout.ticks(), scale=alt.Scale(zero=False, padding=24)
+        ),
         y=alt.Y("spread:Q", title="standard deviation over stressors, points", axis=alt.Axis(tickCount=5)),
     )
     point = base.mark_point(color=ACCENT, size=60, filled=True, opacity=1)
@@ -192,7 +202,7 @@ def _slot_chart(rows: Rows, layout: Layout) -> Chart:
     base = alt.Chart(alt.Data(values=rows)).encode(y=_names("slot:N", layout, [row["slot"] for row in rows]))
     scale = alt.Scale(zero=False, nice=True)
     reach = base.mark_rule(color=GRID, strokeWidth=3).encode(
-        x=alt.X("worst:Q", title="values that are right, %", scale=scale), x2="original:Q"
+        x=alt.X("worst:Q", title="values that are right, %", scale=scale, axis=layout.ticks()), x2="original:Q"
     )
     long = base.transform_fold(["original", "worst"], as_=["where", "recall"])
     names = alt.Scale(domain=["original", "worst"], range=[ACCENT, LOSS])
@@ -233,7 +243,13 @@ def _rank_chart(rows: Rows, metrics: list[str], layout: Layout) -> Chart:
     alt = altair()
     many = max(row["rank"] for row in rows)
     base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("metric:N", sort=metrics, title=None, axis=alt.Axis(labelAngle=0, orient="top", domain=False)),
+        x=alt.X(
+            "metric:N",
+            sort=metrics,
+            title=None,
+            scale=alt.Scale(padding=0.2),
+            axis=alt.Axis(labelAngle=-90 if layout.narrow and len(metrics) > _FEW else 0, orient="top", domain=False),
+        ),
         y=alt.Y(
             "rank:O", title=None, axis=alt.Axis(labelExpr="datum.value == 1 ? 'worst' : datum.label", domain=False)
         ),
@@ -246,6 +262,6 @@ def _rank_chart(rows: Rows, metrics: list[str], layout: Layout) -> Chart:
     return chart.properties(width=layout.width - 40, height=max(120, many * layout.step + 10))
 
 
-def _names(field: str, layout: Layout, sort: Any) -> Chart:
+def _names(field: str, layout: Layout, sort: Any, *, grid: bool = True) -> Chart:
     alt = altair()
-    return alt.Y(field, sort=sort, title=None, axis=alt.Axis(labelLimit=layout.names, domain=False, grid=True))
+    return alt.Y(field, sort=sort, title=None, axis=alt.Axis(labelLimit=layout.names, domain=False, grid=grid))

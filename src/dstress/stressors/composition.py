@@ -21,11 +21,11 @@ class Composition(Stressor):
 
     def __init__(self, parts: Sequence[Stressor]) -> None:
         self.parts = sorted(parts, key=lambda part: _ORDER.index(part.scope))
-        keys = [part.key() for part in self.parts]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise SpecError(f"{key} is there twice", fix="once is enough; raise its rate for more")
-        self.spec = "+".join(keys)
+        specs = [part.spec or type(part).__name__ for part in self.parts]
+        for spec in specs:
+            if specs.count(spec) > 1:
+                raise SpecError(f"{spec} is there twice", fix="once is enough; raise its rate for more")
+        self.spec = "+".join(specs)
 
     @property
     def scope(self) -> Scope:  # type: ignore[override]

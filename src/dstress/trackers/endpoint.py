@@ -88,13 +88,17 @@ class Endpoint:
         """How many requests were sent again since the last call."""
         return self._poster.taken_retries()
 
+    def stop(self) -> None:
+        """Ask no more; whoever waits for another try gives up."""
+        self._poster.stop()
+
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections, once nobody asks any more."""
         self._poster.close()
 
 
 def read_reply(content: bytes, asked: int = 0) -> Reply:
-    """The first choice. Where an endpoint counts no tokens they are guessed, from `asked` letters: budgets must hold."""
+    """The first choice. Tokens that an endpoint does not count are guessed, from `asked` letters: budgets must hold."""
     try:
         read = _COMPLETION.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import threading
 import uuid
-from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,12 +16,11 @@ import msgspec
 from dstress.dialogue import Schema
 from dstress.errors import DstressError, SpecError, unknown
 from dstress.setting import Setting
-from dstress.trackers import prompting
+from dstress.trackers import prompting, shots
 from dstress.trackers.base import Answer, Context, Failed, Tracker
 from dstress.trackers.endpoint import BAD_REPLY, Endpoint, Reply
 from dstress.trackers.llm_cache import ResponseCache, Spent, key_of
 from dstress.trackers.posting import Unanswered, checked_url
-from dstress.trackers.shots import draw
 from dstress.trackers.wire import MALFORMED, Unreadable
 
 OVER_BUDGET = "budget spent"
@@ -77,7 +76,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         if (spent.money if priced else spent.tokens) < self.budget:
             return ""
         told = f"{spent.money:.4f} of {self.budget:g}" if priced else f"{spent.tokens:,} of {self.budget:,.0f} tokens"
-        return f"{OVER_BUDGET}: {told}; raise budget= and resume"
+        return f"{told}; raise budget= and resume"
 
 
 class Llm(Tracker):
@@ -108,19 +107,24 @@ class Llm(Tracker):
         self._purse = uuid.uuid4().hex  # goes along to worker processes: together they keep to one budget
         self._folder: Path | None = None
         self._examples: list[Context] = []
-        self._counts: Counter[str] = Counter()
+        self._counts = dict.fromkeys(_COUNTED, 0.0)
         self._open: _Handles | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Connections, threads and files stay behind when it is sent to another process."""
-        return self.__dict__ | {"_open": None, "_examples": [], "_folder": None, "_counts": Counter()}
+        return self.__dict__ | {
+            "_open": None,
+            "_examples": [],
+            "_folder": None,
+            "_counts": dict.fromkeys(_COUNTED, 0.0),
+        }
 
     def prepare(self, setting: Setting) -> None:
         """Draw the examples."""
         super().prepare(setting)
         self._folder = setting.folder / "llm"
         if self.shots:
-            self._examples = draw(setting.load(self.train), self.shots, self.options.seed or 0, self.train)
+            self._examples = shots.draw(setting.load(self.train), self.shots, self.options.seed or 0, self.train)
 
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
         """The model's answers, several asked for at once, in the order of the contexts."""
@@ -136,20 +140,21 @@ class Llm(Tracker):
         return [answers[question.key] for question in asked]
 
     def fingerprint(self) -> str:
-        """The endpoint, the model, every parameter that it is sent, and the prompt's words and code."""
+        """The endpoint, the model, every parameter that it is sent, and the words and the code that make the prompt."""
         told = [self.base_url, self.model, self.mode, self.shots, self.train, self.options.sent()]
         told += [self.options.services, self.options.version]
         digest = hashlib.sha256(msgspec.json.encode(["llm", *told]))
         digest.update(prompting.template())
-        digest.update(Path(prompting.__file__).read_bytes())
+        for module in (prompting, shots):
+            digest.update(inspect.getsource(module).encode())
         return digest.hexdigest()[:16]
 
     def usage(self) -> dict[str, float]:
         """Requests, tokens and money since the last call; also answers from the cache, malformed ones, and so on."""
         if self._open is not None:
             self._counts["retries"] += self._open.endpoint.taken_retries()
-        counts, self._counts = self._counts, Counter()
-        return {name: float(counts[name]) for name in _COUNTED}
+        counts, self._counts = self._counts, dict.fromkeys(_COUNTED, 0.0)
+        return counts
 
     def close(self) -> None:
         """Close connections and the cache."""
@@ -191,8 +196,7 @@ class Llm(Tracker):
 
     def _bought(self, handles: _Handles, question: _Question) -> Reply:
         if problem := self.options.overspent(handles.cache.spent(self._purse)):
-            category, _, detail = problem.partition(": ")
-            raise Unanswered(category, detail)
+            raise Unanswered(OVER_BUDGET, problem)
         handles.count(self._counts, requests=1)
         reply = handles.endpoint.chat(question.request)
         cost = self.options.cost(reply)
@@ -227,14 +231,16 @@ class _Handles:
         self.pool = ThreadPoolExecutor(options.concurrency, thread_name_prefix="llm")
         self._lock = threading.Lock()
 
-    def count(self, counts: Counter[str], **more: float) -> None:
+    def count(self, counts: dict[str, float], **more: float) -> None:
         with self._lock:
             for name, value in more.items():
-                counts[name] += value  # type: ignore[assignment]  # money is counted too
+                counts[name] += value
 
     def close(self) -> None:
-        self.endpoint.close()
+        # The threads first: a connection that is opened while all are being closed would stay open.
+        self.endpoint.stop()
         self.pool.shutdown(cancel_futures=True)
+        self.endpoint.close()
         self.cache.close()
 
 

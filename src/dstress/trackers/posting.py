@@ -122,13 +122,17 @@ class Poster:
             taken, self._retried = self._retried, 0
         return taken
 
-    def close(self) -> None:
-        """Close the connections; whoever waits for another try gives up."""
+    def stop(self) -> None:
+        """Post no more; whoever waits for another try gives up."""
         self._stopped.set()
+
+    def close(self) -> None:
+        """Close the connections, once nobody posts any more."""
+        self.stop()
         self._client.close()
 
     def _pause(self, seconds: float) -> None:
-        if seconds > 0 and self._stopped.wait(seconds):
+        if self._stopped.wait(max(0.0, seconds)):
             raise Unanswered(CLOSED, "we were told to stop")
 
     def _once(self, body: bytes) -> bytes:
@@ -150,7 +154,7 @@ class Poster:
             raise _Passing(UNREACHABLE, self._clean(str(error))) from None
         except httpx.TimeoutException:
             raise _Passing(TIMEOUT, f"no answer in {self.timeout:g} seconds") from None
-        except (httpx.RequestError, RuntimeError) as error:  # a client that was closed meanwhile is a RuntimeError
+        except httpx.RequestError as error:
             raise _Passing(CLOSED, self._clean(str(error))) from None
         if answer.is_success:
             return bytes(content)

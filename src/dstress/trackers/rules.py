@@ -43,7 +43,7 @@ class Rules(Tracker):
         """SGD says which of its many services a dialogue is about; elsewhere that has to be found out."""
         services = context.services if self._numbered and context.services else self._all
         if services not in self._desks:
-            self._desks[services] = desk_for(self.schema, services, self._counts, as_said=self._numbered)
+            self._desks[services] = desk_for(self.schema, services, self._counts)
         return self._desks[services]
 
     def fingerprint(self) -> str:

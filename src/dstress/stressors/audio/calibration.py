@@ -27,11 +27,13 @@ SAMPLES = (120, 400, 1600)
 CLOSE = (0.02, 0.02, 0.013)
 """How near to the target each of them must come. The last leaves room: a corpus is off by its own luck."""
 
-FIRST_GUESS = 28.0
+FIRST_GUESS = 30.0
 LOUDEST, SOFTEST = -20.0, 70.0
-_MOST_STEPS = 14
-_SLOPE = -0.02
-"""Word error rate for each decibel, until the curve itself has told."""
+_MOST_TRIALS = 14
+_FINEST = 0.02
+_LONGEST_STEP = 10.0
+_SLOPE, _FLATTEST, _STEEPEST = -0.03, -0.003, -0.08
+"""Word error rate for each decibel: until the curve itself has told, and within what it is believed."""
 
 Utterances = Sequence[tuple[str, Speaker]]
 Progress = Callable[[str, int], None]
@@ -53,6 +55,11 @@ class _Point(NamedTuple):
     rate: float
 
 
+class _Curve(NamedTuple):
+    start: float
+    slope: float
+
+
 def errors_of(utterances: Utterances, heard: Sequence[Heard]) -> WordErrors:
     """Word errors as the stressed corpus will have them: a turn of which nothing was heard stays as it was."""
     return total(
@@ -71,13 +78,13 @@ class Search:
     def run(self, target: float, seed: int) -> Calibration:
         """The noise level for the target; `seed` is the one that the utterances were given their voices with."""
         self._check(target)
-        at, slope = FIRST_GUESS, _SLOPE
-        rate = 0.0
+        found, slope = _Point(FIRST_GUESS, target), _SLOPE
         for size, close in zip(SAMPLES, CLOSE, strict=True):
-            at, rate, slope = self._stage(size, close, target, _Point(at, slope))
-            if size >= len(self.utterances):
+            last = size >= len(self.utterances)
+            found, slope = self._stage(size, CLOSE[-1] if last else close, target, _Curve(found.snr, slope))
+            if last:
                 break
-        return Calibration(target, at, rate, min(SAMPLES[-1], len(self.utterances)), seed)
+        return Calibration(target, found.snr, found.rate, min(SAMPLES[-1], len(self.utterances)), seed)
 
     def _check(self, target: float) -> None:
         clean = self._rate(None, SAMPLES[0])
@@ -88,29 +95,26 @@ class Search:
                 fix=f"ask for more than {clean:.0%}{without}",
             )
 
-    def _stage(self, size: int, close: float, target: float, start: _Point) -> tuple[float, float, float]:
-        """Newton's steps with the slope of the last two points, kept between a level too soft and one too loud."""
-        at, slope = start
+    def _stage(self, size: int, close: float, target: float, curve: _Curve) -> tuple[_Point, float]:
+        """Newton's steps with the slope of the last two points, kept between a level too loud and one too soft.
+
+        A small sample may jump over the target; then the nearest level is the answer.
+        """
+        at, slope = curve
         loud, soft = LOUDEST, SOFTEST
-        before: _Point | None = None
-        rate = 0.0
-        for _ in range(_MOST_STEPS):
-            rate = self._rate(at, size)
-            if abs(rate - target) <= close:
+        tried: list[_Point] = []
+        while len(tried) < _MOST_TRIALS and soft - loud > _FINEST:
+            point = _Point(at, self._rate(at, size))
+            if tried and tried[-1].snr != at:
+                slope = min(_FLATTEST, max(_STEEPEST, (point.rate - tried[-1].rate) / (at - tried[-1].snr)))
+            tried.append(point)
+            if abs(point.rate - target) <= close:
                 break
-            if rate > target:
-                loud = at
-            else:
-                soft = at
-            if before is not None and before.snr != at:
-                slope = min(-0.003, max(-0.08, (rate - before.rate) / (at - before.snr)))
-            before = _Point(at, rate)
-            step = at + max(-10.0, min(10.0, (target - rate) / slope))
-            # A step that leaves the bracket would measure a level that is known to be wrong: halve it instead.
+            loud, soft = (at, soft) if point.rate > target else (loud, at)
+            step = at + max(-_LONGEST_STEP, min(_LONGEST_STEP, (target - point.rate) / slope))
+            # A step that leaves the bracket would try a level that is known to be wrong: halve the bracket instead.
             at = round(step if loud < step < soft else (loud + soft) / 2, 2)
-            if soft - loud < 0.02:
-                break
-        return at, rate, slope
+        return min(tried, key=lambda each: abs(each.rate - target)), slope
 
     def _rate(self, snr: float | None, size: int) -> float:
         asked = self.utterances[:size]

@@ -6,7 +6,7 @@ anyone can install.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from random import Random
@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dstress.stressors.audio import recognizer, voice
-from dstress.stressors.audio.keeping import MOST_AUDIO, Kept, content_key, packed, unpacked
-from dstress.stressors.audio.noise import BABBLE_VOICES, Noise, add_noise, babble, babble_bank, white
+from dstress.stressors.audio.keeping import MOST_AUDIO, Shelf, content_key, packed, unpacked
+from dstress.stressors.audio.noise import BABBLE_VOICES, Noise, add_noise, babble, babble_bank, babble_sentences, white
 from dstress.stressors.audio.recognizer import GENERAL, Language
 from dstress.stressors.audio.spoken import script, words
 from dstress.stressors.audio.voice import Samples, SilentVoice
@@ -67,8 +67,8 @@ class Channel:
 
     def __init__(self, folder: Path, conditions: Conditions) -> None:
         self.folder, self.conditions = folder, conditions
-        self._heard = Kept(folder / "heard.sqlite")
-        self._audio = Kept(folder / "audio.sqlite", MOST_AUDIO)
+        self._heard = Shelf(folder / "heard.sqlite")
+        self._audio = Shelf(folder / "audio.sqlite", MOST_AUDIO)
 
     def hear(self, utterances: Sequence[tuple[str, Speaker]]) -> list[Heard]:
         """What is understood of each utterance, in order."""
@@ -130,7 +130,7 @@ class Channel:
 
     def _key(self, text: str, by: Speaker) -> bytes:
         snr, kind, speed, language = self.conditions
-        noise = ("clean",) if snr is None else (kind, f"{snr:.3f}", by.seed)
+        noise = ("clean",) if snr is None else (kind, f"{snr:.3f}", str(by.seed))
         spoken = (voice.version(), by.voice, f"{speed:.4f}", script(text))
         return content_key(*spoken, *noise, recognizer.version(), *language)
 
@@ -138,7 +138,7 @@ class Channel:
 @lru_cache(maxsize=2)
 def _bank(folder: Path) -> Samples:
     """The babble bank; spoken once for a folder."""
-    key = content_key(voice.version(), *BABBLE_VOICES).hex()
+    key = content_key(voice.version(), *BABBLE_VOICES, *babble_sentences()).hex()
     path = folder / f"babble-{key}.npy"
     if path.exists():
         return np.asarray(np.load(path), np.int16)
@@ -146,9 +146,3 @@ def _bank(folder: Path) -> Samples:
     with replacing(path) as out:
         np.save(out, bank)
     return bank
-
-
-def in_groups(count: int, size: int) -> Iterator[range]:
-    """Places 0 to `count` in stretches of `size`."""
-    for start in range(0, count, size):
-        yield range(start, min(count, start + size))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
+from functools import cache
 from importlib.resources import files
 from typing import Literal
 
@@ -54,14 +55,20 @@ def babble(length: int, seed: int, bank: Samples) -> Signal:
     return mixed / float(np.sqrt(np.mean(mixed**2)) or 1.0)
 
 
+@cache
+def babble_sentences() -> tuple[str, ...]:
+    """What the people in the babble say."""
+    text = files("dstress.stressors.audio").joinpath("babble.toml").read_text(encoding="utf-8")
+    return tuple(tomllib.loads(text)["sentences"])
+
+
 def babble_bank(say: Callable[[str, str], Samples] = speak) -> Samples:
     """What the babble is mixed from: sentences of our own in three voices, each as loud as the others.
 
     A fixed bank, and not the corpus's other utterances, so that the noise of a turn hangs on its seed alone.
     """
-    sentences = tomllib.loads(files("dstress.stressors.audio").joinpath("babble.toml").read_text(encoding="utf-8"))
     spoken = []
-    for number, sentence in enumerate(sentences["sentences"]):
+    for number, sentence in enumerate(babble_sentences()):
         samples = say(sentence, BABBLE_VOICES[number % len(BABBLE_VOICES)])
         spoken.append(samples * (1000.0 / np.sqrt(level(samples))))
     return _whole(np.concatenate(spoken))

@@ -6,7 +6,7 @@ nothing of what was heard before changes what is heard now.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
 from importlib.util import find_spec
@@ -49,6 +49,7 @@ def check_recogniser() -> None:
         )
 
 
+@cache
 def version() -> str:
     """Which recogniser listens, and how: a part of the key of everything that is kept."""
     try:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dstress.dialogue import DONTCARE
+from dstress.trackers.ruled.choosing import chosen, replaced
 from dstress.trackers.ruled.phrasing import phrasing
+from dstress.trackers.ruled.reading import Mention
 from dstress.trackers.ruled.situation import Situation
 
 
 def accepted(at: Situation, filled: dict[str, str]) -> dict[str, str]:
     """The one name that the system offered, if the user goes on with it."""
     slot, name = _offer(at)
-    if not slot or slot in filled or at.slots[slot].service != at.current or phrasing().refuses.search(at.user.row):
+    if not slot or slot in filled or phrasing().refuses.search(at.user.row):
+        return {}
+    service = at.slots[slot].service
+    # Who agrees first may go on to something else at once.
+    if service != at.current and not (service == at.focus and phrasing().accepts.match(at.user.row)):
         return {}
     return {slot: name} if _goes_on(at, at.slots[slot].is_required) else {}
 
@@ -28,17 +34,22 @@ def _goes_on(at: Situation, is_required: bool) -> bool:
 
 def _offer(at: Situation) -> tuple[str, str]:
     """The slot and the name, if the system said one name only: from a list, else by its capitals."""
-    listed = {
-        (slot, value)
-        for mention in at.system.mentions
-        for slot, value in mention.options.items()
-        if at.slots[slot].is_name and mention.kind == "name"
-    }
+    if not at.offer.says_name:
+        return "", ""
+    slots = [slot for slot, profile in at.slots.items() if profile.is_name and profile.service == at.focus]
+    # Where the user has to agree, a question may come before the answer.
+    offer = at.offer if slots and at.slots[slots[0]].is_required else at.system
+    listed = {option for mention in offer.mentions if mention.kind == "name" for option in _names(mention, at)}
     if listed:
         return listed.pop() if len(listed) == 1 else ("", "")
-    names = {cue.name for cue in at.system.names}
-    slots = [slot for slot, profile in at.slots.items() if profile.is_name and profile.service == at.focus]
+    names = {cue.name for cue in offer.names}
     return (slots[0], names.pop()) if len(names) == 1 and slots else ("", "")
+
+
+def _names(mention: Mention, at: Situation) -> list[tuple[str, str]]:
+    """What a mention names, if a list has it: then only one service does."""
+    options = [(slot, value) for slot, value in mention.options.items() if at.slots[slot].is_name]
+    return options if len(options) == 1 else []
 
 
 def proposed(at: Situation, filled: dict[str, str]) -> dict[str, str]:
@@ -58,12 +69,25 @@ def proposed(at: Situation, filled: dict[str, str]) -> dict[str, str]:
     return {slot: value for slot, value in said if slot in missing and at.state[slot] != value}
 
 
+def confirmed(at: Situation, filled: dict[str, str]) -> dict[str, str]:
+    """What the system repeats for confirmation beyond what it was told, and the user confirms."""
+    row, phrases = at.user.row, phrasing()
+    if not phrases.confirms.search(at.system.row) or not phrases.accepts.search(row) or phrases.declines.search(row):
+        return {}
+    told = chosen(at._replace(user=at.system, requested=frozenset(), state={}))
+    return {slot: value for slot, value in told.items() if slot not in at.state and slot not in filled}
+
+
 def dropped(at: Situation, filled: dict[str, str]) -> list[str]:
-    """The other end of a journey, when the user lets it go: `never mind leaving at 10, I have to be there by 8`."""
+    """What the user lets go: a name (`not Moonfish then`), or the other end of a journey.
+
+    `Never mind leaving at 10, I have to be there by 8` leaves only the time of arrival.
+    """
+    gone = [slot for slot in sorted(replaced(at)) if slot not in filled and at.slots[slot].is_name] if at.state else []
     if not phrasing().discards.search(at.user.row):
-        return []
+        return gone
     given = {at.slots[slot].service: at.slots[slot].role for slot in filled if at.slots[slot].kind == "time"}
-    return [
+    return gone + [
         slot
         for slot in at.state
         if (profile := at.slots.get(slot))

@@ -51,7 +51,8 @@ def _is_asked_of_one(cue: Cue, at: Situation, service: str) -> bool:
     if words.sentences[cue.first] not in at.user.asking:
         return False
     first, _ = words.sentence(cue.first)
-    if words.words[first] not in word_set("asking"):
+    verb, *subject = words.words[first : first + 2]
+    if verb not in word_set("asking") or word_set("the_one").isdisjoint(subject):
         return False
     offers = [mention for mention in at.system.mentions if any(at.slots[slot].is_name for slot in mention.options)]
     return at.held_name(service) or len(offers) == 1
@@ -122,7 +123,8 @@ def named_alone(at: Situation, filled: dict[str, str]) -> dict[str, str]:
         last -= 1
     if not 0 < last - first <= _LONGEST_NAME or not _can_be_name(first, last, at):
         return {}
-    return {wanted[0]: words.said(first, last)}
+    name = words.said(first, last)
+    return {wanted[0]: name.lower() if at.style.lower else name}
 
 
 def _can_be_name(first: int, last: int, at: Situation) -> bool:

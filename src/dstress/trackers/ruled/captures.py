@@ -1,12 +1,14 @@
 """Names that no list has: what stands between a word that leads up to a name and one that ends it.
 
-`a table at Juniper Room for Friday` names Juniper Room, in capitals or not. What a system offers is found by its capitals.
+`a table at Juniper Room for Friday` names Juniper Room, in capitals or not. What a system offers is found by its
+capitals.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from functools import cache
 
 from dstress.trackers.ruled.profiles import Profile
 from dstress.trackers.ruled.words import Words, key_of, word_set
@@ -18,16 +20,18 @@ Capture = tuple[str, int, int]
 """What leads up to it (`from`, `to`, `name`, `task`), the first word, and the one after the last."""
 
 _LONGEST = 7
-_CAPITALS = re.compile(r"[A-Z][\w'’]*(?:(?: (?:of|the|and|with|on|in|de|by|for|a|from the))* [A-Z][\w'’]*)*")
+_CAPITALS = re.compile(r"(?:A )?[A-Z][\w'’]+(?:(?: (?:of|the|and|with|on|in|de|by|for|a|from the))* [A-Z][\w'’]+)*")
 
 
 def captures(words: Words, taken: Taken) -> Iterator[Capture]:
     """What the user may name, with the word that leads up to it."""
-    row = words.words
+    row, leads = words.words, _leads()
     free = 0
     for at in range(len(row) - 1):
-        lead = _lead(row, at)
-        if not lead or at + 1 < free:
+        if row[at] not in leads or at + 1 < free:
+            continue
+        lead = _lead(words, at, leads[row[at]])
+        if not lead:
             continue
         span = _task(words, at + 1, taken) if lead == "task" else _name(words, at + 1, taken)
         if span:
@@ -35,15 +39,20 @@ def captures(words: Words, taken: Taken) -> Iterator[Capture]:
             yield lead, *span
 
 
-def _lead(row: Sequence[str], at: int) -> str:
-    if row[at] in ("to", "about", "that") and at and key_of(row[at - 1]) in word_set("task_leads"):
-        return "task"
-    if row[at] in ("to", "about") and at > 1 and row[at - 1] == "me" and row[at - 2] in word_set("task_leads"):
-        return "task"
-    for lead in ("from", "to", "name"):
-        if row[at] in word_set(f"{lead}_leads"):
-            return lead
-    return ""
+@cache
+def _leads() -> dict[str, str]:
+    return {word: lead for lead in ("task", "name", "in", "to", "from") for word in word_set(f"{lead}_leads")}
+
+
+def _lead(words: Words, at: int, lead: str) -> str:
+    """What a word leads up to here: `to` may start a task (`remind me to`), `in` leads to names with capitals only."""
+    if lead == "in":
+        return lead if words.is_capital(at + 1) else ""
+    if lead not in ("to", "task"):
+        return lead
+    before = [word for word in words.words[max(0, at - 2) : at] if word != "me"][-1:]
+    is_task = bool(before) and before[0] in word_set("reminding")
+    return "task" if is_task else lead if lead == "to" else ""
 
 
 def _name(words: Words, first: int, taken: Taken) -> tuple[int, int] | None:
@@ -64,21 +73,27 @@ def _ends_name(words: Words, first: int, at: int, taken: Taken) -> bool:
     row = words.words
     kind = taken.get(at, "service")
     if kind in ("number", "listed") and at == first:
-        after = at + 1
-        return after == len(row) or after in taken or row[after] in word_set("boundaries") | word_set("counted")
+        return not _starts_name(words, at, taken)
     if kind != "service":
         return kind != "listed" or at == first
     if row[at] not in word_set("boundaries"):
         return False
     after = at + 2 if row[at + 1 : at + 2] == ["the"] else at + 1
+    joins = row[at] in word_set("joiners") or (after == at + 2 and row[at] in word_set("joiners_with_the"))
     continued = (
-        row[at] in word_set("joiners")
-        and after < len(row)
-        and after not in taken
-        and words.is_capital(first)
-        and words.is_capital(after)
+        joins and after < len(row) and after not in taken and words.is_capital(first) and words.is_capital(after)
     )
     return not continued or at == first
+
+
+def _starts_name(words: Words, at: int, taken: Taken) -> bool:
+    """Whether a name starts with a word that is a value by itself: `5 Pond Close`, `bus station`."""
+    row, after = words.words, at + 1
+    if after == len(row) or taken.get(after, "service") != "service" or words.clauses[after] != words.clauses[at]:
+        return False
+    if taken[at] == "number":
+        return row[after] not in word_set("boundaries") and row[after] not in word_set("counted")
+    return words.is_capital(after) or key_of(row[after]) in word_set("generic")
 
 
 def _task(words: Words, first: int, taken: Taken) -> tuple[int, int] | None:
@@ -107,6 +122,8 @@ def capitalised(words: Words, taken: Taken) -> Iterator[tuple[int, int]]:
         last = first
         while last < len(row) and words.ends[last] <= match.end():
             last += 1
+        if first and row[first - 1].isdecimal():  # the street of an address
+            continue
         begins = first == 0 or words.sentences[first - 1] != words.sentences[first]
         span = _trimmed(words, first, last, taken, begins)
         if span:
@@ -133,5 +150,6 @@ def capture_options(slots: Mapping[str, Profile]) -> dict[str, list[str]]:
         "from": [profile.slot for profile in names if profile.role == "from"],
         "to": [profile.slot for profile in names if profile.role == "to"],
         "name": [profile.slot for profile in sorted(names, key=lambda profile: bool(profile.role))],
+        "in": [profile.slot for profile in names if profile.concept == "city"],
         "task": [profile.slot for profile in slots.values() if profile.concept == "task"],
     }

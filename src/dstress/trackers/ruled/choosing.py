@@ -40,13 +40,16 @@ class Choice:
         self.at = at
         self.words = at.user.words
         self.found: dict[str, str] = {}
-        self.replaced = _replaced(at) if at.state else frozenset[str]()
+        self.about = at.user.about
+        self.service = ""
+        self.replaced = replaced(at) if at.state else frozenset[str]()
         for mention in at.user.mentions:
             if not mention.rejected:
                 self._place(mention)
 
     def _place(self, mention: Mention) -> None:
         taken = {} if self._corrects(mention) else self.found
+        self.service = self.at.service_at(mention.first)
         weighed = [
             (self._weight(mention, self.at.slots[slot]), -number, slot)
             for number, slot in enumerate(mention.options)
@@ -77,10 +80,11 @@ class Choice:
         return weight
 
     def _service_weight(self, mention: Mention, profile: Profile) -> float:
-        if self.at.service_at(mention.first) == profile.service or profile.is_name:
+        if self.service == profile.service:
             return _OWN_SERVICE
-        about = self.at.user.about
-        if profile.service in about or (not about and profile.service == self.at.focus):
+        if profile.is_name and sum(self.at.slots[slot].is_name for slot in mention.options) == 1:
+            return _OWN_SERVICE
+        if profile.service in self.about or (not self.about and profile.service == self.at.focus):
             return _NAMED_SERVICE
         return _OTHER_SERVICE
 
@@ -96,6 +100,8 @@ class Choice:
             counts = any(self.at.slots[slot].kind == "number" for slot in self.at.requested)
             return 0 if is_asked and not counts and self._follows(mention, "before_hours") else _NEVER
         keys = self.words.keys
+        if keys[mention.last : mention.last + 1] == ["of"] and mention.options[profile.slot] == "1":
+            return _NEVER
         noun = self._noun(mention)
         if noun:
             return _UNIT if noun in profile.units and not self._asks_price(mention) else _NEVER
@@ -129,13 +135,15 @@ class Choice:
         """The preposition before a place, or the verb before a time, tells which end of a journey it is."""
         if profile.kind == "time":
             role = self._verb(mention) or self._preposition(mention, "leaving", "arriving")
+        elif profile.kind == "date":
+            role = self._preposition(mention, "starting", "ending")
         else:
             role = self._preposition(mention, "from", "to")
         if role:
             return _ROLE if role == profile.role else _NEVER
-        # A time that says nothing is when a journey starts.
+        # A time or a date that says nothing is when a journey starts.
         is_likely = profile.slot in self.at.requested or profile.slot in self.replaced
-        return 0 if is_likely or (profile.kind == "time" and profile.role == "from") else _NO_ROLE
+        return 0 if is_likely or (profile.kind in ("time", "date") and profile.role == "from") else _NO_ROLE
 
     def _verb(self, mention: Mention) -> str:
         """What is done at a time, by the last verb before it in its clause."""
@@ -158,9 +166,10 @@ class Choice:
     def _before(self, mention: Mention) -> Iterator[str]:
         """The words before a mention, the nearest first, as far as only little words stand between."""
         row = self.words.words
-        for near in range(mention.first - 1, max(-1, mention.first - 1 - _REACH), -1):
+        first, _ = self.words.clause(mention.first)
+        for near in range(mention.first - 1, max(first - 1, mention.first - 1 - _REACH), -1):
             yield row[near]
-            if row[near] not in word_set("skipped") and mention.kind != "time":
+            if row[near] not in word_set("skipped") and mention.kind not in ("time", "date"):
                 return
 
     def _type_weight(self, mention: Mention, profile: Profile) -> float:
@@ -174,7 +183,7 @@ class Choice:
         return _MERELY_SERVICE if is_service else 0
 
 
-def _replaced(at: Situation) -> frozenset[str]:
+def replaced(at: Situation) -> frozenset[str]:
     """The slots whose values the user takes back: `not the bus station`, `rather than 5:30 pm`."""
     found = {
         slot

@@ -18,6 +18,7 @@ _MONTH = (
     r"|nov(?:ember)?|dec(?:ember)?)"
 )
 _DECIDED = re.compile(r"[:.]|noon|midday|midnight|\d{3}|m$|morning|night|evening|afternoon")
+_DIGIT = re.compile(r"\d")
 _TEENS = 24
 _CROWD = 60
 
@@ -52,21 +53,23 @@ def _time_pattern() -> re.Pattern[str]:
         | (?:at|by|after|before|around|until|till|than|past)\ (?:about\ |around\ |like\ )?
           (?P<bare>\d{{3,4}}|{hour}(?:\ (?:thirty|fifteen|forty\ five))?)
           (?!\ (?:{_HALVES}|o\ clock|\d|past|to\ \d)(?!\S))
-          (?!\ (?:people|person|night|star|ticket|day|guest|of|adult|passenger|pound|gbp|st|nd|rd|th|different|other|or)s?\b)
+          (?!\ (?:people|person|night|star|ticket|day|guest|adult|passenger|pound)s?\b)
+          (?!\ (?:of|gbp|st|nd|rd|th|different|other|or)\b)
         )(?!\S)""",
         re.VERBOSE,
     )
 
 
 _DATE = re.compile(
-    rf"(?<!\S)(?:(?:the )?\d{{1,2}}(?: (?:st|nd|rd|th))?(?: of)? {_MONTH}|{_MONTH} (?:the )?\d{{1,2}}(?: (?:st|nd|rd|th))?"
+    rf"(?<!\S)(?:(?:the )?\d{{1,2}}(?: (?:st|nd|rd|th))?(?: of)? {_MONTH}"
+    rf"|{_MONTH} (?:the )?\d{{1,2}}(?: (?:st|nd|rd|th))?"
     rf"|(?:the )?\d{{1,2}} (?:st|nd|rd|th)(?: of this month)?)(?!\S)"
 )
 
 
 def figures(words: Words) -> list[Figure]:
     """All times, dates and numbers, in this order; none overlap."""
-    if not any(word[0].isdigit() or word in _telling() for word in words.words):
+    if _telling().isdisjoint(words.words) and not _DIGIT.search(words.text):
         return []
     row = " ".join(words.words)
     starts = _starts(words.words)
@@ -101,11 +104,14 @@ def _times(row: str, starts: list[int], words: Words) -> Iterator[Figure]:
         name = "time" if match["time"] else "bare"
         minutes = time_of(match[name], hours=True)
         first, last = _at(starts, *match.span(name))
-        # "at 5 Pond Close" is no time.
-        is_address = name == "bare" and last < len(words) and words.is_capital(last) and not words.is_capital(first)
-        if minutes is not None and not (is_address and words.sentences[last] == words.sentences[first]):
+        if minutes is not None and (name == "time" or _ends_phrase(words, last)):
             either = not _DECIDED.search(match[name]) and 0 < minutes // 60 < 12
             yield Figure("time", first, last, clock(minutes), either)
+
+
+def _ends_phrase(words: Words, at: int) -> bool:
+    """Whether a bare hour may end here: `at 5 on monday`, not `at 5 Pond Close`."""
+    return at == len(words) or words.clauses[at] != words.clauses[at - 1] or words.words[at] in word_set("boundaries")
 
 
 def clock(minutes: int) -> str:

@@ -22,6 +22,8 @@ Counts = dict[str, Counter[str]]
 _SHARED = 3
 """Values that a place slot must have in common with a list of names before it takes them all."""
 _RARE = 2
+_COMMON = 20
+"""A name of common words only must be given so often to be believed: `a and b guest house`."""
 _END = ""
 _TELLING = 4
 
@@ -39,7 +41,8 @@ class Lexicon:
 
     def __init__(self) -> None:
         self._root: dict[str, Any] = {}
-        self.names: dict[str, dict[str, str]] = {}
+        self.names: dict[str, dict[str, dict[str, str]]] = {}
+        """Slot id -> first letter -> the letters of a listed name -> the name; only of a training split's lists."""
 
     def add(self, phrase: Phrase, what: str, name: str, value: str = "") -> None:
         """Give a phrase a meaning; the first value of a slot stays."""
@@ -59,8 +62,8 @@ class Lexicon:
         """The listed value of a slot that a text misspells; nothing if none is near."""
         letters = _letters(text)
         errors = errors_allowed(letters)
-        for known, value in self.names.get(slot, {}).items():
-            if known[:1] == letters[:1] and abs(len(known) - len(letters)) <= errors and within(letters, known, errors):
+        for known, value in self.names.get(slot, {}).get(letters[:1], {}).items():
+            if abs(len(known) - len(letters)) <= errors and within(letters, known, errors):
                 return value
         return ""
 
@@ -96,11 +99,9 @@ def build(schema: Schema, slots: Mapping[str, Profile], counts: Counts) -> Lexic
     listed = {slot: _canonical(profile, counts.get(slot, Counter())) for slot, profile in slots.items()}
     for slot, values in _with_shared_names(slots, listed).items():
         _add_values(lexicon, slots[slot], values)
-        lexicon.names[slot] = {_letters(value): value for value in reversed(values)} if counts else {}
-    for slot, profile in slots.items():
-        if profile.kind == "number":
-            for phrase in number_phrases(slot, 1.0):
-                lexicon.add(keys_of(phrase), "value", slot, "1")
+        if counts:
+            lexicon.names[slot] = _by_first_letter(values)
+    _add_spoken(lexicon, slots)
     for profile in slots.values():
         for what, phrases in (("asked", profile.asked), ("cue", profile.cues), ("denied", profile.denied)):
             for phrase in phrases:
@@ -111,6 +112,28 @@ def build(schema: Schema, slots: Mapping[str, Profile], counts: Counts) -> Lexic
     return lexicon
 
 
+def _by_first_letter(values: Sequence[str]) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for value in values:
+        letters = _letters(value)
+        found[letters[:1]].setdefault(letters, value)
+    return dict(found)
+
+
+def _add_spoken(lexicon: Lexicon, slots: Mapping[str, Profile]) -> None:
+    """Other words for numbers (`just me`) and, where no slot lists days, for dates (`next friday`)."""
+    has_days = any(profile.concept == "day" for profile in slots.values())
+    days = table()["days"]
+    spoken = [*days["relative"], *(f"{word} {day}".strip() for word in days["before"] for day in days["names"])]
+    for slot, profile in slots.items():
+        if profile.kind == "number":
+            for text in number_phrases(slot, 1.0):
+                lexicon.add(keys_of(text), "value", slot, "1")
+        elif profile.kind == "date" and not has_days:
+            for text in spoken:
+                lexicon.add(keys_of(text), "value", slot, text)
+
+
 def _canonical(profile: Profile, counted: Counter[str]) -> list[str]:
     """One form for each value, the commonest; the commonest values first."""
     if profile.kind not in ("listed", "name", "open"):
@@ -118,12 +141,14 @@ def _canonical(profile: Profile, counted: Counter[str]) -> list[str]:
     forms: dict[str, Counter[str]] = defaultdict(Counter)
     for value, count in counted.items():
         forms[_letters(value)][value] += count
-    for value in profile.values:
+    usual = () if counted or profile.values else table()["usual"].get(profile.concept, ())
+    for value in (*profile.values, *usual):
         forms[_letters(value)][value] += 0
     kept = []
     for spellings in forms.values():
         value, total = max(spellings, key=lambda form: (spellings[form], form)), spellings.total()
-        if value in profile.values or (total >= _RARE and _is_telling(value, profile)) or not total:
+        is_known = not total or value in profile.values or total >= _COMMON
+        if is_known or (total >= _RARE and _is_telling(value, profile)):
             kept.append((total, value))
     return [value for _, value in sorted(kept, key=lambda pair: (-pair[0], pair[1]))]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import groupby
 from typing import Any
 
 from dstress.trackers.ruled.words import Words, table
@@ -13,9 +14,8 @@ class Phrasing:
     """The regular expressions of the table, compiled. They run over words with one blank between two."""
 
     def __init__(self, entries: dict[str, Any]) -> None:
-        patterns = {
-            name: re.compile(rf"(?<!\S)(?:{'|'.join(texts)})(?!\S)") for name, texts in entries.items()
-        }
+        patterns = {name: re.compile(rf"(?<!\S)(?:{'|'.join(texts)})(?!\S)") for name, texts in entries.items()}
+        self.confirms = patterns["confirms"]
         self.discards = patterns["discards"]
         self.corrects = patterns["corrects"]
         self.unavailable = patterns["unavailable"]
@@ -29,22 +29,15 @@ class Phrasing:
         self.open_alone = patterns["open_alone"]
         self.question = patterns["question"]
 
-    def questions(self, words: Words) -> set[int]:
-        """The numbers of the sentences that ask something."""
-        found = set()
-        text, ends, sentences = words.text, words.ends, words.sentences
-        for at, number in enumerate(sentences):
-            is_last = at + 1 == len(sentences) or sentences[at + 1] != number
-            if is_last and text[ends[at] : ends[at] + 3].lstrip()[:1] == "?":
-                found.add(number)
-        if not found:
-            first = 0
-            for at in range(1, len(sentences) + 1):
-                if at == len(sentences) or sentences[at] != sentences[first]:
-                    if self.question.search(" ".join(words.words[first:at])):
-                        found.add(sentences[first])
-                    first = at
-        return found
+    def questions(self, words: Words) -> frozenset[int]:
+        """The numbers of the sentences that ask something: by their mark, or if none has one, by their words."""
+        if words.questions:
+            return frozenset(words.questions)
+        return frozenset(
+            number
+            for number, sentence in groupby(range(len(words)), key=words.sentences.__getitem__)
+            if self.question.search(" ".join(words.words[at] for at in sentence))
+        )
 
 
 @cache

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from dstress.coreference import bare_name
 from dstress.dialogue import Schema, Service, Slot, slot_id
 from dstress.lettering import name_words
-from dstress.naming import is_named_entity_slot
+from dstress.naming import is_named_entity_slot, multiwoz_slots
 from dstress.numerals import counted, number_of
 from dstress.trackers.ruled.words import key_of, keys_of, word_set
 
@@ -83,6 +83,18 @@ def _concept(name: str, entry: dict[str, Any]) -> Concept:
 
 def _phrases(texts: Iterable[str]) -> tuple[Phrase, ...]:
     return tuple(dict.fromkeys(filter(None, map(keys_of, texts))))
+
+
+class Style(NamedTuple):
+    """How a corpus writes values: as they were said (SGD), or in lower case (MultiWOZ); else names keep their case."""
+
+    as_said: bool = False
+    lower: bool = False
+
+    @classmethod
+    def of(cls, schema: Schema) -> Style:
+        """The style of the corpus that a schema belongs to."""
+        return cls(is_numbered(schema), schema.slots.keys() >= set(multiwoz_slots()))
 
 
 def is_numbered(schema: Schema) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -10,10 +11,11 @@ from dstress.trackers.ruled.captures import capitalised, capture_options, captur
 from dstress.trackers.ruled.figures import Figure, evening, figures
 from dstress.trackers.ruled.lexicon import Lexicon
 from dstress.trackers.ruled.phrasing import phrasing
-from dstress.trackers.ruled.profiles import Profile
+from dstress.trackers.ruled.profiles import Profile, Style
 from dstress.trackers.ruled.words import Words, table, word_set
 
 _NOON = 12
+_PLAIN = Style()
 
 
 class Mention(NamedTuple):
@@ -57,6 +59,14 @@ class Reading(NamedTuple):
     asking: frozenset[int]
 
     @property
+    def says_name(self) -> bool:
+        """Whether it names something; an address is no name."""
+        row = self.words.words
+        return bool(self.names) or any(
+            mention.kind == "name" and not row[mention.first].isdecimal() for mention in self.mentions
+        )
+
+    @property
     def about(self) -> list[str]:
         """The services that it is about, as often and in the order as it names them."""
         return [cue.name for cue in self.services if not cue.is_reference]
@@ -66,9 +76,9 @@ class Reader:
     """Reads utterances with one lexicon. `evenings` are services whose times are of the evening unless they say."""
 
     def __init__(
-        self, lexicon: Lexicon, slots: Mapping[str, Profile], evenings: Collection[str] = (), *, as_said: bool = False
+        self, lexicon: Lexicon, slots: Mapping[str, Profile], evenings: Collection[str] = (), style: Style = _PLAIN
     ) -> None:
-        self.lexicon, self.slots, self.as_said = lexicon, slots, as_said
+        self.lexicon, self.slots, self.style = lexicon, slots, style
         self.by_kind = {
             kind: [profile.slot for profile in slots.values() if profile.kind == kind]
             for kind in ("time", "date", "number")
@@ -82,27 +92,28 @@ class Reader:
         found: dict[str, list[Cue]] = {"service": [], "cue": [], "asked": [], "denied": []}
         values: list[Mention] = []
         for hit in self.lexicon.hits(words.keys):
-            for what, names in hit.meanings.items():
+            for what, meant in hit.meanings.items():
                 if what == "value":
-                    self._add_value(values, hit.first, hit.last, names)
+                    self._add_value(values, hit.first, hit.last, meant)
                 else:
-                    found[what] += [Cue(hit.first, hit.last, name) for name in names]
+                    found[what] += [Cue(hit.first, hit.last, name) for name in meant]
         mentions = _without_tails(words, values)
         mentions += self._figures(words, values)
         captured = self._captured(words, mentions, found["service"])
         mentions = _outside(mentions, captured) + captured
         mentions.sort(key=lambda mention: mention.first)
-        names = [Cue(*span, words.said(*span)) for span in capitalised(words, self._taken(mentions, ()))]
+        names = [Cue(*span, self._written(words, *span)) for span in capitalised(words, self._taken(mentions, ()))]
+        inside = _inside([*captured, *names])
         return Reading(
             words=words,
             row=" ".join(words.words),
             mentions=_judged(words, mentions),
-            services=self._services(words, found["service"], mentions, [*captured, *names]),
-            cues=found["cue"],
-            asked=found["asked"],
+            services=self._services(words, found["service"], mentions, inside),
+            cues=[cue for cue in found["cue"] if cue.first not in inside],
+            asked=_longest(found["asked"]),
             denied=found["denied"],
             names=names,
-            asking=frozenset(phrasing().questions(words)),
+            asking=phrasing().questions(words),
         )
 
     def _add_value(self, values: list[Mention], first: int, last: int, options: dict[str, str]) -> None:
@@ -124,7 +135,7 @@ class Reader:
 
     def _figure_options(self, words: Words, figure: Figure) -> dict[str, str]:
         kind, first, last, value, either = figure
-        if self.as_said and kind in ("time", "date"):
+        if self.style.as_said and kind in ("time", "date"):
             return dict.fromkeys(self.by_kind[kind], words.said(first, last))
         options = dict.fromkeys(self.by_kind[kind], value)
         if kind == "number" and value.isdecimal() and 0 < int(value) <= _NOON:
@@ -147,28 +158,31 @@ class Reader:
         """Names that no list has."""
         found = []
         for lead, first, last in captures(words, self._taken(mentions, services)):
-            if options := self._settled(lead, words.said(first, last)):
+            if options := self._settled(lead, self._written(words, first, last), words.is_capital(first)):
                 found.append(Mention("name", first, last, options))
         return found
 
-    def _settled(self, lead: str, text: str) -> dict[str, str]:
+    def _written(self, words: Words, first: int, last: int) -> str:
+        """A name as the corpus writes it."""
+        return words.said(first, last).lower() if self.style.lower else words.said(first, last)
+
+    def _settled(self, lead: str, text: str, is_capital: bool) -> dict[str, str]:
         """The slots that a captured name may fill. Where names are listed, a near one is meant."""
         options = {}
-        is_plain = " " not in text and text.islower()
+        is_plain = " " not in text and not is_capital
         for slot in self.leads[lead]:
             near = self.lexicon.nearest(slot, text)
             if near or not (is_plain and self.lexicon.names.get(slot)):
                 options[slot] = near or text
         return options
 
-    def _services(self, words: Words, cues: list[Cue], mentions: list[Mention], names: list[Mention | Cue]) -> list[Cue]:
+    def _services(self, words: Words, cues: list[Cue], mentions: list[Mention], inside: set[int]) -> list[Cue]:
         """Words for services, and values that only one service has; those inside a name are not about it."""
         found = list(cues)
         for mention in mentions:
             owner = self._owner(mention)
             if owner and not any(cue.first < mention.last and mention.first < cue.last for cue in cues):
                 found.append(Cue(mention.first, mention.last, owner, mention.kind == "name"))
-        inside = {at for name in names if name.last - name.first > 1 for at in range(name.first, name.last)}
         placed = [_placed(words, cue, cue.first in inside) for cue in sorted(found)]
         return _passed(words, placed)
 
@@ -178,6 +192,20 @@ class Reader:
             return ""
         services = {self.slots[slot].service for slot in mention.options if not self.slots[slot].role}
         return services.pop() if len(services) == 1 else ""
+
+
+def _longest(cues: list[Cue]) -> list[Cue]:
+    """Without phrases that a longer one starts with: `how many nights` does not ask `how many`."""
+    kept: list[Cue] = []
+    for cue in cues:
+        if not kept or cue.first != kept[-1].first or cue.last == kept[-1].last:
+            kept.append(cue)
+    return kept
+
+
+def _inside(names: Iterable[Mention | Cue]) -> set[int]:
+    """The words of names that have more than one."""
+    return {at for name in names if name.last - name.first > 1 for at in range(name.first, name.last)}
 
 
 def _outside(mentions: list[Mention], names: list[Mention]) -> list[Mention]:
@@ -211,7 +239,7 @@ def _placed(words: Words, cue: Cue, inside_name: bool) -> Cue:
     if not word_set("changing").isdisjoint(row[first:last]):
         return cue._replace(again=True)
     determiners, at = word_set("determiners"), cue.first - 1
-    if row[max(0, at - 1) : at + 1] == ["coming", "to"]:
+    if " ".join(row[max(0, at - 1) : at + 1]) in table()["passing"]["before"]:
         return cue._replace(is_reference=True)
     if at >= 1 and row[at] in determiners:
         while at >= 1 and row[at] in determiners:
@@ -239,9 +267,14 @@ def _passed(words: Words, cues: list[Cue]) -> list[Cue]:
 def _judged(words: Words, mentions: list[Mention]) -> list[Mention]:
     """Mark what is taken back, and what is left to choose: `a hotel or a guest house` asks for neither."""
     judged = [mention._replace(rejected=True) if _is_rejected(words, mention) else mention for mention in mentions]
-    for number, (one, other) in enumerate(pairwise(mentions)):
+    choice = False
+    for number in range(len(mentions) - 2, -1, -1):
+        one, other = mentions[number], mentions[number + 1]
         between = words.words[one.last : other.first]
-        if between[:1] == ["or"] and len(between) <= 2 and one.kind == "listed" and one.options.keys() & other.options:
+        alike = one.kind == "listed" and bool(one.options.keys() & other.options.keys())
+        # "train, coach or ferry": what a comma joins to a choice belongs to it.
+        choice = alike and ((between[:1] == ["or"] and len(between) <= 2) or (choice and not between))
+        if choice:
             judged[number] = one._replace(rejected=True)
             judged[number + 1] = other._replace(rejected=True)
     return judged
@@ -252,6 +285,12 @@ def _is_rejected(words: Words, mention: Mention) -> bool:
     at = mention.first
     while at and row[at - 1] in trailing:
         at -= 1
-    before = " ".join(row[max(0, at - 3) : at])
-    after = " ".join(row[mention.last : mention.last + 2])
-    return before.endswith(tuple(table()["rejecting"]["before"])) or after in table()["rejecting"]["after"]
+    before, after = _rejecting()
+    lead = f" {' '.join(row[max(0, at - 3) : at])}"
+    return lead.endswith(before) or " ".join(row[mention.last : mention.last + 2]) in after
+
+
+@cache
+def _rejecting() -> tuple[tuple[str, ...], frozenset[str]]:
+    phrases = table()["rejecting"]
+    return tuple(f" {phrase}" for phrase in phrases["before"]), frozenset(phrases["after"])

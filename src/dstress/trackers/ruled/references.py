@@ -21,6 +21,7 @@ def referred(at: Situation, filled: dict[str, str]) -> dict[str, str]:
     if not at.state or word_set("pointers").isdisjoint(at.user.words.words):
         return {}
     services = set(at.user.about) or {at.focus}
+    filled = {**at.state, **filled}
     found: dict[str, str] = {}
     for slot, profile in at.slots.items():
         kind = patterns().kind_of(slot) if profile.service in services and slot not in filled else None
@@ -58,6 +59,4 @@ def _services_at(match: re.Match[str], at: Situation) -> set[str]:
     first = row.count(" ", 0, match.start())
     last = row.count(" ", 0, match.end()) + 1
     inside = {cue.name for cue in at.user.services if first <= cue.first < last}
-    return inside or {
-        cue.name for cue in at.user.services if cue.is_reference and last <= cue.first < last + _AFTER
-    }
+    return inside or {cue.name for cue in at.user.services if cue.is_reference and last <= cue.first < last + _AFTER}

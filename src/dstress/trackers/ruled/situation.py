@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from dstress.trackers.ruled.profiles import Profile
+from dstress.trackers.ruled.profiles import Profile, Style
 from dstress.trackers.ruled.reading import Reading
 
 _LOOK_BACK = 12
 
 
 class Situation(NamedTuple):
-    """A turn, read: both utterances, the state so far, the service in focus, and the slots that were asked for."""
+    """A turn, read: both utterances, the state so far, the service in focus, and the slots that were asked for.
+
+    `offer` is what the system said when it last named something: mostly just before, or before the user asked back.
+    """
 
     user: Reading
     system: Reading
@@ -20,6 +23,8 @@ class Situation(NamedTuple):
     slots: Mapping[str, Profile]
     focus: str
     requested: frozenset[str]
+    offer: Reading
+    style: Style
 
     def service_at(self, at: int) -> str:
         """The service that word `at` of the user is about: the nearest one named in its sentence, else the last."""
@@ -49,7 +54,7 @@ class Situation(NamedTuple):
 
 
 def focus_of(system: Reading, history: Sequence[tuple[str, str]], read: Callable[[str], Reading]) -> str:
-    """The service that the talk is about before the user speaks: the user's last, unless the system asks for another."""
+    """The service that the talk is about before the user speaks: the user's last, unless the system asks of another."""
     sentences = system.words.sentences
     asked = [cue.name for cue in system.services if not cue.is_reference and sentences[cue.first] in system.asking]
     spoken = system.about
@@ -61,6 +66,15 @@ def focus_of(system: Reading, history: Sequence[tuple[str, str]], read: Callable
             return spoken[-1]
         spoken = read(heard).about
     return spoken[-1] if spoken else ""
+
+
+def offer_of(system: Reading, history: Sequence[tuple[str, str]], read: Callable[[str], Reading]) -> Reading:
+    """What the system said when it last named something; one question of the user may stand between."""
+    if history and not system.says_name:
+        heard, said = history[-1]
+        if read(said).asking:
+            return read(heard)
+    return system
 
 
 def asked_service(system: Reading, slots: Mapping[str, Profile], focus: str) -> str:

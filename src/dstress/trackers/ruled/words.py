@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from dstress.lettering import fold
 
 _TOKEN = re.compile(r"\d{1,2}[:.]\d\d(?!\d)|\d+|[^\W\d_]+|[.?!;,&]")
-_ENDS = frozenset(".?!;")
+_MARKS = frozenset(".?!;,")
 _LONG_ENOUGH = 4
 
 
@@ -46,9 +47,12 @@ def key_of(word: str) -> str:
 
 
 class Words:
-    """The words of a text. `sentences` and `clauses` number the parts that marks make of it."""
+    """The words of a text. `sentences` and `clauses` number the parts that marks make of it.
 
-    __slots__ = ("clauses", "ends", "keys", "sentences", "starts", "text", "words")
+    `questions` are the numbers of the sentences that end with a question mark.
+    """
+
+    __slots__ = ("clauses", "ends", "keys", "questions", "sentences", "starts", "text", "words")
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -57,39 +61,44 @@ class Words:
         self.ends: list[int] = []
         self.sentences: list[int] = []
         self.clauses: list[int] = []
-        sentence = clause = 0
-        cut = _cut()
-        for match in _TOKEN.finditer(fold(text)):
-            token = match.group()
-            if token in _ENDS:
-                sentence, clause = sentence + 1, clause + 1
-            elif token == ",":
-                clause += 1
-            elif token == "t" and self.words and self.words[-1].endswith("n"):
-                self._negate(match.end())
-            elif token not in cut:
-                clause += token == "but"
-                self._add("and" if token == "&" else token, match.span(), sentence, clause)
+        self.questions: set[int] = set()
+        self._part(_TOKEN.finditer(fold(text)), word_set("cut"))
         self.keys = [key_of(word) for word in self.words]
+
+    def _part(self, tokens: Iterator[re.Match[str]], cut: frozenset[str]) -> None:
+        sentence = clause = 0
+        words = self.words
+        for match in tokens:
+            token = match.group()
+            if token in _MARKS:
+                if token == "?":
+                    self.questions.add(sentence)
+                sentence += token != ","
+                clause += 1
+                continue
+            if token in cut:
+                continue
+            start, end = match.span()
+            if token == "t" and words and words[-1].endswith("n"):
+                # `don t` -> `do not`, `n t` -> `not`
+                token, start = "not", self.ends[-1] - 1
+                words[-1] = words[-1][:-1]
+                if not words[-1]:
+                    self._forget_last()
+            elif token == "but":
+                clause += 1
+            words.append("and" if token == "&" else token)
+            self.starts.append(start)
+            self.ends.append(end)
+            self.sentences.append(sentence)
+            self.clauses.append(clause)
+
+    def _forget_last(self) -> None:
+        for row in (self.words, self.starts, self.ends, self.sentences, self.clauses):
+            row.pop()
 
     def __len__(self) -> int:
         return len(self.words)
-
-    def _add(self, word: str, span: tuple[int, int], sentence: int, clause: int) -> None:
-        self.words.append(word)
-        self.starts.append(span[0])
-        self.ends.append(span[1])
-        self.sentences.append(sentence)
-        self.clauses.append(clause)
-
-    def _negate(self, end: int) -> None:
-        """`don t` -> `do not`, `n t` -> `not`."""
-        stem = self.words[-1][:-1]
-        if not stem:
-            self.words[-1], self.ends[-1] = "not", end
-            return
-        self.words[-1] = stem
-        self._add("not", (self.ends[-1], end), self.sentences[-1], self.clauses[-1])
 
     def said(self, first: int, last: int) -> str:
         """The text of words `first` to `last` (exclusive), as it was written."""
@@ -115,11 +124,6 @@ def _run(numbers: list[int], at: int) -> tuple[int, int]:
     while last < len(numbers) and numbers[last] == numbers[at]:
         last += 1
     return first, last
-
-
-@cache
-def _cut() -> frozenset[str]:
-    return word_set("cut")
 
 
 @lru_cache(maxsize=32_768)

@@ -1,0 +1,171 @@
+"""A Ray cluster: workers are actors, wherever the cluster has room; a lost one's pieces are done by another."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from dstress.engines.base import Engine, Job
+from dstress.errors import DstressError, MissingExtraError
+
+_CHANCES = 3
+"""How often a piece is tried: a lost node is no fault of the piece."""
+
+
+class Ray(Engine):
+    """A Ray cluster: its own on this machine, or any by its address.
+
+    `workers` actors share the work; 0 is one for every processor of the cluster. `gpus` and `cpus` are what each actor
+    asks for. A worker or a node that is lost costs only time.
+    """
+
+    def __init__(self, address: str = "", workers: int = 0, cpus: float = 1.0, gpus: float = 0.0) -> None:
+        if workers < 0 or cpus <= 0 or gpus < 0:
+            raise DstressError("ray: workers and gpus cannot be below 0, and cpus must be above")
+        self.address, self.workers, self.cpus, self.gpus = address, workers, cpus, gpus
+
+    def process(self, job: Job, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+        """Results as they come."""
+        ray = _imported()
+        ours = not ray.is_initialized()
+        if ours:
+            self._connect(ray)
+        try:
+            yield from _Pool(ray, self, pickle.dumps(job), job).results(pieces)
+        finally:
+            if ours:
+                ray.shutdown()
+
+    def _connect(self, ray: Any) -> None:
+        """Join the cluster, or start one of our own; its sockets need a short path on a local disk."""
+        quiet = {"logging_level": "error", "log_to_driver": False}
+        if not self.address:
+            folder = tempfile.mkdtemp(prefix="ray")
+            ray.init(include_dashboard=False, _temp_dir=folder, **quiet)
+            return
+        try:
+            ray.init(address=self.address, **quiet)
+        except (ConnectionError, ValueError) as error:
+            raise DstressError(
+                f"no Ray cluster answers at {self.address!r}: {error}",
+                fix="start one with `ray start --head`, or leave address out for one of our own",
+            ) from None
+
+
+def _imported() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtraError("the engine ray needs Ray", fix="pip install 'dstress[ray]'") from None
+    return ray
+
+
+class _Pool:
+    """Actors, what they are busy with, and what is left to do."""
+
+    def __init__(self, ray: Any, engine: Ray, job: bytes, here: Job) -> None:
+        self.ray, self.job = ray, here
+        self.pickled = job
+        self.actor = ray.remote(num_cpus=engine.cpus, num_gpus=engine.gpus)(_Actor)
+        self.idle: deque[Any] = deque()
+        self.joining: dict[Any, Any] = {}
+        self.busy: dict[Any, tuple[Any, tuple[int, bytes, int]]] = {}
+        self.again: deque[tuple[int, bytes, int]] = deque()
+        for _ in range(engine.workers or max(1, int(ray.cluster_resources().get("CPU", 1) // engine.cpus))):
+            self._invite()
+
+    def _invite(self) -> None:
+        """Ask the cluster for another worker. It gets work only once it has come: there may be no room for it."""
+        actor = self.actor.remote(self.pickled)
+        self.joining[actor.here.remote()] = actor
+
+    def results(self, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+        tasks = _Tasks(pieces, self.again)
+        while self._give(tasks):
+            (first, *_), _rest = self.ray.wait([*self.busy, *self.joining], num_returns=1)
+            if first in self.joining:
+                self._welcome(first)
+            else:
+                yield from self._finish(first)
+
+    def _welcome(self, call: Any) -> None:
+        actor = self.joining.pop(call)
+        try:
+            self.ray.get(call)
+        except self.ray.exceptions.RayError:
+            self._invite()
+        else:
+            self.idle.append(actor)
+
+    def _finish(self, call: Any) -> Iterator[tuple[int, bytes]]:
+        actor, task = self.busy.pop(call)
+        try:
+            result = self.ray.get(call)
+        except self.ray.exceptions.RayTaskError as error:
+            raise error.cause from None
+        except self.ray.exceptions.RayError as error:
+            self._invite()
+            yield from self._lost(task, error)
+        else:
+            self.idle.append(actor)
+            yield task[0], result
+
+    def _give(self, tasks: _Tasks) -> bool:
+        """Work for every idle worker; whether anything is under way or left."""
+        while self.idle and (task := tasks.next()) is not None:
+            actor = self.idle.popleft()
+            self.busy[actor.run.remote(task[1])] = (actor, task)
+        return bool(self.busy) or not tasks.empty()
+
+    def _lost(self, task: tuple[int, bytes, int], error: Exception) -> Iterator[tuple[int, bytes]]:
+        """Try the piece again; at the last chance in parts, and then give it up."""
+        number, piece, chances = task
+        parts = self.job.parts(piece)
+        if chances > 1:
+            self.again.append((number, piece, chances - 1))
+        elif len(parts) > 1:
+            self.again.extend((number, part, _CHANCES) for part in parts)
+        else:
+            result = self.job.lost(piece, "the worker process died")
+            if result is None:
+                raise DstressError(f"the cluster lost every worker on the same piece of work: {error}") from None
+            yield number, result
+
+
+class _Tasks:
+    """Pieces to be done again, then new ones."""
+
+    def __init__(self, pieces: Iterable[bytes], again: deque[tuple[int, bytes, int]]) -> None:
+        self.new = ((number, piece, _CHANCES) for number, piece in enumerate(pieces))
+        self.again = again
+
+    def next(self) -> tuple[int, bytes, int] | None:
+        return self.again.popleft() if self.again else next(self.new, None)
+
+    def empty(self) -> bool:
+        if not self.again and (task := next(self.new, None)) is not None:
+            self.again.append(task)
+        return not self.again
+
+
+class _Actor:
+    """A worker of the cluster."""
+
+    def here(self) -> bool:
+        """Says that it has come."""
+        return True
+
+    def __init__(self, job: bytes) -> None:
+        self.pickled = job
+        self.job: Job | None = None
+
+    def run(self, piece: bytes) -> bytes:
+        """Do a piece; the job is opened with the first, so that what is missing is told as what it is."""
+        if self.job is None:
+            opened: Job = pickle.loads(self.pickled)
+            opened.open()
+            self.job = opened
+        return self.job.run(piece)

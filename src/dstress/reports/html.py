@@ -1,0 +1,147 @@
+"""The HTML report: one file that opens offline, with every number, every plot and the examples behind them.
+
+Nothing is fetched, and nothing but the page's own script may run: a policy in the page names that script by its hash,
+so that no dialogue, value or slot name can bring one along. All text is escaped by the template.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dstress.reports import views
+from dstress.reports.drawing import NARROW, WIDE, adaptive_svg
+from dstress.reports.explorer import Explored, explore
+from dstress.reports.findings import findings
+from dstress.reports.numbers import count, percent, points
+from dstress.reports.plots import plots
+from dstress.reports.verdicts import Judge
+from dstress.runs import ORIGINAL, RunFolder, Scores
+from dstress.writing import replacing
+
+REPORT = "report.html"
+
+
+def write_html(run: RunFolder, judge: Judge, path: Path | None = None) -> Path:
+    """Write a run's report, into the run folder where nothing else is said.
+
+    `judge` is the scores' convention: `conventions.create(convention_of(run.scores))`.
+    """
+    path = path or run.path / REPORT
+    content = html(run, judge).encode("utf-8", "replace")
+    with replacing(path) as out:
+        out.write(content)
+    return path
+
+
+def convention_of(scores: Scores) -> str:
+    """The convention that the scores stand on; after a rescoring it is not the one that the run began with."""
+    return scores.variants[ORIGINAL].signature.get("conv", "exact")
+
+
+def html(run: RunFolder, judge: Judge) -> str:
+    """The page as text. Plots are drawn while the examples are read: both take a few seconds for a large run."""
+    scores = run.scores
+    with ThreadPoolExecutor(1) as pool, _without_collection():
+        drawn = pool.submit(_drawn, scores)
+        explored = explore(run, judge)
+        return _page(run, scores, explored, drawn.result())
+
+
+def _drawn(scores: Scores) -> dict[str, dict[str, str]]:
+    return {
+        name: {"title": plot.title, "wide": adaptive_svg(plot, WIDE), "narrow": adaptive_svg(plot, NARROW)}
+        for name, plot in plots(scores).items()
+    }
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Pause the cycle collector: dialogues are trees, and walking them again and again takes a quarter of the time."""
+    import gc
+
+    paused = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if paused:
+            gc.enable()
+
+
+def _page(run: RunFolder, scores: Scores, explored: Explored, drawn: dict[str, dict[str, str]]) -> str:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("dstress.reports", "page"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters |= {"percent": percent, "points": points, "count": count, "breakable": _breakable}
+    script = _own("report.js") + _own("explorer.js")
+    return environment.get_template("report.html.j2").render(
+        manifest=run.manifest,
+        scores=scores,
+        convention=convention_of(scores),
+        cards=views.cards(run, scores),
+        findings=findings(scores),
+        headline=views.headline(scores),
+        costs=views.costs(run, scores),
+        slots=views.slots(scores),
+        deeds=views.deeds(run),
+        failures=views.failures(explored.failures),
+        notes=_notes(scores),
+        command=views.command(run.manifest),
+        signatures=list(views.signatures(scores)),
+        plots=drawn,
+        packets=explored.packets,
+        left_out=sum(packet.left_out for packet in explored.packets),
+        meta=_embedded(_meta(scores, explored)),
+        style=_own("report.css"),
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+
+
+def _breakable(spec: str) -> Any:
+    """A spec that may go on in the next line behind a `+`, a bracket or a comma."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"([+(,])", r"\1<wbr>", str(escape(spec))))
+
+
+def _own(name: str) -> str:
+    return files("dstress.reports").joinpath("page", name).read_text(encoding="utf-8")
+
+
+def _notes(scores: Scores) -> list[str]:
+    told = [f"{variant}: {note}" for variant, card in scores.variants.items() for note in card.notes]
+    return list(dict.fromkeys([*scores.notes, *told]))
+
+
+def _meta(scores: Scores, explored: Explored) -> dict[str, Any]:
+    """What the explorer's script must know before any packet is opened."""
+    drops = scores.drops
+    stressed = [packet.variant for packet in explored.packets if packet.variant != ORIGINAL]
+    costly = min(stressed, key=lambda variant: drops[variant].difference if variant in drops else 1.0, default=ORIGINAL)
+    packets = [
+        {"variant": packet.variant, "examples": packet.examples, "left_out": packet.left_out}
+        for packet in explored.packets
+    ]
+    return {"original": ORIGINAL, "first": costly, "packets": packets}
+
+
+def _embedded(content: Any) -> str:
+    """JSON that can stand inside a script element: nothing in it ends the element or starts a comment."""
+    return msgspec.json.encode(content).decode().replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

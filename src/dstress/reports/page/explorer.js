@@ -1,0 +1,412 @@
+// The example explorer. Packets are unpacked when they are needed; all text goes in as text, never as markup.
+// The packets' layout is described in explorer.py.
+(() => {
+  const [MISSED, EXTRA, WRONG, REWORDED] = [1, 2, 3, 4];
+  const ALL = "", PAGE = 40, EARLIER = 2;
+  const OUTCOMES = {
+    broke: "right → wrong", failed: "no answer", mended: "wrong → right", wrong: "wrong on both", right: "right on both",
+  };
+  const TELLING = Object.keys(OUTCOMES);
+  const ERRORS = { missed: [MISSED, "missed"], extra: [EXTRA, "extra"], wrong: [WRONG, "wrong value"] };
+  const ORDERS = {
+    telling: "telling ones first", corpus: "as in the corpus", errors: "most errors first", edits: "most edits first",
+  };
+
+  const byId = id => document.getElementById(id);
+  const meta = JSON.parse(byId("meta").textContent);
+  const form = byId("filters"), list = byId("list"), status = byId("status"), more = byId("more"), shown = byId("example");
+  const packets = new Map([...document.querySelectorAll("script.packet")].map((element, i) => [meta.packets[i].variant, element]));
+  const unpacked = new Map();
+  let base = null, examples = [], chosen = [], listed = 0, current = null, asked = 0;
+
+  function make(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+      else if (value === true) element.setAttribute(name, "");
+      else if (value !== false && value !== null) element.setAttribute(name, value);
+    }
+    element.append(...children.filter(child => child !== null && child !== ""));
+    return element;
+  }
+
+  // Unpacking ---------------------------------------------------------------------------------------------------------
+
+  async function unpack(variant) {
+    const element = packets.get(variant);
+    const bytes = Uint8Array.from(atob(element.textContent), letter => letter.charCodeAt(0));
+    element.remove();
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return JSON.parse(await new Response(stream).text());
+  }
+
+  function load(variant) {
+    if (!unpacked.has(variant)) {
+      const made = variant === meta.original ? unpack(variant).then(openBase) : unpack(variant).then(data => open(variant, data));
+      unpacked.set(variant, made);
+    }
+    return unpacked.get(variant);
+  }
+
+  function openBase(data) {
+    base = data;
+    const found = [];
+    data.dialogues.forEach(([, turns], d) => turns.forEach((turn, t) => {
+      const example = { variant: meta.original, d, t, entry: null, errors: turn[3] ?? [], failed: turn[4] ?? "", slots: data.slots };
+      if (!isRight(example)) found.push(finished(example, example.failed ? "failed" : "wrong"));
+    }));
+    return found;
+  }
+
+  async function open(variant, data) {
+    await load(meta.original);
+    const entries = new Map();
+    return data.turns.map(entry => {
+      const [d, t] = entry, before = base.dialogues[d][1][t];
+      const same = entry[5] === null;
+      const example = {
+        variant, d, t, entry, entries, slots: data.slots, failed: entry[8] ?? "",
+        errors: (same ? before[3] : entry[5]) ?? [],
+      };
+      entries.set(`${d}/${t}`, entry);
+      const was = isRight({ errors: before[3] ?? [], failed: before[4] ?? "" }), is = isRight(example);
+      return finished(example, example.failed ? "failed" : was === is ? (is ? "right" : "wrong") : is ? "mended" : "broke");
+    });
+  }
+
+  function finished(example, outcome) {
+    example.outcome = outcome;
+    example.wrong = [];
+    example.kinds = new Set();
+    eachError(example.errors, (slot, kind) => {
+      if (kind === REWORDED) return;
+      example.wrong.push(example.slots[slot]);
+      example.kinds.add(kind);
+    });
+    example.edits = (example.entry?.[2]?.length ?? 0) / 3 + (example.entry?.[3]?.length ?? 0) / 3;
+    return example;
+  }
+
+  function isRight(side) {
+    let right = !side.failed;
+    eachError(side.errors, (slot, kind) => { right &&= kind === REWORDED; });
+    return right;
+  }
+
+  function eachError(errors, visit) {
+    for (let i = 0; i < errors.length; i += 3) visit(errors[i], errors[i + 1], errors[i + 2]);
+  }
+
+  // Texts and states --------------------------------------------------------------------------------------------------
+
+  // Edits count characters, not UTF-16 units.
+  function pieces(text, edits) {
+    const letters = Array.from(text), found = [];
+    let at = 0;
+    for (let i = 0; i < (edits?.length ?? 0); i += 3) {
+      const [start, length, after] = [edits[i], edits[i + 1], edits[i + 2]];
+      found.push(["same", letters.slice(at, start).join("")], ["gone", letters.slice(start, start + length).join("")], ["new", after]);
+      at = start + length;
+    }
+    found.push(["same", letters.slice(at).join("")]);
+    return found.filter(piece => piece[1]);
+  }
+
+  const marked = (text, edits) => pieces(text, edits).map(([kind, part]) =>
+    kind === "same" ? document.createTextNode(part) : make(kind === "gone" ? "del" : "ins", {}, part));
+  const edited = (text, edits) => pieces(text, edits).filter(piece => piece[0] !== "gone").map(piece => piece[1]).join("");
+
+  function goldAt(d, t) {
+    const state = new Map();
+    for (const turn of base.dialogues[d][1].slice(0, t + 1)) change(state, turn[2]);
+    return state;
+  }
+
+  function change(state, flat) {
+    for (let i = 0; i < (flat?.length ?? 0); i += 2) {
+      if (flat[i + 1] === null) state.delete(flat[i]);
+      else state.set(flat[i], flat[i + 1]);
+    }
+    return state;
+  }
+
+  const textOf = example => {
+    if (example.text === undefined) {
+      const [id, turns] = base.dialogues[example.d], turn = turns[example.t], entry = example.entry;
+      const said = [];
+      eachError(example.errors, (slot, kind, value) => said.push(value));
+      const gold = [...change(goldAt(example.d, example.t), entry?.[4]).values()];
+      example.text = [id, turn[0], turn[1], entry ? edited(turn[0], entry[3]) : "", entry ? edited(turn[1], entry[2]) : "",
+        ...gold, ...said, ...(entry?.[6] ?? []), example.failed].join("\n").toLowerCase();
+    }
+    return example.text;
+  };
+
+  // Filters -----------------------------------------------------------------------------------------------------------
+
+  function fill(select, options, value) {
+    select.replaceChildren(...options.map(([key, label]) => make("option", { value: key }, label)));
+    select.value = value;
+    if (select.selectedIndex < 0) select.selectedIndex = 0;
+  }
+
+  const wishes = () => Object.fromEntries(new FormData(form));
+
+  function setUp(given) {
+    const counted = meta.packets.map(packet => [packet.variant, `${packet.variant} (${packet.examples.toLocaleString("en")})`]);
+    fill(form.elements.stressor, [[ALL, "all"], ...counted], given.stressor ?? meta.first);
+    fill(form.elements.outcome, [[ALL, "any"], ...Object.entries(OUTCOMES)], given.outcome ?? ALL);
+    fill(form.elements.error, [[ALL, "any"], ...Object.entries(ERRORS).map(([key, pair]) => [key, pair[1]])], given.error ?? ALL);
+    fill(form.elements.order, Object.entries(ORDERS), given.order ?? "telling");
+    fill(form.elements.slot, [[ALL, "any"], ...(given.slot ? [[given.slot, given.slot]] : [])], given.slot ?? ALL);
+    form.elements.q.value = given.q ?? "";
+    form.hidden = false;
+  }
+
+  async function gather() {
+    const mine = ++asked, wanted = form.elements.stressor.value;
+    const variants = wanted === ALL ? meta.packets.map(packet => packet.variant) : [wanted];
+    const found = [];
+    for (const variant of variants) {
+      status.textContent = `unpacking ${variant} …`;
+      await load(meta.original);
+      found.push(await load(variant));
+      if (mine !== asked) return false;
+    }
+    examples = found.flat();
+    const slots = [...new Set(examples.flatMap(example => example.wrong))].sort();
+    const slot = form.elements.slot.value;
+    if (slot && !slots.includes(slot)) slots.unshift(slot);
+    fill(form.elements.slot, [[ALL, "any"], ...slots.map(name => [name, name])], slot);
+    return true;
+  }
+
+  function choose() {
+    const { outcome, error, slot, order, q } = wishes();
+    const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+    chosen = examples.filter(example =>
+      (!outcome || example.outcome === outcome)
+      && (!error || example.kinds.has(ERRORS[error][0]))
+      && (!slot || example.wrong.includes(slot))
+      && words.every(word => textOf(example).includes(word)));
+    const keys = {
+      telling: example => TELLING.indexOf(example.outcome), errors: example => -example.wrong.length,
+      edits: example => -example.edits, corpus: () => 0,
+    };
+    const key = keys[order];
+    chosen = chosen.map((example, i) => [key(example), example.d, example.t, i, example])
+      .sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2] || a[3] - b[3]).map(row => row[4]);
+    const many = chosen.length.toLocaleString("en"), all = examples.length.toLocaleString("en");
+    status.textContent = chosen.length === examples.length ? `${all} examples` : `${many} of ${all} examples`;
+    listed = 0;
+    list.replaceChildren();
+    listMore();
+    byId("explorer").hidden = false;
+  }
+
+  function listMore() {
+    const next = chosen.slice(listed, listed + PAGE);
+    list.append(...next.map((example, i) => listItem(example, listed + i)));
+    listed += next.length;
+    more.hidden = listed >= chosen.length;
+    if (!chosen.length) list.append(make("li", { class: "hint", style: "padding:0 1rem 1rem" }, "No example is like this."));
+  }
+
+  function listItem(example, position) {
+    const [id, turns] = base.dialogues[example.d];
+    const said = make("div", { class: "said", dir: "auto" }, ...marked(turns[example.t][1], example.entry?.[2]));
+    const wrong = example.failed || example.wrong.join(", ");
+    const variant = form.elements.stressor.value === ALL ? `${example.variant} · ` : "";
+    return make("li", {}, make("button", { type: "button", "data-position": position, onclick: () => show(example, true) },
+      make("div", { class: "meta" }, make("span", { class: "id", dir: "auto" }, `${variant}${id} · ${example.t + 1}`),
+        make("span", { class: `outcome ${example.outcome}` }, outcomeOf(example))),
+      said, wrong ? make("div", { class: "wrong-slots", dir: "auto" }, wrong) : null));
+  }
+
+  const outcomeOf = example => example.variant === meta.original && example.outcome === "wrong" ? "wrong" : OUTCOMES[example.outcome];
+
+  // One example -------------------------------------------------------------------------------------------------------
+
+  function show(example, byHand) {
+    current = example;
+    for (const button of list.querySelectorAll("[aria-current]")) button.removeAttribute("aria-current");
+    const position = chosen.indexOf(example);
+    while (position >= listed && listed < chosen.length) listMore();
+    const button = list.querySelector(`[data-position="${position}"]`);
+    if (button) {
+      button.setAttribute("aria-current", "true");
+      const box = list.parentElement, top = button.offsetTop - box.offsetTop;
+      if (top < box.scrollTop || top > box.scrollTop + box.clientHeight - 60) box.scrollTop = top - 60;
+    }
+    shown.replaceChildren(headOf(example, position), ...failureOf(example), talkOf(example, false), statesOf(example, false));
+    if (byHand) {
+      remember();
+      if (matchMedia("(max-width: 60rem)").matches) shown.scrollIntoView({ block: "start" });
+    }
+  }
+
+  function headOf(example, position) {
+    const id = base.dialogues[example.d][0];
+    const step = (by, label, name) => make("button",
+      { type: "button", "aria-label": name, title: name, disabled: !chosen[position + by] || position < 0, onclick: () => show(chosen[position + by], true) }, label);
+    const tags = example.entry?.[6] ?? [];
+    return make("header", {},
+      make("h3", { dir: "auto" }, `${id}, turn ${example.t + 1}`),
+      make("span", { class: `outcome ${example.outcome}` }, outcomeOf(example)),
+      make("span", { class: "tags", dir: "auto" }, [example.variant, ...tags].join(" · ")),
+      make("span", { class: "steps" }, make("a", { class: "copy", href: linkTo(example), title: "a link to this example" }, "link"),
+        step(-1, "←", "the example before"), step(1, "→", "the next example")));
+  }
+
+  function failureOf(example) {
+    const before = base.dialogues[example.d][1][example.t][4];
+    const found = [];
+    if (example.failed) found.push(make("p", { class: "failure", dir: "auto" }, `No answer: ${example.failed}`));
+    if (example.entry && before) found.push(make("p", { class: "failure", dir: "auto" }, `No answer on the original: ${before}`));
+    return found;
+  }
+
+  function talkOf(example, whole) {
+    const turns = base.dialogues[example.d][1], first = whole ? 0 : Math.max(0, example.t - EARLIER);
+    const box = make("div", { class: "talk" });
+    if (first) {
+      box.append(make("button", { type: "button", onclick: () => box.replaceWith(talkOf(example, true)) },
+        first === 1 ? "show the turn before" : `show ${first} turns before`));
+    }
+    for (let t = first; t <= example.t; t++) {
+      const focus = t === example.t;
+      const [system, user] = wordsOf(example, turns[t], t, focus);
+      if (turns[t][0]) box.append(make("p", { class: focus ? "system now" : "system", dir: "auto" }, make("span", { class: "who" }, "system"), ...system));
+      box.append(make("p", { class: focus ? "user focus" : "user", dir: "auto" }, make("span", { class: "who" }, "user"), ...user));
+    }
+    return box;
+  }
+
+  // Earlier turns are shown as the tracker saw them: under a stressor of single turns, as they were.
+  function wordsOf(example, turn, t, focus) {
+    const entry = focus ? example.entry : example.entries?.get(`${example.d}/${t}`);
+    const history = entry?.[7] ?? 0;
+    if (!entry || (!focus && history === 1)) return [[turn[0]], [turn[1]]];
+    if (!focus && Array.isArray(history)) return [[history[0]], [history[1]]];
+    return [marked(turn[0], entry[3]), marked(turn[1], entry[2])];
+  }
+
+  function statesOf(example, whole) {
+    const turn = base.dialogues[example.d][1][example.t], entry = example.entry;
+    const before = goldAt(example.d, example.t), after = change(new Map(before), entry?.[4]);
+    const errors = [entry ? sideOf(turn[3]) : null, sideOf(example.errors)];
+    const slots = [...new Set([...before.keys(), ...after.keys(), ...(errors[0]?.keys() ?? []), ...errors[1].keys()])];
+    const telling = slot => errors.some(side => side?.has(slot)) || before.get(slot) !== after.get(slot);
+    const rows = slots.filter(slot => whole || telling(slot));
+    const hidden = slots.length - rows.length;
+    const failed = [turn[4] ?? "", example.failed];
+    const heads = entry ? ["slot", "gold", "answer, original", `answer, ${example.variant}`] : ["slot", "gold", "answer"];
+    const table = make("table", { class: "states" },
+      make("thead", {}, make("tr", {}, ...heads.map(head => make("th", { scope: "col" }, head)))),
+      make("tbody", {}, ...rows.map(slot => make("tr", {},
+        make("th", { scope: "row", dir: "auto" }, example.slots[slot]),
+        goldCell(before.get(slot), after.get(slot)),
+        entry ? answerCell(before.get(slot), errors[0].get(slot), failed[0]) : "",
+        answerCell(after.get(slot), errors[1].get(slot), failed[1])))));
+    const box = make("div", {}, rows.length ? make("div", { class: "scroll" }, table) : "");
+    if (hidden) {
+      const all = rows.length ? `show the ${hidden} slots that are right` : `all ${hidden} slots are right: show them`;
+      box.append(make("p", {}, make("button", { type: "button", onclick: () => box.replaceWith(statesOf(example, true)) }, hidden === 1 ? "show the slot that is right" : all)));
+    } else if (!slots.length) {
+      box.append(make("p", { class: "hint" }, "The state is empty, in the gold and in the answer."));
+    }
+    return box;
+  }
+
+  function sideOf(errors) {
+    const found = new Map();
+    eachError(errors ?? [], (slot, kind, said) => found.set(slot, [kind, said]));
+    return found;
+  }
+
+  function goldCell(before, after) {
+    if (before === after) return make("td", { dir: "auto" }, after ?? "–");
+    const parts = [before === undefined ? "" : make("del", {}, before), " ", after === undefined ? "" : make("ins", {}, after)];
+    return make("td", { dir: "auto" }, ...parts);
+  }
+
+  function answerCell(gold, error, failed) {
+    if (failed) return make("td", { class: "bad" }, "no answer");
+    if (!error) return make("td", { class: "fine", dir: "auto" }, gold === undefined ? "–" : `${gold.split(" | ")[0]} ✓`);
+    const [kind, said] = error;
+    if (kind === REWORDED) return make("td", { class: "fine", dir: "auto" }, `${said} ✓`);
+    if (kind === MISSED) return make("td", { class: "bad" }, "– ", make("small", {}, "missed"));
+    return make("td", { class: "bad", dir: "auto" }, said, make("small", {}, kind === EXTRA ? "extra" : "wrong"));
+  }
+
+  // The address -------------------------------------------------------------------------------------------------------
+
+  function linkTo(example) {
+    const wished = Object.entries(wishes()).filter(([name, value]) =>
+      value && (name !== "order" || value !== "telling") && (name !== "stressor" || value));
+    const asked = new URLSearchParams(wished);
+    if (form.elements.stressor.value === ALL) asked.set("stressor", ALL);
+    if (example) asked.set("at", `${example.variant}/${base.dialogues[example.d][0]}/${example.t + 1}`);
+    return `#explore?${asked}`;
+  }
+
+  function remember() {
+    history.replaceState(null, "", linkTo(current));
+  }
+
+  function asking() {
+    const [place, query] = location.hash.split(/\?(.*)/s);
+    return place === "#explore" && query !== undefined ? Object.fromEntries(new URLSearchParams(query)) : null;
+  }
+
+  async function start(given) {
+    if (!("DecompressionStream" in window)) {
+      status.textContent = "This browser cannot unpack the examples; one from 2023 or later can. All else on this page is complete.";
+      return;
+    }
+    setUp(given);
+    if (!await gather()) return;
+    choose();
+    const wanted = given.at && examples.find(example => `${example.variant}/${base.dialogues[example.d][0]}/${example.t + 1}` === given.at);
+    if (given.at && !wanted) status.textContent += `; ${given.at} is not among them`;
+    const first = wanted || chosen[0];
+    if (first) show(first, false);
+    else shown.replaceChildren();
+  }
+
+  async function follow() {
+    const given = asking();
+    if (!given) return;
+    begun = true;
+    await start(given);
+    byId("explore").scrollIntoView();
+  }
+
+  let begun = false, typing = 0;
+  const onWish = async again => {
+    if (again && !await gather()) return;
+    choose();
+    current = chosen[0] ?? null;
+    if (current) show(current, false);
+    else shown.replaceChildren();
+    remember();
+  };
+  form.addEventListener("submit", event => event.preventDefault());
+  form.addEventListener("change", event => { if (event.target.name !== "q") onWish(event.target.name === "stressor"); });
+  form.addEventListener("input", event => {
+    if (event.target.name !== "q") return;
+    clearTimeout(typing);
+    typing = setTimeout(() => onWish(false), 200);
+  });
+  more.addEventListener("click", listMore);
+  addEventListener("hashchange", follow);
+
+  const arriving = new IntersectionObserver(entries => {
+    if (begun || !entries.some(entry => entry.isIntersecting)) return;
+    begun = true;
+    arriving.disconnect();
+    start({});
+  }, { rootMargin: "400px" });
+  arriving.observe(byId("explore"));
+  follow();
+})();

@@ -1,0 +1,237 @@
+"""What the HTML report's tables show, as plain rows: taken from the scores, the manifest and the quality summaries."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from dstress.reports.findings import recall, significant
+from dstress.reports.numbers import change_interval, count, interval, percent, points, probability
+from dstress.runs import ORIGINAL, Manifest, RunFolder, Scores
+from dstress.scorecard import Score, SlotErrors
+
+_REASONS = 3
+
+
+class Card(NamedTuple):
+    """One of the large numbers at the top."""
+
+    label: str
+    value: str
+    unit: str
+    below: str
+
+
+class Measure(NamedTuple):
+    """A row of the suite's own table; `bar` is where its mark and its interval lie, in percent of the width."""
+
+    name: str
+    variant: str
+    metric: str
+    value: str
+    interval: str
+    bar: tuple[float, float, float] | None
+    missing: str
+    signature: str
+
+
+class Cost(NamedTuple):
+    """What a stressor costs."""
+
+    variant: str
+    accuracy: str
+    change: str
+    interval: str
+    p: str
+    significant: bool
+    changed: str
+    raw: tuple[float, float, float]
+
+
+class SlotRow(NamedTuple):
+    """A slot on the original and under the stressor that hurts it most."""
+
+    slot: str
+    gold: int
+    original: float
+    worst: float
+    variant: str
+    missed: int
+    wrong: int
+    extra: int
+    confusion: tuple[str, str, int] | None
+
+    @property
+    def change(self) -> float:
+        """From the original to the worst."""
+        return self.worst - self.original
+
+
+class Did(NamedTuple):
+    """What a stressor did to the corpus."""
+
+    variant: str
+    kind: str
+    changed: tuple[float, str]
+    words: tuple[float, str]
+    said: str
+    distinct: str
+    similarity: str
+    kept: list[tuple[str, int]]
+    kept_more: int
+    figures: list[tuple[str, str]]
+
+
+class Failure(NamedTuple):
+    """A reason for which turns have no answer, and where."""
+
+    reason: str
+    turns: int
+    where: list[tuple[str, int]]
+
+
+def cards(run: RunFolder, scores: Scores) -> list[Card]:
+    """The few numbers that a reader wants first."""
+    found = []
+    original = scores.variants[ORIGINAL]
+    if "jga" in original:
+        jga = original["jga"]
+        found.append(Card("JGA, original", percent(jga.value), "%", interval(jga.low, jga.high)))
+    if scores.drops:
+        worst = min(scores.drops, key=lambda variant: scores.drops[variant].stressed)
+        drop = scores.drops[worst]
+        found.append(
+            Card("JGA, at its worst", percent(drop.stressed), "%", f"{worst}, {points(drop.difference)} points")
+        )
+        hurt = sum(significant(one) and one.difference < 0 for one in scores.drops.values())
+        found.append(Card("stressors that hurt", str(hurt), f"of {len(scores.drops)}", "beyond chance, Holm, α = 0.05"))
+    turns = sum(int(card.signature.get("turns", "0")) for card in scores.variants.values())
+    failed = sum(scores.failed.values())
+    below = f"{count(failed)} without an answer" if failed else "every one has an answer"
+    found.append(Card("turns tracked", count(turns), "", below))
+    return found
+
+
+def headline(scores: Scores) -> list[Measure]:
+    """The suite's own table."""
+    rows = []
+    for cell in scores.table:
+        score = cell.score
+        rows.append(
+            Measure(
+                cell.column,
+                cell.variant,
+                cell.metric,
+                percent(score.value) if score else "–",
+                interval(score.low, score.high) if score else "",
+                _bar(score) if score else None,
+                cell.missing,
+                score.signature if score else "",
+            )
+        )
+    return rows
+
+
+def _bar(score: Score) -> tuple[float, float, float] | None:
+    if not 0 <= score.value <= 1:
+        return None
+    low, high = (score.value if math.isnan(end) else end for end in (score.low, score.high))
+    return round(100 * score.value, 2), round(100 * low, 2), round(100 * (high - low), 2)
+
+
+def costs(run: RunFolder, scores: Scores) -> list[Cost]:
+    """What each stressor costs, the costly first."""
+    rows = []
+    for variant, drop in sorted(scores.drops.items(), key=lambda item: item[1].difference):
+        quality = run.quality(variant).get("quality", {})
+        changed = quality["changed"] / quality["turns"] if quality.get("turns") else math.nan
+        rows.append(
+            Cost(
+                variant,
+                percent(drop.stressed),
+                points(drop.difference),
+                change_interval(drop.low, drop.high),
+                probability(drop.p_holm),
+                significant(drop),
+                percent(changed, 0),
+                (drop.stressed, drop.difference, drop.p_holm),
+            )
+        )
+    return rows
+
+
+def slots(scores: Scores) -> list[SlotRow]:
+    """Every slot that gold uses, those that lose most first."""
+    stressed = {variant: card.slots for variant, card in scores.variants.items() if variant != ORIGINAL}
+    rows = []
+    for slot, before in scores.variants[ORIGINAL].slots.items():
+        if math.isnan(recall(before)):
+            continue
+        found = {variant: errors[slot] for variant, errors in stressed.items() if slot in errors}
+        found = {variant: errors for variant, errors in found.items() if not math.isnan(recall(errors))}
+        worst = min(found, key=lambda variant: recall(found[variant]), default=ORIGINAL)
+        rows.append(_slot_row(slot, before, found.get(worst, before), worst))
+    return sorted(rows, key=lambda row: row.change)
+
+
+def _slot_row(slot: str, before: SlotErrors, after: SlotErrors, variant: str) -> SlotRow:
+    gold = before.right + before.wrong + before.missed
+    confusion = after.confusions[0] if after.confusions else None
+    counts = after.missed, after.wrong, after.extra
+    return SlotRow(slot, gold, recall(before), recall(after), variant, *counts, confusion)
+
+
+def deeds(run: RunFolder) -> list[Did]:
+    """What each stressor did, from the summaries that were written with the dialogues."""
+    return [_did(variant, run.quality(variant)) for variant in run.variants if variant != ORIGINAL]
+
+
+def _did(variant: str, told: Mapping[str, Any]) -> Did:
+    quality: Mapping[str, Any] = told.get("quality", {})
+    turns, words, said = (quality.get(name, 0) for name in ("turns", "words", "values"))
+    edits = sum(quality.get(name, 0) for name in ("substituted", "deleted", "inserted"))
+    changed = quality.get("changed", 0) / turns if turns else math.nan
+    rewritten = edits / words if words else math.nan
+    kept = list(quality.get("fallbacks", {}).items())
+    distinct = quality.get("distinct", {}).get("2")
+    similarity = quality.get("similarity")
+    return Did(
+        variant,
+        " · ".join(part for part in (told.get("effect", ""), told.get("scope", "")) if part),
+        (changed, percent(changed, 0)),
+        (rewritten, percent(rewritten, 0)),
+        f"{percent(quality.get('values_still_said', 0) / said)}" if said else "–",
+        f"{distinct[0]:.2f} → {distinct[1]:.2f}" if distinct else "–",
+        f"{similarity:.2f}" if similarity is not None else "–",
+        kept[:_REASONS],
+        sum(number for _, number in kept[_REASONS:]),
+        [(name, f"{value:.3g}") for name, value in quality.get("figures", {}).items()],
+    )
+
+
+def failures(found: Mapping[str, Counter[str]]) -> list[Failure]:
+    """Turns without an answer, the most frequent reasons first."""
+    totals = sum((reasons for reasons in found.values()), Counter[str]())
+    return [
+        Failure(reason, turns, [(variant, reasons[reason]) for variant, reasons in found.items() if reasons[reason]])
+        for reason, turns in totals.most_common()
+    ]
+
+
+def command(manifest: Manifest) -> str:
+    """The command that makes the run again."""
+    parts = ["dstress", "run", manifest.suite_name, "--tracker", manifest.tracker, "--corpus", manifest.corpus]
+    parts += ["--seed", str(manifest.seed)]
+    parts += ["--limit", str(manifest.limit)] if manifest.limit else []
+    parts += ["--convention", manifest.convention] if manifest.convention else []
+    return shlex.join(parts)
+
+
+def signatures(scores: Scores) -> Iterator[str]:
+    """The signature of every number, once."""
+    groups = [card.metrics for card in scores.variants.values()]
+    groups += [*scores.paired.values(), *scores.across.values()]
+    yield from dict.fromkeys(score.signature for group in groups for score in group.values())

@@ -1,0 +1,112 @@
+"""The Ray engine on real clusters: the same bytes as on one machine, also when workers and nodes are lost.
+
+Each cluster lives in a process of its own, as it would for a user.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import IN_CI
+from tests.runs import SUITE
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAD = """
+import json, os, sys, threading, time
+import ray
+from ray.cluster_utils import Cluster
+from dstress.engines import Local
+from dstress.engines.ray import Ray
+from dstress.evaluate import Options, evaluate
+from tests.engines.test_local import Doubling
+from tests.runs import Logged
+from tests.stressors.samples import sample
+folder = sys.argv[1]
+corpus = sample("reminder", None, 12)
+def contents(name):
+    root = os.path.join(folder, name)
+    return {os.path.relpath(os.path.join(top, file), root): open(os.path.join(top, file), "rb").read()
+            for top, _, files in os.walk(root) for file in files}
+def run(name, engine, pause=0.0):
+    suite, out = os.path.join(folder, "small.toml"), os.path.join(folder, name)
+    evaluate(suite, Logged("", pause), corpus, out, Options(resamples=20), engine)
+    return contents(name)
+"""
+PIECES = """
+answers = sorted(Ray(workers=2).process(Doubling(), [b"1 2", b"3", b"4 die 5"]))
+print(json.dumps([[number, answer.decode()] for number, answer in answers]))
+"""
+MISTAKE = """
+from dstress.errors import DstressError
+try:
+    list(Ray(workers=1).process(Doubling(), [b"mistake"]))
+except DstressError as error:
+    print(json.dumps(str(error)))
+"""
+KILLED = """
+expected = run("local", Local())
+ray.init(num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
+def kill():
+    time.sleep(2)
+    from ray.util.state import list_workers
+    pids = [worker.pid for worker in list_workers() if worker.worker_type == "WORKER" and worker.is_alive]
+    for pid in pids[:1]:
+        os.kill(pid, 9)
+threading.Thread(target=kill, daemon=True).start()
+print(json.dumps(run("ray", Ray(workers=2), 0.02) == expected))
+"""
+NODES = """
+expected = run("local", Local())
+cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+node = cluster.add_node(num_cpus=1)
+ray.init(address=cluster.address, logging_level="error", log_to_driver=False)
+def remove():
+    time.sleep(3)
+    cluster.remove_node(node, allow_graceful=False)
+threading.Thread(target=remove, daemon=True).start()
+print(json.dumps(run("ray", Ray(workers=2), 0.02) == expected))
+"""
+
+
+def answer(code: str, folder: Path) -> object:
+    try:
+        import ray  # noqa: F401
+    except ImportError:
+        (pytest.fail if IN_CI else pytest.skip)("ray is not installed")
+    (folder / "small.toml").write_text(SUITE)
+    script = folder / "script.py"
+    indented = "".join(f"    {line}\n" for line in code.strip().splitlines())
+    script.write_text(f"{HEAD}\nif __name__ == '__main__':\n{indented}")
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT),
+        "RAY_DEDUP_LOGS": "0",
+        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    }
+    done = subprocess.run(
+        [sys.executable, str(script), str(folder)], capture_output=True, text=True, env=environment, timeout=120
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_only_what_kills_a_worker_is_lost(tmp_path: Path) -> None:
+    found = answer(PIECES, tmp_path)
+    assert found == [[0, "2 4"], [1, "6"], [2, "10"], [2, "8"], [2, "lost: the worker process died"]]
+
+
+def test_mistakes_come_through(tmp_path: Path) -> None:
+    assert answer(MISTAKE, tmp_path) == "a person's mistake\n  fix: mend it"
+
+
+def test_a_killed_worker_changes_no_byte(tmp_path: Path) -> None:
+    assert answer(KILLED, tmp_path) is True
+
+
+def test_a_lost_node_changes_no_byte(tmp_path: Path) -> None:
+    assert answer(NODES, tmp_path) is True

@@ -1,0 +1,123 @@
+"""A small run that has all a report must cope with: markup, right-to-left text, emoji, failures, and real errors."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dstress.conventions import conventions
+from dstress.corpora.base import Corpus
+from dstress.dialogue import Dialogue, Frame, Schema, Service, Slot, Turn
+from dstress.evaluate import Options, evaluate
+from dstress.reports.html import write_html
+from dstress.runs import RunFolder
+from dstress.suites import Suite
+from dstress.suites.base import Column
+from dstress.trackers.base import Answer, Context, Failed, Tracker
+from tests.conftest import IN_CI
+
+CHROMIUM = Path("/usr/bin/chromium")
+ATTACK = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
+ARABIC = "أريد فندقا في وسط المدينة"
+EMOJI = "😀🏳️‍🌈 somewhere cheap please, thank you very much indeed 😀 that would be wonderful"
+
+SCHEMA = Schema(
+    (
+        Service("hotel", "", (Slot("area", "", True, ("north", "south", "centre")), Slot("na<b>me"))),
+        Service("taxi", "", (Slot("destination"), Slot("leave at"))),
+    )
+)
+_WORDS = "please could you find something nice around there because my whole family would really love that place".split()
+
+
+def _dialogue(number: int) -> Dialogue:
+    said = (ATTACK, ARABIC, EMOJI, " ".join(_WORDS[number % 5 :]))
+    area, name = ("north", "south", "centre")[number % 3], f"Hotel {number}"
+    turns = []
+    state: dict[str, tuple[str, ...]] = {}
+    added = (("hotel-area", area), ("hotel-na<b>me", name), ("taxi-destination", name), ("taxi-leave at", "10:15"))
+    for index, (slot, value) in enumerate(added):
+        state = {**state, slot: (value,)}
+        service = slot.partition("-")[0]
+        user = f"{said[(number + index) % 4]} and it should be {value} for certain"
+        turns.append(Turn(user, f"What else? {ATTACK}" if index else "", state, (Frame(service),)))
+    return Dialogue(f"d<i>{number}", tuple(turns), ("hotel", "taxi"))
+
+
+class Shaky(Tracker):
+    """Right but for some slots, by the words it hears; sometimes it says nothing at all."""
+
+    spec = "shaky<b>"
+
+    def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
+        return [self._answer(context) for context in contexts]
+
+    def _answer(self, context: Context) -> Answer:
+        chance = zlib.crc32(f"{context.dialogue}{context.user}".encode())
+        if chance % 23 == 0:
+            return Failed(f"timed out {ATTACK}")
+        state = {slot: forms[0] for slot, forms in context.gold.state.items()}
+        harm = chance % (5 if context.gold.changed else 12)
+        if harm == 0:
+            state.pop("hotel-area", None)
+        if harm == 1:
+            state["hotel-na<b>me"] = ATTACK
+        if harm == 2:
+            state["taxi-leave at"] = "11:45"
+        if harm == 3:
+            state["hotel-area"] = state.get("hotel-area", "north").upper()
+        return state
+
+
+SUITE = Suite(
+    "Small <suite>",
+    "typing and names",
+    metrics=("jga", "aga", "slot-f1", "gca"),
+    stressors=("typos(rate=0.2)", "entities", "entities+disfluency"),
+    table=(
+        Column("original", "original", "jga"),
+        Column("typos", "typos(rate=0.2)", "jga"),
+        Column("names cJGA", "entities", "cjga"),
+    ),
+)
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Corpus:
+    dialogues = [_dialogue(number) for number in range(40)]
+    return Corpus("small", "test", SCHEMA, lambda: iter(dialogues))
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> RunFolder:
+    """The run, made once."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("DSTRESS_HOME", str(tmp_path_factory.mktemp("home")))
+    try:
+        return evaluate(SUITE, Shaky(), corpus, tmp_path_factory.mktemp("run") / "it", Options(resamples=200))
+    finally:
+        patch.undo()
+
+
+@pytest.fixture(scope="session")
+def page(run: RunFolder) -> Path:
+    """The run's page."""
+    return write_html(run, conventions.create("exact"))
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A real browser: Debian's chromium, through Playwright."""
+    playwright = pytest.importorskip("playwright.sync_api") if not IN_CI else __import__("playwright.sync_api").sync_api
+    if not CHROMIUM.exists():
+        if IN_CI:
+            pytest.fail("CI needs a browser: apt-get install chromium")
+        pytest.skip("needs chromium (Debian: apt-get install chromium)")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield browser
+        browser.close()

@@ -1,0 +1,255 @@
+"""The page in a real browser, from file://: filters, sorting, links, dark mode, a phone; no error and no request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from dstress.runs import RunFolder
+from tests.reports.conftest import ARABIC, ATTACK
+
+TYPOS = "typos(rate=0.2)"
+PHONE = {"width": 360, "height": 740}
+
+
+class Visit:
+    """A page that was opened, and what it complained about or asked for."""
+
+    def __init__(self, browser: Any, page: Path, **how: Any) -> None:
+        self.tab = browser.new_context(**how).new_page()
+        self.complaints: list[str] = []
+        self.address = page.as_uri()
+        self.tab.on("console", lambda message: self.complaints.append(message.text))
+        self.tab.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.tab.on("request", self._note)
+
+    def _note(self, request: Any) -> None:
+        if request.url.split("#")[0] != self.address:
+            self.complaints.append(request.url)
+
+    def open(self, fragment: str = "#explore?") -> Any:
+        self.tab.goto(self.address + fragment)
+        if fragment.startswith("#explore"):
+            self.tab.wait_for_selector("#example header")
+        return self.tab
+
+
+@pytest.fixture
+def visit(chromium: Any, page: Path) -> Iterator[Visit]:
+    visited = Visit(chromium, page)
+    yield visited
+    visited.tab.context.close()
+    assert visited.complaints == []
+
+
+def chosen(tab: Any) -> int:
+    return int(tab.inner_text("#status").split()[0].replace(",", ""))
+
+
+def until(tab: Any, holds: Callable[[str], bool]) -> None:
+    """Wait for the status line; the page's policy lets no condition be evaluated inside."""
+    for _ in range(100):
+        if holds(tab.inner_text("#status")):
+            return
+        tab.wait_for_timeout(50)
+    pytest.fail(f"still: {tab.inner_text('#status')}")
+
+
+def outcomes(tab: Any) -> list[str]:
+    return list(tab.locator("#list .outcome").all_inner_texts())
+
+
+def test_the_page_opens_without_unpacking_and_unpacks_when_one_gets_there(visit: Visit) -> None:
+    tab = visit.open("#summary")
+    assert tab.locator("#explorer").is_hidden()
+    packets = tab.locator("script.packet").count()
+    tab.locator("#explore").scroll_into_view_if_needed()
+    tab.wait_for_selector("#example header")
+    assert tab.locator("script.packet").count() == packets - 2
+
+
+def test_filters_by_stressor_outcome_error_and_slot(visit: Visit) -> None:
+    tab = visit.open()
+    everything = chosen(tab)
+    tab.select_option("[name=outcome]", "broke")
+    assert 0 < chosen(tab) < everything
+    assert set(outcomes(tab)) == {"right → wrong"}
+    tab.select_option("[name=outcome]", "")
+    tab.select_option("[name=error]", "missed")
+    tab.select_option("[name=slot]", "hotel-area")
+    assert chosen(tab) > 0
+    assert "missed" in tab.inner_text("#example .states")
+    tab.select_option("[name=error]", "")
+    tab.select_option("[name=slot]", "")
+    tab.select_option("[name=stressor]", "")
+    until(tab, lambda status: status.endswith("examples") and int(status.split()[0].replace(",", "")) > everything)
+    tab.select_option("[name=outcome]", "failed")
+    assert "timed out" in tab.inner_text("#example .failure")
+
+
+def test_every_outcome_is_counted_once(visit: Visit) -> None:
+    tab = visit.open()
+    everything, parts = chosen(tab), 0
+    for outcome in ("broke", "mended", "wrong", "right", "failed"):
+        tab.select_option("[name=outcome]", outcome)
+        parts += chosen(tab)
+    assert parts == everything
+
+
+def test_search_finds_words_of_any_script(visit: Visit) -> None:
+    tab = visit.open()
+    everything = chosen(tab)
+    tab.fill("[name=q]", ARABIC.split()[0])
+    until(tab, lambda status: " of " in status)
+    assert 0 < chosen(tab) < everything
+    tab.fill("[name=q]", "nothing says this")
+    tab.wait_for_selector("text=No example is like this.")
+    assert tab.inner_text("#example") == ""
+
+
+def test_order_by_edits(visit: Visit) -> None:
+    tab = visit.open()
+    tab.select_option("[name=order]", "edits")
+    counts = [tab.locator(f"#list li:nth-child({n}) ins").count() for n in range(1, 20)]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > counts[-1]
+
+
+def test_edits_are_marked_where_they_are_also_behind_emoji(visit: Visit, run: RunFolder) -> None:
+    dialogues = list(run.dialogues(TYPOS))
+    turns = [(d.id, n, turn) for d in dialogues for n, turn in enumerate(d.turns) if turn.changed and "😀" in turn.user]
+    dialogue, number, turn = turns[0]
+    place = quote(f"{TYPOS}/{dialogue}/{number + 1}", safe="")
+    tab = visit.open(f"#explore?stressor={quote(TYPOS)}&at={place}")
+    words = tab.evaluate(
+        "() => [...document.querySelector('#example .focus').childNodes].slice(1)"
+        ".filter(node => node.nodeName !== 'DEL').map(node => node.textContent).join('')"
+    )
+    assert words == turn.user
+    assert tab.locator("#example .focus del").count() > 0
+
+
+def test_a_link_leads_back_to_its_example(visit: Visit, chromium: Any, page: Path) -> None:
+    tab = visit.open()
+    tab.select_option("[name=outcome]", "broke")
+    tab.locator("#list button").nth(1).click()
+    title, address = tab.inner_text("#example h3"), tab.evaluate("location.hash")
+    assert tab.get_attribute("#example .copy", "href") == address
+    again = Visit(chromium, page)
+    other = again.open(address)
+    assert other.inner_text("#example h3") == title
+    assert other.input_value("[name=outcome]") == "broke"
+    assert again.complaints == []
+    again.tab.context.close()
+
+
+def test_a_link_to_nothing_says_so(visit: Visit) -> None:
+    tab = visit.open("#explore?at=typos/nowhere/1")
+    assert "typos/nowhere/1 is not among them" in tab.inner_text("#status")
+
+
+def test_one_steps_from_example_to_example(visit: Visit) -> None:
+    tab = visit.open()
+    first = tab.inner_text("#example h3")
+    tab.click("#example [aria-label='the next example']")
+    assert tab.inner_text("#example h3") != first
+    tab.click("#example [aria-label='the example before']")
+    assert tab.inner_text("#example h3") == first
+
+
+def test_the_history_is_the_one_the_tracker_saw(visit: Visit, run: RunFolder) -> None:
+    """Under a stressor of the whole dialogue, then one of single turns: names changed before, words as they were."""
+    variant = "entities+disfluency"
+    dialogue = next(d for d in run.dialogues(variant) if d.turns[3].changed and d.turns[2].changed)
+    tab = visit.open(f"#explore?stressor={quote(variant)}&at={quote(f'{variant}/{dialogue.id}/4')}")
+    tab.locator("#example .talk button").click()
+    words = tab.evaluate(
+        "() => [...document.querySelectorAll('#example .talk p.user')].map(p => [...p.childNodes].slice(1)"
+        ".filter(node => node.nodeName !== 'DEL').map(node => node.textContent).join(''))"
+    )
+    assert words[:3] == [turn.remembered.user for turn in dialogue.turns[:3]]
+    assert words[3] == dialogue.turns[3].user
+
+
+def test_markup_in_dialogues_stays_text(visit: Visit) -> None:
+    tab = visit.open("#explore?stressor=")
+    tab.fill("[name=q]", "</script>")
+    until(tab, lambda status: " of " in status)
+    assert ATTACK in tab.inner_text("#example")
+    assert tab.evaluate("window.hacked === undefined && !document.querySelector('main img')")
+
+
+def test_even_a_script_that_got_in_would_not_run(chromium: Any, page: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.html"
+    broken.write_text(page.read_text("utf-8").replace("<main>", f"<main>{ATTACK}"), "utf-8")
+    visited = Visit(chromium, broken)
+    tab = visited.open("#summary")
+    tab.wait_for_timeout(100)
+    assert tab.evaluate("window.hacked === undefined")
+    assert any("Content Security Policy" in complaint for complaint in visited.complaints)
+    tab.context.close()
+
+
+def test_tables_sort_by_number_and_back(visit: Visit) -> None:
+    tab = visit.open("#cost")
+    head = tab.locator("#cost th", has_text="JGA %").locator("button")
+    head.click()
+    values = [float(cell) for cell in tab.locator("#cost tbody td:nth-child(2)").all_inner_texts()]
+    assert values == sorted(values)
+    head.click()
+    values = [float(cell) for cell in tab.locator("#cost tbody td:nth-child(2)").all_inner_texts()]
+    assert values == sorted(values, reverse=True)
+    assert tab.locator("#cost th[aria-sort=descending]").count() == 1
+
+
+def test_dark_mode_turns_page_and_plots_dark(chromium: Any, page: Path) -> None:
+    lightness = "element => getComputedStyle(element).{}.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + +b, 0) / 3"
+    seen = {}
+    for scheme in ("light", "dark"):
+        visited = Visit(chromium, page, color_scheme=scheme)
+        tab = visited.open("#cost")
+        ground = tab.locator("body").evaluate(lightness.format("backgroundColor"))
+        letters = tab.locator("#plot-drops .wide svg text").first.evaluate(lightness.format("fill"))
+        seen[scheme] = (ground, letters)
+        assert visited.complaints == []
+        tab.context.close()
+    assert seen["light"][0] > 200 > 100 > seen["light"][1]
+    assert seen["dark"][0] < 60 < 150 < seen["dark"][1]
+
+
+def test_on_a_phone_nothing_is_wider_than_the_screen(chromium: Any, page: Path) -> None:
+    visited = Visit(chromium, page, viewport=PHONE, is_mobile=True, has_touch=True)
+    tab = visited.open()
+    assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert tab.locator("#plot-drops .narrow").is_visible()
+    assert tab.locator("#plot-drops .wide").is_hidden()
+    size = tab.locator("#plot-drops .narrow text").first.evaluate("text => text.getBoundingClientRect().height")
+    assert size > 9
+    tab.locator("#list button").nth(2).tap()
+    assert tab.locator("#example header").is_visible()
+    assert visited.complaints == []
+    tab.context.close()
+
+
+def test_it_prints_in_light_colours_without_the_explorer(chromium: Any, page: Path) -> None:
+    visited = Visit(chromium, page, color_scheme="dark")
+    tab = visited.open("#summary")
+    tab.emulate_media(media="print")
+    assert tab.locator("#explore").is_hidden()
+    assert tab.locator("body").evaluate("body => getComputedStyle(body).backgroundColor") == "rgb(255, 255, 255)"
+    assert len(tab.pdf()) > 10_000
+    tab.context.close()
+
+
+def test_an_old_browser_is_told_plainly(chromium: Any, page: Path) -> None:
+    visited = Visit(chromium, page)
+    visited.tab.add_init_script("delete window.DecompressionStream")
+    tab = visited.open("#summary")
+    tab.locator("#explore").scroll_into_view_if_needed()
+    tab.wait_for_selector("text=This browser cannot unpack the examples")
+    assert visited.complaints == []
+    tab.context.close()

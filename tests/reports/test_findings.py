@@ -1,0 +1,124 @@
+"""Findings are told only where they are beyond chance, with their numbers, one of each kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from dstress.reports.findings import Finding, findings
+from dstress.runs import Drop, Scores
+from dstress.scorecard import Score, Scorecard, SlotErrors
+
+
+def card(slots: dict[str, SlotErrors] | None = None, **metrics: tuple[float, float]) -> Scorecard:
+    """Metrics as (value, half of the interval's width)."""
+    scores = {
+        name.replace("_", "-"): Score(value, value - half, value + half, 1000, name)
+        for name, (value, half) in metrics.items()
+    }
+    return Scorecard({"turns": "1000", "conv": "exact"}, scores, slots=slots or {})
+
+
+def drop(before: float, after: float, half: float = 0.01, p: float = 0.001) -> Drop:
+    change = after - before
+    return Drop(before, after, change, change - half, change + half, p, p)
+
+
+def made(**changes: Drop) -> Scores:
+    cards = {"original": card(jga=(0.7, 0.01))} | {name: card(jga=(d.stressed, 0.01)) for name, d in changes.items()}
+    return Scores(cards, drops=changes)
+
+
+def titles(scores: Scores) -> list[str]:
+    return [finding.title for finding in findings(scores, most=9)]
+
+
+def test_the_worst_stressor_is_told_with_its_numbers() -> None:
+    (worst,) = findings(made(typos=drop(0.7, 0.6), verbosity=drop(0.7, 0.4)))
+    assert worst.title == "verbosity costs most"
+    assert worst.variant == "verbosity"
+    for part in ("70.0 %", "40.0 %", "−30.0 points", "−31.0 to −29.0", "p = 0.001", "2 of 2 stressors"):
+        assert part in worst.text
+
+
+@pytest.mark.parametrize("change", [drop(0.7, 0.6, 0.2, p=0.2), drop(0.7, 0.72, 0.05, p=0.4)])
+def test_what_may_be_chance_is_not_told(change: Drop) -> None:
+    (only,) = findings(made(typos=change))
+    assert only.title == "No stressor makes a difference that is beyond chance"
+    assert "typos" not in only.text
+
+
+def test_a_perfect_tracker_gives_one_honest_line() -> None:
+    (only,) = findings(made(typos=drop(1.0, 1.0, 0.0, p=1.0)))
+    assert "within 0.0 points" in only.text
+
+
+def test_a_run_without_stressors_gives_one_honest_line() -> None:
+    assert titles(Scores({"original": card(jga=(0.7, 0.01))})) == ["Nothing to compare"]
+
+
+def test_a_stressor_that_helps_is_a_surprise() -> None:
+    assert "typos makes it easier" in titles(made(typos=drop(0.7, 0.8)))
+
+
+def test_what_surely_does_no_harm_is_told_beside_what_does() -> None:
+    found = titles(made(typos=drop(0.7, 0.699, 0.005, p=0.8), verbosity=drop(0.7, 0.4)))
+    assert found == ["verbosity costs most", "typos does no harm"]
+
+
+def test_metrics_disagree_only_where_their_intervals_do_not_touch() -> None:
+    def disagreeing(half: float) -> Scores:
+        cards = {
+            "original": card(jga=(0.9, half), gca=(0.9, half)),
+            "typos": card(jga=(0.5, half), gca=(0.8, half)),
+            "values": card(jga=(0.6, half), gca=(0.7, half)),
+        }
+        return Scores(cards)
+
+    assert titles(disagreeing(0.01)) == ["jga and gca disagree on what is worse"]
+    assert "disagree" not in titles(disagreeing(0.2))[0]
+
+
+def test_turns_that_break_are_told_where_the_total_hides_them() -> None:
+    scores = made(entities=drop(0.7, 0.69, 0.02, p=0.3))
+    scores.paired = {"entities": {"cjga": Score(0.8, 0.78, 0.82, 700, "cjga")}}
+    (only,) = findings(scores)
+    assert only.title == "entities breaks more than the total shows"
+    assert "20.0 %" in only.text
+    assert "18.0 – 22.0" in only.text
+
+
+def test_a_slot_is_told_where_its_loss_is_beyond_chance() -> None:
+    def scores(after: SlotErrors) -> Scores:
+        found = made(typos=drop(0.7, 0.5))
+        found.variants["original"].slots = {"hotel-name": SlotErrors(950, 25, 25, 0, [])}
+        found.variants["typos"].slots = {"hotel-name": after}
+        return found
+
+    told = findings(scores(SlotErrors(500, 300, 200, 0, [])))
+    assert told[1].title == "hotel-name suffers most"
+    assert (told[1].variant, told[1].slot) == ("typos", "hotel-name")
+    assert "hotel-name suffers most" not in titles(scores(SlotErrors(930, 35, 35, 0, [])))
+
+
+def test_missing_answers_come_first() -> None:
+    scores = made(typos=drop(0.7, 0.5))
+    scores.failed = {"typos": 40}
+    assert findings(scores)[0].title == "Answers are missing"
+    scores.failed = {"typos": 4}
+    assert "Answers are missing" not in titles(scores)
+
+
+def test_a_metric_that_hardly_sees_a_loss_is_told() -> None:
+    scores = made(typos=drop(0.7, 0.4))
+    scores.variants["original"].metrics["slot-f1"] = Score(0.95, 0.94, 0.96, 1, "")
+    scores.variants["typos"].metrics["slot-f1"] = Score(0.93, 0.92, 0.94, 1, "")
+    assert titles(scores) == ["typos costs most", "slot-f1 hardly sees it"]
+
+
+def test_there_are_three_at_most() -> None:
+    scores = made(typos=drop(0.7, 0.4), values=drop(0.7, 0.8), entities=drop(0.7, 0.7, 0.001, p=1.0))
+    scores.failed = {"typos": 100}
+    found = findings(scores)
+    assert len(found) == 3
+    assert all(isinstance(one, Finding) and one.text for one in found)
+    assert [one.interest for one in found] == sorted((one.interest for one in found), reverse=True)

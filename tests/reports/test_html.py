@@ -1,0 +1,101 @@
+"""The page is one file, whole and safe: nothing is fetched, nothing but its own script runs, all text is text."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from dstress.conventions import conventions
+from dstress.reports.html import convention_of, html, write_html
+from dstress.runs import RunFolder
+
+
+class Elements(HTMLParser):
+    """Start tags with their attributes, scripts with their texts, and what a reader sees."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.words: list[str] = []
+        self._inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._inside = tag
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "script":
+            self.scripts.append(data)
+        elif self._inside != "style":
+            self.words.append(data)
+
+
+@pytest.fixture(scope="module")
+def text(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def elements(text: str) -> Elements:
+    return Elements(text)
+
+
+def test_the_page_asks_for_nothing(elements: Elements) -> None:
+    for tag, attributes in elements.tags:
+        for name in ("src", "href", "data", "action", "xlink:href"):
+            address = attributes.get(name) or ""
+            assert not address or address.startswith(("#", "data:,")), (tag, address)
+
+
+def test_only_the_pages_own_script_may_run(text: str, elements: Elements) -> None:
+    policy = next(at["content"] for tag, at in elements.tags if tag == "meta" and at.get("http-equiv")) or ""
+    assert "default-src 'none'" in policy
+    digest = base64.b64encode(hashlib.sha256(elements.scripts[-1].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
+    running = [at for tag, at in elements.tags if tag == "script" and not at.get("type")]
+    assert len(running) == 1
+
+
+def test_markup_in_the_data_stays_text(elements: Elements, text: str) -> None:
+    assert "shaky<b>" in "".join(elements.words)
+    assert "Small <suite>" in "".join(elements.words)
+    assert "hotel-na<b>me" in "".join(elements.words)
+    assert not re.search(r"<img|<suite|onerror=window", text)
+    assert not any(name.startswith("on") for _, attributes in elements.tags for name in attributes)
+
+
+def test_all_sections_are_there(elements: Elements) -> None:
+    ids = [attributes.get("id") for tag, attributes in elements.tags if tag == "section"]
+    expected = ["summary", "cost", "profile", "services", "slots", "metrics", "stressors", "explore", "again"]
+    assert ids == expected
+
+
+def test_the_page_says_how_to_make_the_run_again(elements: Elements, run: RunFolder) -> None:
+    words = " ".join("".join(elements.words).split())
+    assert "dstress run 'Small <suite>' --tracker 'shaky<b>' --corpus small:test --seed 1" in words
+    for value in (*run.manifest.hashes.values(), *run.manifest.versions.values()):
+        assert value in words
+    assert run.scores.variants["entities"]["gca"].signature in words
+
+
+def test_failed_turns_are_told(elements: Elements, run: RunFolder) -> None:
+    words = " ".join("".join(elements.words).split())
+    assert sum(run.scores.failed.values()) > 0
+    assert f"{sum(run.scores.failed.values())} without an answer" in words
+    assert "timed out </script>" in words
+
+
+def test_the_same_run_gives_the_same_page(run: RunFolder, text: str) -> None:
+    assert html(run, conventions.create(convention_of(run.scores))) == text
+
+
+def test_a_page_can_go_elsewhere(run: RunFolder, tmp_path: Path) -> None:
+    path = write_html(run, conventions.create("exact"), tmp_path / "deep" / "page.html")
+    assert path.read_text(encoding="utf-8").rstrip().endswith("</html>")
