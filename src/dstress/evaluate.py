@@ -73,7 +73,7 @@ def evaluate(
             _stress(run, variant, original, engine, options.told)
         for variant in _in_tracking_order(run, tracker):
             _track(run, variant, tracker, engine, options.told)
-        run.write_scores(score_run(run, Scoring(resamples=options.resamples, seed=options.seed)))
+        run.write_scores(score_run(run, Scoring(resamples=options.resamples, seed=options.seed, lenient=True)))
     return run
 
 
@@ -83,7 +83,7 @@ def rescore(run: RunFolder, convention: str = "", metrics: tuple[str, ...] = (),
     manifest = msgspec.structs.replace(run.manifest, suite=suite, convention=convention or run.manifest.convention)
     again = RunFolder(run.path, manifest)
     with again.held():
-        again.write_scores(score_run(again, Scoring(resamples=resamples, seed=manifest.seed)))
+        again.write_scores(score_run(again, Scoring(resamples=resamples, seed=manifest.seed, lenient=True)))
     return again
 
 

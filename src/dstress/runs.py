@@ -171,16 +171,28 @@ class RunFolder:
     def scores(self) -> Scores:
         """Every number."""
         try:
-            return msgspec.json.decode((self.path / _SCORES).read_bytes(), type=Scores)
+            written = msgspec.json.decode((self.path / _SCORES).read_bytes())
         except FileNotFoundError:
             raise DstressError(
                 "the run has no scores yet", where=str(self.path), fix="go on with `dstress run --resume`"
             ) from None
+        return msgspec.convert(_with_undefined(written), Scores)
 
     def write_scores(self, scores: Scores) -> None:
         """Write every number, whole or not at all."""
         with replacing(self.path / _SCORES) as out:
             out.write(msgspec.json.format(msgspec.json.encode(scores), indent=2) + b"\n")
+
+
+def _with_undefined(written: Any) -> Any:
+    """JSON has no "not a number": in a score, null stands for a value that is undefined."""
+    if isinstance(written, dict):
+        scored = written.keys() >= {"value", "low", "high"} or written.keys() >= {"difference", "low", "high"}
+        return {
+            name: float("nan") if scored and value is None else _with_undefined(value)
+            for name, value in written.items()
+        }
+    return [_with_undefined(value) for value in written] if isinstance(written, list) else written
 
 
 __all__ = ["ORIGINAL", "Cell", "Drop", "Manifest", "RunFolder", "Scores"]

@@ -47,6 +47,8 @@ class Options(msgspec.Struct, frozen=True):
     seed: int = 1
     level: float = 0.95
     interval: Literal["percentile", "bca"] = "percentile"
+    lenient: bool = False
+    """Leave out a metric for which the data has nothing, even if it was asked for by name."""
 
 
 DEFAULTS = Options()
@@ -119,7 +121,7 @@ def tallied(
     if pairing.coverage.misfits.counts:
         notes.append(f"left out or counted as wrong: {pairing.coverage.misfits.describe()}")
     for tally in tallies:
-        _without_missing(tally, metrics, pairing.coverage)
+        _without_missing(tally, metrics, pairing.coverage, options.lenient)
     texts = [text or usual for text in wanted]
     return [
         Scored(text, tally, _signature(corpus, text, convention, tally, pairing.coverage, options), notes, options)
@@ -191,11 +193,11 @@ def _is_open(wanted: str | Sequence[str]) -> bool:
     return wanted in (STANDARD, "all")
 
 
-def _without_missing(tally: Tally, wanted: str | Sequence[str], coverage: Coverage) -> None:
+def _without_missing(tally: Tally, wanted: str | Sequence[str], coverage: Coverage, lenient: bool) -> None:
     stateless = [name for name, metric in tally.metrics.items() if metric.needs_states and not coverage.stateful_turns]
     reasons = dict.fromkeys(stateless, "the gold has no state in any turn") | tally.missing
     for name, reason in reasons.items():
-        if not _is_open(wanted) or len(reasons) == len(tally.metrics):
+        if not (_is_open(wanted) or lenient) or len(reasons) == len(tally.metrics):
             raise PredictionError(f"{name} cannot be computed: {reason}", fix="leave it out, or add what it needs")
     tally.metrics = {name: metric for name, metric in tally.metrics.items() if name not in reasons}
 

@@ -31,11 +31,11 @@ SCHEMA = Schema(
         Service("taxi", "", (Slot("destination"), Slot("leave at"))),
     )
 )
-_WORDS = "please could you find something nice around there because my whole family would really love that place".split()
+_REQUEST = "please find something nice around there because my whole family would really love that place"
 
 
 def _dialogue(number: int) -> Dialogue:
-    said = (ATTACK, ARABIC, EMOJI, " ".join(_WORDS[number % 5 :]))
+    said = (ATTACK, ARABIC, EMOJI, _REQUEST[number % 5 :])
     area, name = ("north", "south", "centre")[number % 3], f"Hotel {number}"
     turns = []
     state: dict[str, tuple[str, ...]] = {}

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import base64
 import gzip
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from dstress.conventions import conventions
+from dstress.dialogue import Dialogue, Turn
+from dstress.predictions.base import Prediction
 from dstress.reports.explorer import Explored, Packet, explore
-from dstress.runs import ORIGINAL, RunFolder
+from dstress.runs import ORIGINAL, Manifest, RunFolder
+from dstress.suites import Suite
+from tests.reports.conftest import SCHEMA
 
 EXACT = conventions.create("exact")
 
@@ -40,7 +45,7 @@ def edited(text: str, edits: list[Any]) -> str:
 
 
 def changed(state: dict[int, str], flat: list[Any]) -> dict[int, str]:
-    new = state | {slot: value for slot, value in zip(flat[::2], flat[1::2], strict=True)}
+    new = state | dict(zip(flat[::2], flat[1::2], strict=True))
     return {slot: value for slot, value in new.items() if value is not None}
 
 
@@ -88,6 +93,20 @@ def test_answers_come_back_from_the_packets(run: RunFolder, explored: Explored) 
                 if kind == 1:
                     del state[name]
             assert answer.failed or state == answer.state
+
+
+def test_a_first_turn_that_only_its_answer_mends_keeps_its_place(tmp_path: Path) -> None:
+    suite = Suite("small", stressors=("typos",))
+    run = RunFolder.create(tmp_path / "run", Manifest("it", "small:test", "small", 1, 0, "", {}, {}, suite))
+    for variant, said in (("original", "south"), ("typos", "north")):
+        turn = Turn("", state={"hotel-area": ("north",)})
+        run.write_stressed(variant, [Dialogue("d", (turn,))], SCHEMA, dict)
+        answers = run.journal(variant)
+        answers.add(msgspec.json.encode(Prediction("d", 0, {"hotel-area": said})) + b"\n")
+        answers.close()
+    original, typos = (opened(packet) for packet in explore(run, EXACT).packets)
+    assert original["dialogues"] == [["d", [["", "", [0, "north"], [0, 3, "south"]]]]]
+    assert typos["turns"] == [[0, 0]]
 
 
 def test_failures_are_counted_by_reason(run: RunFolder, explored: Explored) -> None:

@@ -30,6 +30,9 @@ class Elements(HTMLParser):
         self.tags.append((tag, dict(attrs)))
         self._inside = tag
 
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
     def handle_data(self, data: str) -> None:
         if self._inside == "script":
             self.scripts.append(data)
@@ -67,7 +70,7 @@ def test_markup_in_the_data_stays_text(elements: Elements, text: str) -> None:
     assert "shaky<b>" in "".join(elements.words)
     assert "Small <suite>" in "".join(elements.words)
     assert "hotel-na<b>me" in "".join(elements.words)
-    assert not re.search(r"<img|<suite|onerror=window", text)
+    assert not re.search(r"<img|<suite|<i>", text)
     assert not any(name.startswith("on") for _, attributes in elements.tags for name in attributes)
 
 

@@ -8,8 +8,21 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dstress.reports.drawing import ACCENT, HEAT, INK, LOSS, NARROW, SURFACE, WIDE, Layout, adaptive_svg, export, svg
-from dstress.reports.plots import Plot, plots
+from dstress.reports.drawing import (
+    ACCENT,
+    HEAT,
+    INK,
+    LOSS,
+    NARROW,
+    SURFACE,
+    WIDE,
+    Layout,
+    Plot,
+    adaptive_svg,
+    export,
+    svg,
+)
+from dstress.reports.plots import plots
 from dstress.runs import RunFolder, Scores
 
 NAMES = ["drops", "profile", "services", "sensitivity", "slots", "metrics"]

@@ -50,7 +50,9 @@ def test_a_convention_by_frames_looks_at_the_services_of_the_turn_only() -> None
 @pytest.mark.parametrize("convention", ["exact", "trade", "simpletod", "dstc8", "trippy", "convlab", "multiwoz22"])
 def test_counts_are_those_of_the_scorecard(run: RunFolder, convention: str) -> None:
     answers = {(answer.dialogue, answer.turn): answer for answer in run.journal(ORIGINAL)}
-    kept = [answer if not answer.failed else Prediction(answer.dialogue, answer.turn, {}) for answer in answers.values()]
+    kept = [
+        answer if not answer.failed else Prediction(answer.dialogue, answer.turn, {}) for answer in answers.values()
+    ]
     card = score(kept, corpus_of(run, ORIGINAL), convention, ["jga"], options=Options(resamples=10))
     verdicts = Verdicts(conventions.create(convention), SCHEMA)
     found: Counter[tuple[str, int]] = Counter()

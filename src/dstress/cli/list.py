@@ -16,6 +16,8 @@ KINDS = {
     "conventions": "dstress.conventions:conventions",
     "importers": "dstress.corpora:importers",
     "stressors": "dstress.stressors:stressors",
+    "trackers": "dstress.trackers:trackers",
+    "engines": "dstress.engines:engines",
     "translators": "dstress.stressors.translators:translators",
 }
 """Kind -> its room's registry."""
@@ -31,7 +33,7 @@ def registry(kind: str) -> Registry[Any]:
 
 
 @click.command("list")
-@click.argument("kind", type=click.Choice([*KINDS, "corpora"]))
+@click.argument("kind", type=click.Choice([*KINDS, "suites", "corpora"]))
 @json_option
 def command(kind: str, json_file: str | None) -> None:
     """List the components of one KIND, built in and plugged in.
@@ -46,8 +48,7 @@ def command(kind: str, json_file: str | None) -> None:
 
         list_corpora(json_file)
         return
-    found = registry(kind)
-    summaries = {name: found.summary(name) for name in found}
+    summaries = _suites() if kind == "suites" else _summaries(registry(kind))
     if json_file:
         write_json(summaries, json_file)
         return
@@ -55,3 +56,13 @@ def command(kind: str, json_file: str | None) -> None:
     for name, summary in summaries.items():
         shown.add_row(name, summary)
     console().print(shown)
+
+
+def _summaries(found: Registry[Any]) -> dict[str, str]:
+    return {name: found.summary(name) for name in found}
+
+
+def _suites() -> dict[str, str]:
+    from dstress import suites
+
+    return {name: suites.load(name).about for name in suites.names()}

@@ -17,6 +17,7 @@ VERBS = {
     "demo": "the whole flow on the embedded corpus, from nothing to a report",
     "score": "score a prediction file as every official script would",
     "run": "a whole suite: stress, track, score, report; survives anything",
+    "rescore": "score a run anew without asking the tracker again",
     "gate": "fail a release that is significantly less robust than the last",
     "stress": "break a corpus's words on purpose, keep its labels true",
     "versions": "one tracker over versions of the data: consistency, schema sensitivity",

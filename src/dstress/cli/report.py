@@ -12,6 +12,7 @@ from dstress.cli.output import console, json_option, print_notes, print_table, t
 from dstress.cli.progress import waiting
 from dstress.cli.run import tables
 from dstress.conventions import conventions
+from dstress.reports.aligning import aligned
 from dstress.reports.drawing import export
 from dstress.reports.findings import Finding, findings
 from dstress.reports.html import convention_of, write_html
@@ -37,10 +38,10 @@ def command(run_folder: Path, html: Path | None, plots_folder: Path | None, **gi
       dstress report runs/quick --latex table.tex --plots figures
     """
     run = RunFolder.open(run_folder)
-    scores = run.scores
+    scores = aligned(run)
     asked = write_tables(tables(run, scores), given["markdown"], given["latex"])
     if given["json_file"]:
-        write_json({"findings": findings(scores), "scores": scores}, given["json_file"])
+        write_json({"findings": findings(scores), "scores": run.scores}, given["json_file"])
     if plots_folder:
         _write_plots(scores, plots_folder)
     asked = asked or bool(given["json_file"] or plots_folder)

@@ -7,16 +7,14 @@ palette becomes a CSS variable with that colour as its fallback; an exported fil
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from dstress.writing import replacing
-
-if TYPE_CHECKING:
-    from dstress.reports.plots import Plot
 
 INK, MUTED, GRID, SURFACE = "#1b1f24", "#6a737d", "#d9dde2", "#fefefe"
 ACCENT, LOSS = "#0067a5", "#c8500a"
@@ -69,6 +67,14 @@ class Layout(NamedTuple):
         """The legend above the plot, where it fits on every screen."""
         asked: dict[str, Any] = {"orient": "top", "title": title, "columns": 1 if self.narrow and label else 8}
         return altair().Legend(**asked, **({"labelExpr": label} if label else {}))
+
+
+class Plot(NamedTuple):
+    """A plot: what it is called as a file, what it shows, and its chart for a layout."""
+
+    name: str
+    title: str
+    chart: Callable[[Layout], Chart]
 
 
 WIDE = Layout(False, 640, 24, 240)

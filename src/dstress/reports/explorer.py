@@ -37,6 +37,7 @@ NO_ANSWER = "no answer"
 _SHOWN_FORMS = 3
 _LEAST_SHARE = 0.02
 _LEVEL = 6
+_ALWAYS = 2
 _FIRST, _CHANGED_ERRORS, _SAME_ERRORS, _BOTH_RIGHT = range(4)
 
 Flat = list[Any]
@@ -203,9 +204,9 @@ def _edits(edits: Iterable[Edit]) -> Flat:
 
 
 def _short(content: Flat) -> Flat:
-    """Without the empty places at the end; a null says something, so it stays."""
+    """Without the empty places at the end, but for the first two; a null says something, so it stays."""
     end = len(content)
-    while end and content[end - 1] is not None and not content[end - 1]:
+    while end > _ALWAYS and content[end - 1] is not None and not content[end - 1]:
         end -= 1
     return content[:end]
 

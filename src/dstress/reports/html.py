@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 
 from dstress.reports import views
+from dstress.reports.aligning import aligned
 from dstress.reports.drawing import NARROW, WIDE, adaptive_svg
 from dstress.reports.explorer import Explored, explore
 from dstress.reports.findings import findings
@@ -50,7 +51,7 @@ def convention_of(scores: Scores) -> str:
 
 def html(run: RunFolder, judge: Judge) -> str:
     """The page as text. Plots are drawn while the examples are read: both take a few seconds for a large run."""
-    scores = run.scores
+    scores = aligned(run)
     with ThreadPoolExecutor(1) as pool, _without_collection():
         drawn = pool.submit(_drawn, scores)
         explored = explore(run, judge)

@@ -5,11 +5,11 @@ Every plot comes wide and narrow: a narrow one is for a phone, laid out anew, no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from statistics import fmean, pstdev
-from typing import Any, NamedTuple
+from typing import Any
 
-from dstress.reports.drawing import ACCENT, GRID, HEAT, INK, LOSS, MUTED, SURFACE, Chart, Layout, altair
+from dstress.reports.drawing import ACCENT, GRID, HEAT, INK, LOSS, MUTED, SURFACE, Chart, Layout, Plot, altair
 from dstress.reports.findings import recall, significant
 from dstress.runs import ORIGINAL, Scores
 
@@ -22,14 +22,6 @@ _MOST_LEVEL, _MOST_TOLD = 9, 8
 """So many services have room for names across, and on a phone for numbers in their cells."""
 
 Rows = list[dict[str, Any]]
-
-
-class Plot(NamedTuple):
-    """A plot: what it is called as a file, what it shows, and its chart for a layout."""
-
-    name: str
-    title: str
-    chart: Callable[[Layout], Chart]
 
 
 def plots(scores: Scores) -> dict[str, Plot]:

@@ -5,12 +5,11 @@ The reports room knows no other room, so whoever writes a report hands it the co
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple, Protocol
 
 from dstress.columns import INFORMED
 from dstress.dialogue import Schema, Slot, State, Turn, service_of
-from dstress.predictions.base import Prediction
 
 RIGHT, MISSED, EXTRA, WRONG, REWORDED = range(5)
 """What an answer says of a slot; `REWORDED` is right too, but not in a form that the gold lists."""
@@ -19,6 +18,16 @@ _NO_SLOT = Slot("")
 
 _Cell = tuple[str, tuple[str, ...] | None, str | None]
 """A slot, its gold forms and what was said of it; None where a side has nothing."""
+
+
+class Answer(Protocol):
+    """A tracker's answer: its state, and the slots that it says it took over from the system's words."""
+
+    @property
+    def state(self) -> Mapping[str, str]: ...
+
+    @property
+    def informed(self) -> Collection[str]: ...
 
 
 class Judge(Protocol):
@@ -58,7 +67,7 @@ class Verdicts:
         self._by_frame = judge.within_schema or judge.unit == "frame"
         self._known = _Known(judge, schema)
 
-    def errors(self, turn: Turn, answer: Prediction) -> list[Error]:
+    def errors(self, turn: Turn, answer: Answer) -> list[Error]:
         """Every slot that is wrong or said in other words, gold's first. A failed answer has no slots to speak of."""
         gold, state = self.gold(turn), answer.state
         if answer.informed and self.judge.reads_informed:

@@ -80,11 +80,21 @@
     example.kinds = new Set();
     eachError(example.errors, (slot, kind) => {
       if (kind === REWORDED) return;
-      example.wrong.push(example.slots[slot]);
+      // Under the original's name, so that one filter serves all stressors.
+      example.wrong.push(base.slots[slot] ?? example.slots[slot]);
       example.kinds.add(kind);
     });
     example.edits = (example.entry?.[2]?.length ?? 0) / 3 + (example.entry?.[3]?.length ?? 0) / 3;
     return example;
+  }
+
+  // Whether a slot is wrong that was not wrong in the turn before: an error stays in the state, and is listed again.
+  function isFresh(example) {
+    const t = example.t - 1, before = t < 0 ? null : example.entries?.get(`${example.d}/${t}`);
+    const errors = t < 0 ? [] : (before && before[5] !== null ? before[5] : base.dialogues[example.d][1][t][3]) ?? [];
+    const old = new Set();
+    eachError(errors, (slot, kind) => { if (kind !== REWORDED) old.add(base.slots[slot] ?? example.slots[slot]); });
+    return example.wrong.some(slot => !old.has(slot));
   }
 
   function isRight(side) {
@@ -190,7 +200,7 @@
       && (!slot || example.wrong.includes(slot))
       && words.every(word => textOf(example).includes(word)));
     const keys = {
-      telling: example => TELLING.indexOf(example.outcome), errors: example => -example.wrong.length,
+      telling: example => 2 * TELLING.indexOf(example.outcome) + !isFresh(example), errors: example => -example.wrong.length,
       edits: example => -example.edits, corpus: () => 0,
     };
     const key = keys[order];

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dstress.dialogue import DONTCARE
+from dstress.dialogue import DONTCARE, service_of
 from dstress.trackers.ruled.choosing import chosen, replaced
 from dstress.trackers.ruled.phrasing import phrasing
 from dstress.trackers.ruled.reading import Mention
 from dstress.trackers.ruled.situation import Situation
+from dstress.trackers.ruled.words import table
 
 
 def accepted(at: Situation, filled: dict[str, str]) -> dict[str, str]:
@@ -62,8 +63,9 @@ def proposed(at: Situation, filled: dict[str, str]) -> dict[str, str]:
     said = [
         (slot, value)
         for mention in at.system.mentions
+        if mention.kind in ("time", "listed", "date")
         for slot, value in mention.options.items()
-        if at.slots[slot].service == at.focus and at.slots[slot].kind in ("time", "listed", "date")
+        if at.slots[slot].service == at.focus
     ]
     missing = {slot for slot, value in said if at.state.get(slot) == value and value != DONTCARE}
     return {slot: value for slot, value in said if slot in missing and at.state[slot] != value}
@@ -78,20 +80,37 @@ def confirmed(at: Situation, filled: dict[str, str]) -> dict[str, str]:
     return {slot: value for slot, value in told.items() if slot not in at.state and slot not in filled}
 
 
-def dropped(at: Situation, filled: dict[str, str]) -> list[str]:
-    """What the user lets go: a name (`not Moonfish then`), or the other end of a journey.
-
-    `Never mind leaving at 10, I have to be there by 8` leaves only the time of arrival.
-    """
-    gone = [slot for slot in sorted(replaced(at)) if slot not in filled and at.slots[slot].is_name] if at.state else []
+def dropped(at: Situation, filled: dict[str, str]) -> set[str]:
+    """What the user lets go: a whole service, a name (`not Moonfish then`), or the other end of a journey."""
+    if not at.state:
+        return set()
+    names = {slot for slot in replaced(at) if slot not in filled and at.slots[slot].is_name}
     if not phrasing().discards.search(at.user.row):
-        return gone
+        return names
+    services = _called_off(at)
+    return names | _other_ends(at, filled) | {slot for slot in at.state if service_of(slot) in services}
+
+
+def _called_off(at: Situation) -> set[str]:
+    """The services that are off: `forget the taxi, we'll walk`."""
+    words = at.user.words.words
+    phrases = table()["rejecting"]["services"]
+    return {
+        cue.name
+        for cue in at.user.services
+        if words[cue.first - 1 : cue.first] == ["the"]
+        and any(" ".join(words[: cue.first - 1]).endswith(phrase) for phrase in phrases)
+    }
+
+
+def _other_ends(at: Situation, filled: dict[str, str]) -> set[str]:
+    """`Never mind leaving at 10, I have to be there by 8` leaves only the time of arrival."""
     given = {at.slots[slot].service: at.slots[slot].role for slot in filled if at.slots[slot].kind == "time"}
-    return gone + [
+    return {
         slot
         for slot in at.state
         if (profile := at.slots.get(slot))
         and profile.kind == "time"
         and profile.role
         and given.get(profile.service, "") not in ("", profile.role)
-    ]
+    }

@@ -71,14 +71,15 @@ def _answered(at: Situation, found: dict[str, str]) -> dict[str, str]:
 
 
 def left_open(at: Situation, filled: dict[str, str]) -> dict[str, str]:
-    """Slots the user does not care about: named beside the expression, else those that the system asked for."""
-    match = phrasing().open.search(at.user.row)
-    if match is None:
-        is_answer = not filled and len(at.user.words) <= _SHORT and phrasing().open_alone.match(at.user.row)
-        return _opened(at.requested, at, filled) if is_answer else {}
-    first = at.user.row.count(" ", 0, match.start())
-    named = _named_beside(first, first + match[0].count(" ") + 1, at)
-    return _opened(named, at, filled) or _opened(at.requested, at, filled)
+    """Slots the user does not care about: named beside an expression, else those that the system asked for."""
+    row, found = at.user.row, dict[str, str]()
+    for match in phrasing().open.finditer(row):
+        first = row.count(" ", 0, match.start())
+        named = _named_beside(first, first + match[0].count(" ") + 1, at)
+        found |= _opened(named, at, filled) or _opened(at.requested, at, filled)
+    if found or filled or len(at.user.words) > _SHORT or not phrasing().open_alone.match(row):
+        return found
+    return _opened(at.requested, at, filled)
 
 
 def _named_beside(first: int, last: int, at: Situation) -> list[str]:

@@ -132,7 +132,10 @@ def capitalised(words: Words, taken: Taken) -> Iterator[tuple[int, int]]:
 
 def _trimmed(words: Words, first: int, last: int, taken: Taken, begins: bool) -> tuple[int, int] | None:
     row = words.words
-    if begins and (row[first] in word_set("openers") or last - first == 1):
+    alone = last - first == 1 and row[last : last + 1] != ["is"]  # "Certainly." is no name, "Moonfish is cheap" has one
+    if begins and (row[first] in word_set("openers") or alone or taken.get(first) == "service"):
+        first += 1
+    while first < last and not words.is_capital(first):
         first += 1
     stop = next((at for at in range(first, last) if taken.get(at, "service") not in ("service", "time", "name")), last)
     while stop > first and not words.is_capital(stop - 1):

@@ -102,7 +102,10 @@ class Reader:
         captured = self._captured(words, mentions, found["service"])
         mentions = _outside(mentions, captured) + captured
         mentions.sort(key=lambda mention: mention.first)
-        names = [Cue(*span, self._written(words, *span)) for span in capitalised(words, self._taken(mentions, ()))]
+        names = [
+            Cue(*span, self._written(words, *span))
+            for span in capitalised(words, self._taken(mentions, found["service"]))
+        ]
         inside = _inside([*captured, *names])
         return Reading(
             words=words,

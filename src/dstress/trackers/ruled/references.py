@@ -12,7 +12,7 @@ from dstress.dialogue import DONTCARE, service_of
 from dstress.trackers.ruled.situation import Situation
 from dstress.trackers.ruled.words import word_set
 
-_AFTER = 3
+_AFTER = 5
 """Words after an expression that may say which service it means: `the day` of the taxi ride."""
 
 

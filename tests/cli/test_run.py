@@ -1,0 +1,73 @@
+"""`dstress run`, `rescore` and `gate` as a person uses them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from dstress.cli.main import cli, main
+
+
+def run(*arguments: str, code: int = 0) -> str:
+    answer = CliRunner().invoke(cli, list(arguments), catch_exceptions=False, standalone_mode=False)
+    assert (answer.return_value or 0) == code, answer.output
+    return answer.stdout
+
+
+def first_run(out: Path, tracker: str = "gold", *more: str) -> str:
+    return run(
+        "run", "quick", "--tracker", tracker, "--corpus", "reminder:test", "--limit", "16", "--only", "typos",
+        "--out", str(out), *more,
+    )  # fmt: skip
+
+
+def test_a_run_ends_with_its_tables(tmp_path: Path) -> None:
+    shown = first_run(tmp_path / "run")
+    assert "Quick look: gold on reminder:test" in shown and "100.00" in shown and "p (Holm)" in shown
+    again = run("run", "--resume", "--out", str(tmp_path / "run"))
+    assert again == shown
+
+
+def test_json_is_what_is_written(tmp_path: Path) -> None:
+    told = json.loads(first_run(tmp_path / "run", "empty", "--json"))
+    assert told == json.loads((tmp_path / "run" / "scores.json").read_text())
+    assert set(told["variants"]) == {"original", "typos"} and told["drops"]["typos"]["stressed"] == 0.0
+
+
+def test_rescoring_and_the_gate(tmp_path: Path) -> None:
+    first_run(tmp_path / "old")
+    first_run(tmp_path / "new", "empty")
+    assert "conv:trade" in run("rescore", str(tmp_path / "old"), "--convention", "trade", "--json")
+    assert "passed" in run("gate", str(tmp_path / "old"), "--against", str(tmp_path / "new"))
+    failed = run("gate", str(tmp_path / "new"), "--against", str(tmp_path / "old"), code=1)
+    assert "FAILED" in failed and failed.rstrip().endswith("failed")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run"], "SUITE is missing"),
+        (["run", "quick", "--corpus", "reminder:test"], "--tracker is missing"),
+        (["run", "qick", "--tracker", "gold", "--corpus", "reminder:test"], "did you mean 'quick'"),
+        (["run", "quick", "--tracker", "glod", "--corpus", "reminder:test"], "did you mean 'gold'"),
+        (["run", "quick", "--tracker", "gold", "--corpus", "reminder:test", "--only", "speech"], "no stressor speech"),
+        (["run", "quick", "--tracker", "saved(path=no.json)", "--corpus", "reminder:test"], "there is no such file"),
+        (["run", "--resume"], "give its folder with --out"),
+        (["run", "--resume", "--out", "nowhere"], "there is no run"),
+    ],
+)
+def test_mistakes_get_one_message(
+    arguments: list[str],
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    told = capsys.readouterr().err
+    assert left.value.code == 2 and words in told and "Traceback" not in told

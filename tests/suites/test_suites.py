@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dstress import suites
+from dstress.conventions import conventions
+from dstress.errors import DstressError
+from dstress.metrics import metrics
+from dstress.stressors import create
+from dstress.suites.base import PAIRED
+
+ACROSS = ("jga-v1-5", "ss(jga)", "diff-rel")
+GOOD = """
+title = "Mine"
+stressors = ["typos"]
+[[table]]
+column = "a"
+variant = "typos"
+metric = "jga"
+"""
+
+
+@pytest.mark.parametrize("name", list(suites.names()))
+def test_every_suite_names_what_there_is(name: str) -> None:
+    suite = suites.load(name)
+    assert suite.title and suite.about
+    groups = {group.name for group in suite.across}
+    for spec in suite.variants[1:]:
+        assert create(spec).spec == spec, "suites write specs the short way, so that tables find them"
+    for metric in suite.metrics:
+        metrics.create(metric)
+    if suite.convention:
+        conventions.create(suite.convention)
+    for column in suite.table:
+        known = ACROSS if column.variant in groups else (*suite.metrics, *PAIRED)
+        assert column.metric in known, column
+
+
+def test_the_papers_have_theirs() -> None:
+    assert {"checkdst", "coco", "raddle", "sgd-x", "gca", "quick", "full"} <= set(suites.names())
+
+
+def test_a_file_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD)
+    assert suites.load(str(path)).variants == ("original", "typos")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("title = ", "not TOML"),
+        ("about = 'x'", "title"),
+        (GOOD.replace("metric = ", "metrics = "), "metric"),
+        (GOOD.replace('variant = "typos"', 'variant = "tpyos"'), "did you mean 'typos'"),
+        (GOOD + "\ncolour = 1", "colour"),
+    ],
+)
+def test_mistakes_are_told(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(DstressError, match=words) as told:
+        suites.load(str(path))
+    assert "mine.toml" in told.value.where
+
+
+def test_an_unknown_name_is_told() -> None:
+    with pytest.raises(DstressError, match="did you mean 'checkdst'"):
+        suites.load("chekdst")
+    with pytest.raises(DstressError, match=r"there is no suite file nowhere\.toml"):
+        suites.load("nowhere.toml")
