@@ -31,7 +31,7 @@ from tests.stressors.samples import sample
 if __name__ == "__main__":
     suite, out, log, workers, sequential, resume = sys.argv[1:]
     tracker = Logged(log, 0.002, sequential == "yes")
-    options = Options(resume=resume == "yes", resamples=50)
+    options = Options(resume=resume == "yes", resamples=50, report=False)
     evaluate(suite, tracker, sample("reminder", None, 24), out, options, Local(int(workers)))
 """
 
@@ -92,8 +92,8 @@ def test_workers_change_no_byte(tmp_path: Path, suite: str, engine: Local) -> No
     for sequential in (False, True):
         tracker = f"tests.runs:Logged(sequential={str(sequential).lower()})"
         one, other = (tmp_path / f"{name}{sequential}" for name in ("one", "other"))
-        evaluate(suite, tracker, REMINDER, one, Options(resamples=50))
-        evaluate(suite, tracker, REMINDER, other, Options(resamples=50), engine)
+        evaluate(suite, tracker, REMINDER, one, Options(resamples=50, report=False))
+        evaluate(suite, tracker, REMINDER, other, Options(resamples=50, report=False), engine)
         assert contents(one) == contents(other)
 
 
@@ -117,39 +117,46 @@ def test_a_failing_turn_costs_only_itself(tmp_path: Path, suite: str, how: str, 
     assert bad
     engine = Local(2, timeout=1.5) if how in ("hang", "die") else Local()
     tracker = Naughty(how, 11, well=str(tmp_path / "well"))
-    run = evaluate(suite, tracker, corpus, tmp_path / "run", Options(resamples=20, only=("typos",)), engine)
+    run = evaluate(
+        suite, tracker, corpus, tmp_path / "run", Options(resamples=20, report=False, only=("typos",)), engine
+    )
     failed = {(answer.dialogue, answer.turn): answer.failed for answer in run.journal(ORIGINAL) if answer.failed}
     assert failed == dict.fromkeys(bad, reason)
     assert run.scores.failed[ORIGINAL] == len(bad) and "count as wrong" in run.scores.notes[0]
     jga = run.scores.variants[ORIGINAL]["jga"]
     (tmp_path / "well").touch()
     again = evaluate(
-        suite, tracker, corpus, tmp_path / "run", Options(resamples=20, only=("typos",), resume=True), engine
+        suite,
+        tracker,
+        corpus,
+        tmp_path / "run",
+        Options(resamples=20, report=False, only=("typos",), resume=True),
+        engine,
     )
     assert again.scores.failed == {} and again.scores.variants[ORIGINAL]["jga"].value > jga.value
 
 
 def test_another_tracker_is_refused(tmp_path: Path, suite: str) -> None:
-    evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20))
+    evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20, report=False))
     with pytest.raises(DstressError, match="the tracker has changed since the run began"):
-        evaluate(suite, "empty", REMINDER, tmp_path / "run", Options(resamples=20, resume=True))
+        evaluate(suite, "empty", REMINDER, tmp_path / "run", Options(resamples=20, report=False, resume=True))
     with pytest.raises(DstressError, match="there is a run already"):
-        evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20))
+        evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20, report=False))
     with pytest.raises(DstressError, match="the run was begun with another seed"):
-        evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(seed=2, resamples=20, resume=True))
+        evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(seed=2, resamples=20, report=False, resume=True))
     shorter = Corpus("reminder", "test", REMINDER.schema, lambda: iter(list(REMINDER)[:5]))
     with pytest.raises(DstressError, match="the corpus has changed since the run began"):
-        evaluate(suite, "gold", shorter, tmp_path / "run", Options(resamples=20, resume=True))
+        evaluate(suite, "gold", shorter, tmp_path / "run", Options(resamples=20, report=False, resume=True))
 
 
 def test_two_at_once_are_refused(tmp_path: Path, suite: str) -> None:
-    run = evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20))
+    run = evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20, report=False))
     with run.held(), pytest.raises(DstressError, match="another process is at work on this run"):
-        evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20, resume=True))
+        evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20, report=False, resume=True))
 
 
 def test_rescoring_asks_nobody(tmp_path: Path, suite: str) -> None:
-    run = evaluate(suite, "tests.runs:Logged", REMINDER, tmp_path / "run", Options(resamples=20))
+    run = evaluate(suite, "tests.runs:Logged", REMINDER, tmp_path / "run", Options(resamples=20, report=False))
     before = {name: data for name, data in contents(run.path).items() if name != "scores.json"}
     again = rescore(RunFolder.open(run.path), "trade", ("jga", "aga"), 20)
     assert set(again.scores.variants[ORIGINAL].metrics) == {"jga", "aga"}
@@ -159,7 +166,9 @@ def test_rescoring_asks_nobody(tmp_path: Path, suite: str) -> None:
 
 def test_stressed_turns_follow_on_clean_answers(tmp_path: Path, suite: str) -> None:
     """A sequential tracker's answer to a turn that was stressed alone builds on its answer to the clean one before."""
-    run = evaluate(suite, "tests.runs:Logged(sequential=true)", REMINDER, tmp_path / "run", Options(resamples=20))
+    run = evaluate(
+        suite, "tests.runs:Logged(sequential=true)", REMINDER, tmp_path / "run", Options(resamples=20, report=False)
+    )
     original = {(a.dialogue, a.turn): a.state for a in run.journal(ORIGINAL)}
     for answer in run.journal("typos"):
         if answer.turn:
@@ -168,6 +177,6 @@ def test_stressed_turns_follow_on_clean_answers(tmp_path: Path, suite: str) -> N
 
 
 def test_a_whole_run_of_gold_is_perfect(tmp_path: Path, suite: str) -> None:
-    scores = evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20)).scores
+    scores = evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20, report=False)).scores
     assert [cell.score.value for cell in scores.table if cell.score] == [1.0, 1.0]
     assert all(card["jga"].value == 1.0 for card in scores.variants.values())

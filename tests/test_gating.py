@@ -22,7 +22,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunFolder]:
     (folder / "small.toml").write_text(SUITE)
     specs = {"gold": "gold", "forgets": "tests.runs:Logged", "empty": "empty"}
     return {
-        name: evaluate(str(folder / "small.toml"), spec, REMINDER, folder / name, Options(resamples=20), Local())
+        name: evaluate(
+            str(folder / "small.toml"), spec, REMINDER, folder / name, Options(resamples=20, report=False), Local()
+        )
         for name, spec in specs.items()
     }
 
@@ -48,14 +50,16 @@ def test_a_drop_that_is_allowed_passes(runs: dict[str, RunFolder]) -> None:
 
 def test_runs_over_other_data_are_refused(runs: dict[str, RunFolder], tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SUITE)
-    other = evaluate(str(tmp_path / "small.toml"), "gold", sample("reminder", None, 3), tmp_path / "other")
+    other = evaluate(
+        str(tmp_path / "small.toml"), "gold", sample("reminder", None, 3), tmp_path / "other", Options(report=False)
+    )
     with pytest.raises(DstressError, match="do not share the same corpus"):
         gate(other, runs["gold"], FEW)
 
 
 def test_stressors_of_one_run_only_are_named(runs: dict[str, RunFolder], tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SUITE)
-    options = Options(resamples=20, only=("typos",))
+    options = Options(resamples=20, report=False, only=("typos",))
     part = evaluate(str(tmp_path / "small.toml"), "gold", REMINDER, tmp_path / "part", options)
     verdict = gate(part, runs["gold"], FEW)
     assert set(verdict.checks) == {"original", "typos"} and verdict.left_out == ["entities+typos"]

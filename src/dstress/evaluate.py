@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from dstress._version import __version__
+from dstress.conventions import conventions
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue
@@ -25,8 +26,9 @@ from dstress.engines.local import Local
 from dstress.errors import DstressError
 from dstress.home import home
 from dstress.predictions import read_predictions
+from dstress.reports.html import convention_of, write_html
 from dstress.run_scores import corpus_of, score_run
-from dstress.runs import ORIGINAL, Manifest, RunFolder
+from dstress.runs import ORIGINAL, Manifest, RunFolder, is_run
 from dstress.scoring import Options as Scoring
 from dstress.setting import Setting
 from dstress.stressing import describe, first, stress
@@ -51,6 +53,7 @@ class Options(NamedTuple):
     convention: str = ""
     resume: bool = False
     resamples: int = 1000
+    report: bool = True
     told: Told = lambda what, done: None
 
 
@@ -73,8 +76,17 @@ def evaluate(
             _stress(run, variant, original, engine, options.told)
         for variant in _in_tracking_order(run, tracker):
             _track(run, variant, tracker, engine, options.told)
+        options.told("scoring", 0)
         run.write_scores(score_run(run, Scoring(resamples=options.resamples, seed=options.seed, lenient=True)))
+        if options.report:
+            options.told("writing the report", 0)
+            report(run)
     return run
+
+
+def report(run: RunFolder, path: str | Path | None = None) -> Path:
+    """Write the page with every number, plot and example; without a path, into the run folder."""
+    return write_html(run, conventions.create(convention_of(run.scores)), Path(path) if path else None)
 
 
 def rescore(run: RunFolder, convention: str = "", metrics: tuple[str, ...] = (), resamples: int = 1000) -> RunFolder:
@@ -144,7 +156,7 @@ def _stressor_hash(spec: str) -> str:
 
 def _opened(path: Path, asked: Manifest, resume: bool) -> RunFolder:
     """A new run, or the one that is there, if it is the same in all that its answers depend on."""
-    if not resume or not (path / "run.toml").exists():
+    if not resume or not is_run(path):
         return RunFolder.create(path, asked)
     run = RunFolder.open(path)
     for what, mine in asked.hashes.items():

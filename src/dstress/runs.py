@@ -184,6 +184,11 @@ class RunFolder:
             out.write(msgspec.json.format(msgspec.json.encode(scores), indent=2) + b"\n")
 
 
+def is_run(path: Path) -> bool:
+    """Whether a folder holds a run."""
+    return (path / _MANIFEST).is_file()
+
+
 def _with_undefined(written: Any) -> Any:
     """JSON has no "not a number": in a score, null stands for a value that is undefined."""
     if isinstance(written, dict):
@@ -195,4 +200,4 @@ def _with_undefined(written: Any) -> Any:
     return [_with_undefined(value) for value in written] if isinstance(written, list) else written
 
 
-__all__ = ["ORIGINAL", "Cell", "Drop", "Manifest", "RunFolder", "Scores"]
+__all__ = ["ORIGINAL", "Cell", "Drop", "Manifest", "RunFolder", "Scores", "is_run"]

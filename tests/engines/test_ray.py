@@ -35,7 +35,7 @@ def contents(name):
             for top, _, files in os.walk(root) for file in files}
 def run(name, engine, pause=0.0):
     suite, out = os.path.join(folder, "small.toml"), os.path.join(folder, name)
-    evaluate(suite, Logged("", pause), corpus, out, Options(resamples=20), engine)
+    evaluate(suite, Logged("", pause), corpus, out, Options(resamples=20, report=False), engine)
     return contents(name)
 """
 PIECES = """

@@ -25,13 +25,13 @@ def renamed_run(tmp_path: Path) -> RunFolder:
     for variant, schema in (("original", BEFORE), ("schema_noise", AFTER)):
         run.write_stressed(variant, [], schema, dict)
     run.write_scores(
-        Scores({"original": card("hotel", "area", "taxi"), "schema_noise": card("lodging", "zone", "cab")})
+        Scores({"original": card("hotel", "area", "taxi", 0.6), "schema_noise": card("lodging", "zone", "cab")})
     )
     return run
 
 
-def card(service: str, slot: str, other: str) -> Scorecard:
-    slices = {"service": {service: {"jga": 0.5}, other: {"jga": 0.7}}, "stress": {"changed": {"jga": 0.5}}}
+def card(service: str, slot: str, other: str, jga: float = 0.5) -> Scorecard:
+    slices = {"service": {service: {"jga": jga}, other: {"jga": 0.7}}, "stress": {"changed": {"jga": 0.5}}}
     return Scorecard({}, {}, slices, {f"{service}-{slot}": SlotErrors(1, 2, 3, 4, [])})
 
 

@@ -94,3 +94,11 @@ def test_colours_can_be_told_apart_without_hue() -> None:
     assert min(contrast(ACCENT, SURFACE), contrast(LOSS, SURFACE)) > 4.5
     losses = [luminance(color) for color in HEAT[:6]]
     assert losses == sorted(losses)
+
+
+def test_a_plot_that_could_show_nothing_is_not_made(run: RunFolder) -> None:
+    """Every stressor scores as the original does."""
+    scores = run.scores
+    original = scores.variants["original"]
+    same = Scores({"original": original, "one": original, "two": original}, drops=scores.drops)
+    assert list(plots(same)) == ["drops", "profile"]

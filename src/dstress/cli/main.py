@@ -17,6 +17,7 @@ VERBS = {
     "demo": "the whole flow on the embedded corpus, from nothing to a report",
     "score": "score a prediction file as every official script would",
     "run": "a whole suite: stress, track, score, report; survives anything",
+    "report": "a page with every number, plot and example of a run",
     "rescore": "score a run anew without asking the tracker again",
     "gate": "fail a release that is significantly less robust than the last",
     "stress": "break a corpus's words on purpose, keep its labels true",
@@ -32,6 +33,7 @@ EXAMPLES = """
 \b
 Examples
   dstress demo
+  dstress run quick --tracker rules --corpus reminder:test
   dstress score preds.json --gold multiwoz21:test
   dstress corpora add multiwoz21 MultiWOZ_2.1.zip
   dstress corpora show multiwoz21

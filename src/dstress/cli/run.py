@@ -14,6 +14,7 @@ from dstress.cli.score import percent
 from dstress.engines import Engine, Local, engines
 from dstress.errors import DstressError
 from dstress.evaluate import Options, evaluate
+from dstress.reports.html import REPORT
 from dstress.reports.tables import Table
 from dstress.runs import Cell, RunFolder, Scores
 from dstress.spec import parse, parse_list
@@ -59,7 +60,7 @@ def command(suite: str | None, tracker: str | None, corpus: str | None, **given:
     for table in tables(run, scores):
         print_table(table)
     print_notes(scores.notes)
-    console().print(f"all of it is in {run.path}", markup=False)
+    console().print(f"all of it is in {run.path}; look at {run.path / REPORT}", markup=False)
 
 
 class _Asked(NamedTuple):

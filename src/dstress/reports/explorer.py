@@ -38,6 +38,7 @@ _SHOWN_FORMS = 3
 _LEAST_SHARE = 0.02
 _LEVEL = 6
 _ALWAYS = 2
+_ENCODER = msgspec.json.Encoder()
 _FIRST, _CHANGED_ERRORS, _SAME_ERRORS, _BOTH_RIGHT = range(4)
 
 Flat = list[Any]
@@ -62,7 +63,7 @@ class Explored(NamedTuple):
 class _Entry(NamedTuple):
     """A turn of a stressed dialogue; entries of one group are kept or left out together."""
 
-    content: Flat
+    content: msgspec.Raw
     group: tuple[int, int]
     rank: int
 
@@ -73,6 +74,9 @@ class _Side(NamedTuple):
     errors: Flat
     failed: str
     right: bool = False
+
+
+_RIGHT = _Side([], "", True)
 
 
 def explore(run: RunFolder, judge: Judge, budget: int = BUDGET) -> Explored:
@@ -104,14 +108,18 @@ class _Variant:
         if answer is None or failed:
             self.failures[failed] += 1
             return _Side([], failed)
-        flat: Flat = []
         errors = self.verdicts.errors(dialogue.turns[number], answer)
+        if not errors:
+            return _RIGHT
+        flat: Flat = []
         for slot, kind, said in errors:
             flat += [self._number(slot), kind, said]
         return _Side(flat, "", is_right(errors))
 
     def gold(self, before: State, after: State) -> Flat:
         """The way from one label to another."""
+        if before == after:
+            return []
         flat: Flat = []
         for slot, forms in after.items():
             if before.get(slot) != forms:
@@ -170,6 +178,7 @@ class _Reader:
                 if turn.changed or (side.errors, side.failed) != (before.errors, before.failed):
                     gold = reading.gold(reading.verdicts.gold(turn.original), reading.verdicts.gold(turn))
                     entries.append(_entry((place, number), turn, gold, (before, side)))
+        reading.answers.clear()
         return entries
 
     def _numbers(self, variant: str) -> dict[str, int]:
@@ -196,7 +205,7 @@ def _entry(place: tuple[int, int], turn: Turn, gold: Flat, sides: tuple[_Side, _
         rank = _BOTH_RIGHT
     else:
         rank = _SAME_ERRORS if same else _CHANGED_ERRORS
-    return _Entry(_short(content), place if stress.alone else (place[0], -1), rank)
+    return _Entry(msgspec.Raw(_ENCODER.encode(_short(content))), place if stress.alone else (place[0], -1), rank)
 
 
 def _edits(edits: Iterable[Edit]) -> Flat:
@@ -229,7 +238,7 @@ def _kept(entries: Sequence[_Entry], share: float) -> list[_Entry]:
     sizes: Counter[tuple[int, int]] = Counter()
     ranks: dict[tuple[int, int], int] = {}
     for entry in entries:
-        sizes[entry.group] += len(msgspec.json.encode(entry.content))
+        sizes[entry.group] += len(bytes(entry.content))
         ranks[entry.group] = min(entry.rank, ranks.get(entry.group, _BOTH_RIGHT))
     left = share * sum(sizes.values())
     kept = set()

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from statistics import fmean, pstdev
 from typing import Any
 
-from dstress.reports.drawing import ACCENT, GRID, HEAT, INK, LOSS, MUTED, SURFACE, Chart, Layout, Plot, altair
+from dstress.reports.drawing import ACCENT, HEAT, INK, LOSS, MUTED, SURFACE, Chart, Layout, Plot, altair
 from dstress.reports.findings import recall, significant
+from dstress.reports.numbers import points
 from dstress.runs import ORIGINAL, Scores
 
 _MOST_METRICS = 4
@@ -56,10 +57,12 @@ def _drop_chart(rows: Rows, layout: Layout) -> Chart:
     zero = alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(color=MUTED, strokeDash=[3, 3]).encode(x="zero:Q")
     verdict = alt.Scale(domain=["beyond chance", "within chance"], range=[LOSS, MUTED])
     color = alt.Color("verdict:N", scale=verdict, title=None, legend=layout.legend())
-    title = "change in joint goal accuracy, points"
-    reach = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", title=title, axis=layout.ticks()), x2="high:Q", color=color
+    # At least a point to each side of none, so that a whisker is never blown up to a drama.
+    scale = alt.Scale(
+        domainMin=min(-1.0, *(row["low"] for row in rows)), domainMax=max(1.0, *(row["high"] for row in rows))
     )
+    x = alt.X("low:Q", title="change in joint goal accuracy, points", axis=layout.ticks(), scale=scale)
+    reach = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", color=color)
     point = base.mark_point(size=70, filled=True, opacity=1).encode(x="change:Q", color=color)
     return (zero + reach + point).properties(width=layout.width, height=alt.Step(layout.step))
 
@@ -111,13 +114,14 @@ def _services(scores: Scores) -> Iterator[Plot]:
         for service, values in scores.variants[variant].slices.get("service", {}).items()
         if (after := values.get("jga")) is not None and (start := before.get(service, {}).get("jga")) is not None
     ]
-    if len({row["service"] for row in rows}) > 1:
+    if len({row["service"] for row in rows}) > 1 and any(row["change"] for row in rows):
         yield Plot("services", "Cost by service", lambda layout: _heat_chart(rows, layout))
 
 
 def _heat_chart(rows: Rows, layout: Layout) -> Chart:
     alt = altair()
     many = len({row["service"] for row in rows})
+    rows = [row | {"long": points(row["change"] / 100), "short": points(row["change"] / 100, 0)} for row in rows]
     angle = -90 if layout.narrow or many > _MOST_LEVEL else 0
     axis = alt.Axis(orient="top", labelAngle=angle, labelLimit=150, title=None, domain=False, grid=False)
     rows_axis = _names("stressor:N", layout, alt.EncodingSortField("change", op="mean"), grid=False)
@@ -132,7 +136,7 @@ def _heat_chart(rows: Rows, layout: Layout) -> Chart:
         return cells.properties(**size)
     strong = alt.datum.change < _HEAT_STEPS[1]
     words = base.mark_text(fontSize=10.5).encode(
-        text=alt.Text("change:Q", format="+.1f" if not layout.narrow else "+.0f"),
+        text="short:N" if layout.narrow else "long:N",
         color=alt.condition(strong, alt.value(SURFACE), alt.value(INK)),
     )
     return (cells + words).properties(**size)
@@ -150,7 +154,7 @@ def _sensitivity(scores: Scores) -> Iterator[Plot]:
         for service, values in by_service.items()
         if len(values) > 1
     ]
-    if len(rows) > 1:
+    if len(rows) > 1 and any(row["spread"] for row in rows):
         yield Plot("sensitivity", "Accuracy and sensitivity by service", lambda layout: _scatter_chart(rows, layout))
 
 
@@ -184,6 +188,7 @@ def _slots(scores: Scores) -> Iterator[Plot]:
             worst = min(found, key=found.__getitem__)
             row = {"slot": slot, "original": 100 * recall(errors), "worst": 100 * found[worst], "stressor": worst}
             rows.append(row)
+    rows = [row for row in rows if row["worst"] < row["original"]]
     rows = sorted(rows, key=lambda row: row["worst"] - row["original"])[:_MOST_SLOTS]
     if rows:
         yield Plot("slots", "Slots, on the original and at their worst", lambda layout: _slot_chart(rows, layout))
@@ -193,7 +198,7 @@ def _slot_chart(rows: Rows, layout: Layout) -> Chart:
     alt = altair()
     base = alt.Chart(alt.Data(values=rows)).encode(y=_names("slot:N", layout, [row["slot"] for row in rows]))
     scale = alt.Scale(zero=False, nice=True)
-    reach = base.mark_rule(color=GRID, strokeWidth=3).encode(
+    reach = base.mark_rule(color=MUTED, strokeWidth=2, opacity=0.5).encode(
         x=alt.X("worst:Q", title="values that are right, %", scale=scale, axis=layout.ticks()), x2="original:Q"
     )
     long = base.transform_fold(["original", "worst"], as_=["where", "recall"])
@@ -214,7 +219,8 @@ def _ranks(scores: Scores) -> Iterator[Plot]:
         for metric in metrics
         if all(metric in scores.variants[variant] for variant in stressed)
     }
-    if len(orders) < 2 or len(stressed) < 2:
+    told_apart = any(len({scores.variants[variant][metric].value for variant in stressed}) > 1 for metric in orders)
+    if len(orders) < 2 or not told_apart:
         return
     ranks = {variant: [order.index(variant) + 1 for order in orders.values()] for variant in stressed}
     movers = sorted(ranks, key=lambda variant: min(ranks[variant]) - max(ranks[variant]))[:_MOVERS]

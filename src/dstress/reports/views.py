@@ -103,9 +103,8 @@ def cards(run: RunFolder, scores: Scores) -> list[Card]:
     if scores.drops:
         worst = min(scores.drops, key=lambda variant: scores.drops[variant].stressed)
         drop = scores.drops[worst]
-        found.append(
-            Card("JGA, at its worst", percent(drop.stressed), "%", f"{worst}, {points(drop.difference)} points")
-        )
+        below = f"{worst}, {points(drop.difference)} points" if drop.difference else "the same under every stressor"
+        found.append(Card("JGA, at its worst", percent(drop.stressed), "%", below))
         hurt = sum(significant(one) and one.difference < 0 for one in scores.drops.values())
         found.append(Card("stressors that hurt", str(hurt), f"of {len(scores.drops)}", "beyond chance, Holm, α = 0.05"))
     turns = sum(int(card.signature.get("turns", "0")) for card in scores.variants.values())

@@ -1,7 +1,7 @@
 """Stressors one after the other: `entities+typos(rate=0.05)`.
 
-Whole dialogues go first, then single turns, whatever the written order: a turn that is changed by itself then follows on
-a history in which the others did their work. New names for slots come last, so that the others know the slots.
+Whole dialogues go first, then single turns, whatever the written order: a turn that is changed by itself then follows
+on a history in which the others did their work. New names for slots come last, so that the others know the slots.
 """
 
 from __future__ import annotations
