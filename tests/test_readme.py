@@ -16,10 +16,13 @@ EXAMPLES = re.findall(r"^\$ dstress (.+)\n((?:.*\n)*?)```", (ROOT / "README.md")
 
 
 @pytest.mark.parametrize(("command", "expected"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
-def test_the_example_prints_what_it_says(command: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+def test_the_example_prints_what_it_says(
+    command: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    monkeypatch.chdir(tmp_path)
     answer = CliRunner().invoke(cli, shlex.split(command), catch_exceptions=False)
-    assert [line.rstrip() for line in answer.output.splitlines() if line.strip()] == [
+    assert [line.rstrip() for line in answer.stdout.splitlines() if line.strip()] == [
         line.rstrip() for line in expected.splitlines() if line.strip()
     ]
 

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from dstress.corpora import Corpus, add, importers, load
     from dstress.dialogue import Dialogue, Schema, State, Turn
     from dstress.errors import DstressError
+    from dstress.evaluate import evaluate
     from dstress.predictions import Prediction, formats, read_predictions, write_predictions
     from dstress.scorecard import Scorecard
     from dstress.scoring import score
     from dstress.spec import ComponentSpec, parse
     from dstress.stressing import stress
     from dstress.stressors.base import Rewriter, Stressor
+    from dstress.trackers.base import Tracker
 
 _ROOMS = {
     "ComponentSpec": "spec",
@@ -33,9 +35,11 @@ _ROOMS = {
     "Schema": "dialogue",
     "State": "dialogue",
     "Stressor": "stressors.base",
+    "Tracker": "trackers.base",
     "Turn": "dialogue",
     "add": "corpora",
     "compare": "comparing",
+    "evaluate": "evaluate",
     "formats": "predictions",
     "importers": "corpora",
     "load": "corpora",
@@ -64,10 +68,12 @@ __all__ = [
     "Scorecard",
     "State",
     "Stressor",
+    "Tracker",
     "Turn",
     "__version__",
     "add",
     "compare",
+    "evaluate",
     "formats",
     "importers",
     "load",

@@ -41,6 +41,14 @@ UTTERANCES = [
     ("Thank you, goodbye!", Speaker("awb", 3)),
 ]
 
+MORE = [
+    "Do you have any nightlife attractions and what type of venue in the west area?",
+    "I'm looking for something expensive and in the southern part of town.",
+    "I am looking for a vegetarian restaurant, can you help me?",
+    "I'm looking for a train that goes to Kings Lynn and departs from Cambridge.",
+    "Yes, please book the restaurant for Wednesday for one person at 14:40.",
+]
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -56,12 +64,13 @@ def test_clean_speech_is_mostly_understood(folder: Path) -> None:
 
 
 def test_neither_order_nor_process_nor_neighbours_change_what_is_heard(folder: Path, tmp_path: Path) -> None:
-    noisy = Conditions(snr=25.0, noise="white")
-    forwards = Channel(folder, noisy).hear(UTTERANCES)
-    backwards = Channel(tmp_path / "back", noisy).hear(UTTERANCES[::-1])
+    noisy = Conditions(snr=29.0, noise="white")
+    several = [*UTTERANCES, *((text, Speaker("awb", 10 + place)) for place, text in enumerate(MORE))]
+    forwards = Channel(folder, noisy).hear(several)
+    backwards = Channel(tmp_path / "back", noisy).hear(several[::-1])
     assert backwards[::-1] == forwards
     with Listeners(tmp_path / "apart", processes=2) as listeners:
-        assert listeners.hear(UTTERANCES, noisy) == forwards
+        assert listeners.hear(several, noisy) == forwards
 
 
 def test_noise_makes_errors(folder: Path) -> None:

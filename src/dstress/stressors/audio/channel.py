@@ -116,7 +116,9 @@ class Channel:
             audio = self.audio(text, by)
         except SilentVoice:
             return Heard("", SILENT)
-        return Heard(" ".join(words(recognizer.hear(audio, self.conditions.language))))
+        language = self.conditions.language
+        heard = recognizer.hear(audio, recognizer.general(self.folder) if language == GENERAL else language)
+        return Heard(" ".join(words(heard)))
 
     def _spoken(self, text: str, name: str) -> Samples:
         said = script(text)

@@ -1,20 +1,25 @@
 """Speech recognition with pocketsphinx and its own model of English, one decoder for each process.
 
-An utterance is heard by itself: its cepstral mean is its own (`cmn=batch`, the whole utterance at once), so that
-nothing of what was heard before changes what is heard now.
+An utterance is heard by itself: its cepstral mean is its own (`cmn=batch`, the whole utterance at once) and its noise
+is estimated anew, so that nothing of what was heard before changes what is heard now.
 """
 
 from __future__ import annotations
 
+import tomllib
+import warnings
 from functools import cache, lru_cache
+from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dstress.errors import MissingExtraError
 from dstress.stressors.audio.voice import Samples
+from dstress.writing import replacing
 
 SEARCH: dict[str, float | int | bool | str] = {
     "maxhmmpf": 1500,
@@ -30,7 +35,7 @@ words (docs/stressors/speech.md has the measurements)."""
 
 
 class Language(NamedTuple):
-    """What the recogniser knows of the language, beside pocketsphinx's own model: files of a domain's own."""
+    """What the recogniser knows of the language: files of a domain's own, or pocketsphinx's where there are none."""
 
     model: str = ""
     dictionary: str = ""
@@ -38,6 +43,25 @@ class Language(NamedTuple):
 
 GENERAL = Language()
 """pocketsphinx's own model of English."""
+
+
+@cache
+def unheard() -> tuple[str, ...]:
+    """Beginnings of words that the recogniser may not give."""
+    text = files("dstress.stressors.audio").joinpath("recognizer.toml").read_text(encoding="utf-8")
+    return tuple(tomllib.loads(text)["unheard"])
+
+
+@cache
+def general(folder: Path) -> Language:
+    """pocketsphinx's own model of English, less some words; its dictionary is written to `folder` once."""
+    source = (model_folder() / "cmudict-en-us.dict").read_text(encoding="utf-8")
+    kept = "".join(line for line in source.splitlines(keepends=True) if not line.startswith(unheard())).encode()
+    path = folder / "languages" / f"general-{blake2b(kept, digest_size=8).hexdigest()}.dict"
+    if not path.exists():
+        with replacing(path) as out:
+            out.write(kept)
+    return Language("", str(path))
 
 
 def check_recogniser() -> None:
@@ -56,7 +80,7 @@ def version() -> str:
         number = installed_version("pocketsphinx")
     except PackageNotFoundError:
         number = "?"
-    return f"pocketsphinx-{number} {sorted(SEARCH.items())}"
+    return f"pocketsphinx-{number}, noise estimated anew, {sorted(SEARCH.items())}, without {unheard()}"
 
 
 def model_folder() -> Path:
@@ -69,6 +93,7 @@ def model_folder() -> Path:
 def hear(audio: Samples, language: Language = GENERAL) -> str:
     """What the recogniser makes of an utterance; empty if nothing."""
     decoder = _decoder(language)
+    _forget(decoder)
     decoder.start_utt()
     decoder.process_raw(audio.tobytes(), full_utt=True)
     decoder.end_utt()
@@ -76,9 +101,20 @@ def hear(audio: Samples, language: Language = GENERAL) -> str:
     return str(best.hypstr) if best is not None else ""
 
 
+def _forget(decoder: Any) -> None:
+    """Drop the estimate of the background noise, which would go on from one utterance to the next."""
+    if not hasattr(decoder, "start_stream"):
+        decoder.reinit_feat()
+        return
+    with warnings.catch_warnings():
+        # pocketsphinx 5 calls this unnecessary; but it is the one call that starts the noise estimate anew.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        decoder.start_stream()
+
+
 @lru_cache(maxsize=2)
 def _decoder(language: Language) -> Any:
     from pocketsphinx import Decoder
 
-    own = {"lm": language.model, "dict": language.dictionary} if language.model else {}
-    return Decoder(**SEARCH, **own)
+    own = {"lm": language.model, "dict": language.dictionary}
+    return Decoder(**SEARCH, **{name: path for name, path in own.items() if path})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
@@ -79,6 +79,12 @@ def _unaccented(text: str) -> str:
 def words(text: str) -> list[str]:
     """The spoken words alone: what the word error rate counts."""
     return [word.lower() for word in said(text) if word[0].isalpha()]
+
+
+def comparable(spoken: Iterable[str]) -> list[str]:
+    """Spoken words in the form in which they are compared: `centre` is no error for `center`."""
+    same = _table()["same"]
+    return [part for word in spoken for part in (same[word].split() if word in same else (word,))]
 
 
 def script(text: str) -> str:

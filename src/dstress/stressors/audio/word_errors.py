@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
+from dstress.stressors.audio.spoken import comparable
+
 
 class WordErrors(NamedTuple):
     """Errors among `words` spoken words."""
@@ -34,7 +36,8 @@ class WordErrors(NamedTuple):
 
 
 def word_errors(said: Sequence[str], heard: Sequence[str]) -> WordErrors:
-    """The fewest errors that turn what was said into what was heard."""
+    """The fewest errors that turn what was said into what was heard; other spellings of a word are none."""
+    said, heard = comparable(said), comparable(heard)
     counts = {"replace": 0, "delete": 0, "insert": 0}
     for operation in Levenshtein.editops(said, heard):
         counts[operation.tag] += 1
