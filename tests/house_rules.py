@@ -1,6 +1,6 @@
 """The rules of the house, as functions from sources to complaints. `test_house.py` holds the house to them.
 
-    dialogue, errors  <-  core  <-  rooms  <-  evaluate, runs, engines  <-  cli
+    dialogue, errors  <-  core  <-  rooms  <-  evaluation, runs, engines  <-  cli
 
 Every import counts for the arrows, also one inside a function; a registry's `"module:Class"` texts do not.
 """
@@ -17,7 +17,21 @@ from typing import NamedTuple
 MODULE_LINES, FUNCTION_LINES, PARAMETERS, README_LINES = 500, 60, 6, 150
 FOUNDATION, CORE, ROOM, SPINE, CLI, DOOR = range(6)
 FOUNDATIONS = {"dialogue", "errors", "_version"}
-SPINES = {"evaluate", "stressing", "scoring", "tallying", "held", "versions", "comparing", "journal", "tracking", "run_scores", "gating", "runs", "engines"}
+SPINES = {
+    "evaluation",
+    "stressing",
+    "scoring",
+    "tallying",
+    "held",
+    "versions",
+    "comparing",
+    "journal",
+    "tracking",
+    "run_scores",
+    "gating",
+    "runs",
+    "engines",
+}
 READERS = {"reports", "leaderboard"}
 """Rooms that know no other room, only what a run left behind."""
 READABLE = {"runs", "scorecard"}

@@ -6,7 +6,7 @@ import pytest
 
 from dstress.engines import Local
 from dstress.errors import DstressError
-from dstress.evaluate import Options, evaluate
+from dstress.evaluation import Options, evaluate
 from dstress.gating import Limits, gate
 from dstress.runs import RunFolder
 from tests.runs import SUITE

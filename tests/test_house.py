@@ -38,7 +38,7 @@ def test_the_rules_see_the_whole_house() -> None:
 
 def small_house(**imports: str) -> list[rules.Module]:
     """A house with every kind of module; keywords add an import to one of them (`__` for a dot)."""
-    names = ["dialogue", "errors", "spec", "alignment", "evaluate", "runs", "corpora.base", "corpora.sgd"]
+    names = ["dialogue", "errors", "spec", "alignment", "evaluation", "runs", "corpora.base", "corpora.sgd"]
     names += ["metrics.base", "metrics.joint", "reports.html", "leaderboard.app", "engines.local", "cli.main"]
     packages = ["", ".corpora", ".metrics", ".reports", ".leaderboard", ".engines", ".cli"]
     lines = {name.replace("__", "."): line for name, line in imports.items()}
@@ -52,19 +52,19 @@ def small_house(**imports: str) -> list[rules.Module]:
         ("dialogue", "import dstress.spec", "a foundation imports nothing"),
         ("errors", "from dstress.dialogue import State", "a foundation imports nothing"),
         ("spec", "from dstress.corpora.base import Corpus", "points up"),
-        ("spec", "def f():\n    from dstress.evaluate import run", "points up"),
+        ("spec", "def f():\n    from dstress.evaluation import run", "points up"),
         ("spec", "from dstress import errors, load", "own door"),
         ("alignment", "from dstress.corpora.sgd import Sgd", "only through its base"),
         ("metrics__joint", "from dstress.corpora import sgd", "only through its base"),
         ("metrics__joint", "from dstress.corpora import load", "only through its base"),
         ("metrics__joint", "from ..corpora.sgd import Sgd", "only through its base"),
-        ("metrics__door", "from .. import evaluate", "points up"),
+        ("metrics__door", "from .. import evaluation", "points up"),
         ("metrics__joint", "import dstress.runs", "points up"),
         ("metrics__joint", "from dstress.engines.local import Local", "points up"),
         ("reports__html", "from dstress.metrics.base import Metric", "knows only runs and the scorecard"),
-        ("reports__html", "import dstress.evaluate", "knows only runs and the scorecard"),
+        ("reports__html", "import dstress.evaluation", "knows only runs and the scorecard"),
         ("leaderboard__app", "from dstress.engines import local", "knows only runs and the scorecard"),
-        ("evaluate", "from dstress.cli.main import main", "nothing imports the command line"),
+        ("evaluation", "from dstress.cli.main import main", "nothing imports the command line"),
         ("spec", "if TYPE_CHECKING:\n    import dstress.cli", "nothing imports the command line"),
     ],
 )
@@ -84,9 +84,9 @@ def test_a_wrong_arrow_is_found(where: str, line: str, problem: str) -> None:
         ("corpora__door", "from .sgd import Sgd"),
         ("metrics__joint", "TARGET = 'dstress.corpora.sgd:Sgd'"),
         ("reports__html", "from dstress.runs import Run"),
-        ("evaluate", "from dstress.corpora import load"),
+        ("evaluation", "from dstress.corpora import load"),
         ("engines__local", "import dstress.runs"),
-        ("cli__main", "import dstress.evaluate"),
+        ("cli__main", "import dstress.evaluation"),
     ],
 )
 def test_a_right_arrow_is_fine(where: str, line: str) -> None:

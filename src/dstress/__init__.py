@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dstress.corpora import Corpus, add, importers, load
     from dstress.dialogue import Dialogue, Schema, State, Turn
     from dstress.errors import DstressError
-    from dstress.evaluate import evaluate
+    from dstress.evaluation import evaluate
     from dstress.predictions import Prediction, formats, read_predictions, write_predictions
     from dstress.scorecard import Scorecard
     from dstress.scoring import score
@@ -39,7 +39,7 @@ _ROOMS = {
     "Turn": "dialogue",
     "add": "corpora",
     "compare": "comparing",
-    "evaluate": "evaluate",
+    "evaluate": "evaluation",
     "formats": "predictions",
     "importers": "corpora",
     "load": "corpora",

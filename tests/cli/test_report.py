@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from dstress.cli.report import command
 from dstress.errors import DstressError
-from dstress.evaluate import Options, evaluate
+from dstress.evaluation import Options, evaluate
 from dstress.runs import RunFolder
 
 

@@ -23,7 +23,7 @@ import ray
 from ray.cluster_utils import Cluster
 from dstress.engines import Local
 from dstress.engines.ray import Ray
-from dstress.evaluate import Options, evaluate
+from dstress.evaluation import Options, evaluate
 from tests.engines.test_local import Doubling
 from tests.runs import Logged
 from tests.stressors.samples import sample

@@ -12,7 +12,7 @@ import pytest
 from dstress.conventions import conventions
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Frame, Schema, Service, Slot, Turn
-from dstress.evaluate import Options, evaluate
+from dstress.evaluation import Options, evaluate
 from dstress.reports.html import write_html
 from dstress.runs import RunFolder
 from dstress.suites import Suite

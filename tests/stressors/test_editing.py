@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +22,7 @@ def test_edits_lead_there_and_back(before: str, after: str) -> None:
 @given(texts, texts)
 def test_edits_are_in_order_and_apart(before: str, after: str) -> None:
     edits = edits_between(before, after)
-    for one, other in zip(edits, edits[1:], strict=False):
+    for one, other in itertools.pairwise(edits):
         assert one.start + len(one.before) < other.start
     assert all(edit.before != edit.after for edit in edits)
 

@@ -15,7 +15,7 @@ from dstress.cli.progress import counting
 from dstress.cli.report import print_findings
 from dstress.cli.run import tables
 from dstress.corpora.base import Corpus
-from dstress.evaluate import Options, evaluate
+from dstress.evaluation import Options, evaluate
 from dstress.predictions.base import Prediction
 from dstress.reports.findings import findings
 from dstress.reports.html import REPORT

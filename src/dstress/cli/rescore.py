@@ -9,7 +9,7 @@ import click
 from dstress.cli.output import json_option, print_notes, print_table, write_json
 from dstress.cli.progress import waiting
 from dstress.cli.run import tables
-from dstress.evaluate import rescore
+from dstress.evaluation import rescore
 from dstress.runs import RunFolder
 from dstress.spec import parse_list
 

@@ -13,7 +13,7 @@ from dstress.cli.progress import counting
 from dstress.cli.score import percent
 from dstress.engines import Engine, Local, engines
 from dstress.errors import DstressError
-from dstress.evaluate import Options, evaluate
+from dstress.evaluation import Options, evaluate
 from dstress.reports.html import REPORT
 from dstress.reports.tables import Table
 from dstress.runs import Cell, RunFolder, Scores

@@ -15,7 +15,7 @@ import pytest
 from dstress.corpora.base import Corpus
 from dstress.engines import Local
 from dstress.errors import DstressError
-from dstress.evaluate import Options, evaluate, rescore
+from dstress.evaluation import Options, evaluate, rescore
 from dstress.runs import ORIGINAL, RunFolder
 from tests.runs import SUITE, Naughty
 from tests.stressors.samples import sample
@@ -24,7 +24,7 @@ REMINDER = sample("reminder", None, 24)
 KILLS = 20
 RUN = """
 import sys
-from dstress.evaluate import Options, evaluate
+from dstress.evaluation import Options, evaluate
 from dstress.engines import Local
 from tests.runs import Logged
 from tests.stressors.samples import sample
