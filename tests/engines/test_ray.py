@@ -52,14 +52,23 @@ except DstressError as error:
 KILLED = """
 expected = run("local", Local())
 ray.init(num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
+killed = []
+def actors():
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if b"ray::_Actor" in open(f"/proc/{name}/cmdline", "rb").read():
+                yield int(name)
+        except OSError:
+            pass
 def kill():
-    time.sleep(2)
-    from ray.util.state import list_workers
-    pids = [worker.pid for worker in list_workers() if worker.worker_type == "WORKER" and worker.is_alive]
-    for pid in pids[:1]:
-        os.kill(pid, 9)
+    while not killed:
+        time.sleep(0.2)
+        for pid in list(actors())[:1]:
+            time.sleep(0.5)
+            os.kill(pid, 9)
+            killed.append(pid)
 threading.Thread(target=kill, daemon=True).start()
-print(json.dumps(run("ray", Ray(workers=2), 0.02) == expected))
+print(json.dumps(run("ray", Ray(workers=2), 0.02) == expected and len(killed) == 1))
 """
 NODES = """
 expected = run("local", Local())
@@ -89,7 +98,7 @@ def answer(code: str, folder: Path) -> object:
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     }
     done = subprocess.run(
-        [sys.executable, str(script), str(folder)], capture_output=True, text=True, env=environment, timeout=120
+        [sys.executable, str(script), str(folder)], capture_output=True, text=True, env=environment, timeout=240
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])

@@ -32,7 +32,7 @@ from dstress.stressors.audio.keeping import Shelf, content_key, packed, unpacked
 from dstress.stressors.audio.listening import Listeners
 from dstress.stressors.audio.noise import TALKERS, add_noise, babble, babble_bank, level, white
 from dstress.stressors.audio.spoken import words
-from dstress.stressors.audio.word_errors import word_errors
+from dstress.stressors.audio.word_errors import total, word_errors
 from tests.stressors.parts import need
 
 UTTERANCES = [
@@ -59,8 +59,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_clean_speech_is_mostly_understood(folder: Path) -> None:
-    for (text, _), heard in zip(UTTERANCES, Channel(folder, Conditions()).hear(UTTERANCES), strict=True):
-        assert word_errors(words(text), heard.text.split()).rate < 0.4
+    heard = Channel(folder, Conditions()).hear(UTTERANCES)
+    pairs = zip(UTTERANCES, heard, strict=True)
+    assert total(word_errors(words(text), one.text.split()) for (text, _), one in pairs).rate < 0.35
 
 
 def test_neither_order_nor_process_nor_neighbours_change_what_is_heard(folder: Path, tmp_path: Path) -> None:
@@ -112,6 +113,14 @@ def test_speed_changes_the_length(folder: Path) -> None:
 def test_a_turn_keeps_its_voice_and_noise() -> None:
     assert speaker(Random(4), ["slt", "rms"]) == speaker(Random(4), ["slt", "rms"])
     assert len({speaker(Random(seed), ["slt", "rms", "awb"]).voice for seed in range(20)}) == 3
+
+
+def test_some_words_are_never_heard(folder: Path) -> None:
+    path = recognizer.general(folder).dictionary
+    kept = {line.split()[0] for line in Path(path).read_text().splitlines()}
+    assert "hotel" in kept and len(kept) > 100_000
+    assert not [word for word in kept if word.startswith(recognizer.unheard())]
+    assert "hotel" in recognizer.known_words(recognizer.general(folder))
 
 
 # --- noise ---

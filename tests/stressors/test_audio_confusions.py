@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dstress.stressors.audio.confusions import LONGEST, Level, Region, blend, fit, regions
 from dstress.stressors.audio.sounds import Lookalikes, sound_of
+from dstress.stressors.audio.vocabulary import Vocabulary, packed
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=15)
 
@@ -68,3 +69,17 @@ def test_words_that_sound_alike_are_near(one: str, other: str) -> None:
 @given(st.text(st.sampled_from("abcdefghijklmnopqrstuvwxyz'")))
 def test_any_word_has_a_sound(word: str) -> None:
     assert len(sound_of(word)) <= 2 * len(word)
+
+
+def test_a_vocabulary_knows_its_words_and_few_others() -> None:
+    words = [f"word{number}" for number in range(2000)]
+    known = Vocabulary(packed(words))
+    assert all(word in known for word in words)
+    assert sum(f"other{number}" in known for number in range(2000)) < 100
+    assert "anything" in Vocabulary(packed([]))
+
+
+def test_words_that_the_recogniser_does_not_know_are_counted_apart() -> None:
+    pairs = [(["to", "brindleford"], ["to", "brand", "lyford"]), (["to", "town"], ["to", "down"])]
+    found = fit({"white": [pairs]}, known=["to", "town", "down", "brand", "lyford"])
+    assert found.strange == {"1>2": 1}

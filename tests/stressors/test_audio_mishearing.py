@@ -49,6 +49,15 @@ def test_known_confusions_come_back() -> None:
     assert any("least of" in text for text in heard)
 
 
+def test_names_that_the_recogniser_does_not_know_are_hardly_ever_heard() -> None:
+    model = Mishearing(shipped(), "white", 0.3)
+    said = ["a", "taxi", "to", "wandlebury", "please"]
+    model.tune([said, ["thank", "you"]] * 50)
+    right = sum("wandlebury" in model.mishear(said, Random(seed)) for seed in range(200))
+    assert right < 50
+    assert sum("taxi" in model.mishear(said, Random(seed)) for seed in range(200)) > 100
+
+
 @given(st.lists(st.text("abcdefgh'", min_size=1), max_size=20), st.integers())
 def test_any_words_can_be_misheard_and_always_in_the_same_way(words: list[str], seed: int) -> None:
     model = Mishearing(small_fit(), "white", 0.9)

@@ -18,6 +18,12 @@ def test_each_kind_is_counted() -> None:
     assert found.mix == (1 / 3, 1 / 3, 1 / 3)
 
 
+def test_another_spelling_is_no_error() -> None:
+    said, heard = ["the", "centre", "of", "town", "guesthouse"], ["the", "center", "of", "town", "guest", "house"]
+    assert word_errors(said, heard).errors == 0
+    assert word_errors(said, said).words == 6
+
+
 def test_nothing_said_has_no_rate() -> None:
     assert WordErrors().rate == 0.0
     assert total([]) == WordErrors()

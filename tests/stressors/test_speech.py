@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from importlib.metadata import version
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from dstress.dialogue import Dialogue, Turn
 from dstress.errors import DstressError, MissingExtraError, SpecError, UnknownNameError
 from dstress.stressing import calibrated, stress
 from dstress.stressors import stressors
-from dstress.stressors.audio import recognizer
+from dstress.stressors.audio import recognizer, voice
 from dstress.stressors.audio.spoken import words
 from dstress.stressors.audio.word_errors import total, word_errors
+from tests.conftest import IN_CI
 from tests.stressors.parts import need
 from tests.stressors.samples import in_memory, sample
 
@@ -117,12 +120,15 @@ def documented(name: str) -> list[tuple[str, str, str]]:
 
 
 def test_the_documented_examples_are_true() -> None:
+    if (voice.version(), version("pocketsphinx")) != ("flite-2.2-current", "5.1.1") and not IN_CI:
+        pytest.skip("other versions of voice and recogniser make other mistakes")
     examples = documented("speech")
-    assert len(examples) >= 3
+    assert len({spec for spec, _, _ in examples}) >= 4
     corpus = sample("reminder", None)
-    for spec in {spec for spec, _, _ in examples}:
+    for spec in sorted({spec for spec, _, _ in examples}):
         wanted = {before: after for told, before, after in examples if told == spec}
-        found = [dialogue for dialogue in corpus if any(turn.user in wanted for turn in dialogue.turns)]
-        stressed = stress(in_memory(found, corpus.schema), spec)
-        said = {turn.original.user: turn.user for dialogue in stressed for turn in dialogue.turns}
-        assert {before: said[before] for before in wanted} == wanted
+        opening = [
+            msgspec.structs.replace(each, turns=each.turns[:1]) for each in corpus if each.turns[0].user in wanted
+        ]
+        stressed = stress(in_memory(opening, corpus.schema), spec)
+        assert {each.turns[0].original.user: each.turns[0].user for each in stressed} == wanted

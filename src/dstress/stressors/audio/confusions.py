@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 from rapidfuzz.distance import Levenshtein
 
+from dstress.stressors.audio.vocabulary import Vocabulary, packed
 from dstress.stressors.audio.word_errors import WordErrors, total, word_errors
 
 LONGEST = 4
@@ -36,13 +37,16 @@ class Fit(msgspec.Struct, frozen=True):
     """All that the confusion model knows.
 
     `levels` goes by the kind of noise, the softest first. `regions` are what stretches became, `words` how often a word
-    was said and how often an error began at it, `heard` how often the recogniser gave each word.
+    was said and how often an error began at it, `heard` how often the recogniser gave each word. `vocabulary` are the
+    words that it knows, packed, and `strange` the shapes of errors that begin at words that it does not know.
     """
 
     levels: dict[str, list[Level]]
     regions: dict[str, dict[str, int]]
     words: dict[str, tuple[int, int]]
     heard: dict[str, int]
+    vocabulary: str = ""
+    strange: dict[str, int] = {}
 
 
 class Region(NamedTuple):
@@ -78,9 +82,12 @@ def _pieces(start: int, said: Sequence[str], heard: Sequence[str]) -> Iterator[R
         yield Region(start + first, tuple(said[first:last]), tuple(heard[low:high]))
 
 
-def fit(heard: Mapping[str, Sequence[Sequence[Pair]]]) -> Fit:
-    """Count: for each kind of noise, for each level, what was said and heard."""
+def fit(heard: Mapping[str, Sequence[Sequence[Pair]]], known: Iterable[str] = ()) -> Fit:
+    """Count, for each kind and level of noise, what was said and heard. `known` is the recogniser's vocabulary."""
+    vocabulary = packed(known)
+    familiar = Vocabulary(vocabulary)
     table: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    strange: Counter[str] = Counter()
     tried: Counter[str] = Counter()
     begun: Counter[str] = Counter()
     output: Counter[str] = Counter()
@@ -98,6 +105,8 @@ def fit(heard: Mapping[str, Sequence[Sequence[Pair]]]) -> Fit:
                     inside.update(range(region.start + 1, region.start + len(region.said)))
                     if region.said:
                         begun[region.said[0]] += 1
+                        if region.said[0] not in familiar:
+                            strange[region.shape] += 1
                 tried.update(word for place, word in enumerate(said) if place not in inside)
             errors = _errors(pairs)
             found.append(Level(round(errors.rate, 4), _rounded(errors.mix), dict(sorted(shapes.items()))))
@@ -107,6 +116,8 @@ def fit(heard: Mapping[str, Sequence[Sequence[Pair]]]) -> Fit:
         {said: dict(sorted(came.items())) for said, came in sorted(table.items())},
         {word: (tried[word], begun[word]) for word in sorted(tried)},
         dict(sorted(output.items())),
+        vocabulary,
+        dict(sorted(strange.items())),
     )
 
 

@@ -16,6 +16,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from dstress.stressors.audio.confusions import LONGEST, Fit, blend
 from dstress.stressors.audio.sounds import Lookalikes
+from dstress.stressors.audio.vocabulary import Vocabulary
 from dstress.stressors.audio.word_errors import WordErrors, total, word_errors
 
 T = TypeVar("T")
@@ -63,7 +64,9 @@ class Mishearing:
         self.fit, self.wer, self.target = fit, wer, blend(fit.levels[noise], wer)
         self._alike = Lookalikes(fit.heard)
         self._substitutes: dict[str, Draw[str]] = {}
-        self._by_length, self._rates = _rates(fit)
+        self._vocabulary = Vocabulary(fit.vocabulary)
+        self._by_length, self._strange_rate, self._rates = _rates(fit, self._vocabulary)
+        self._strange_shapes = [(_shape(name), float(count)) for name, count in fit.strange.items()]
         self._average = sum(errors for _, errors in fit.words.values()) / sum(times for times, _ in fit.words.values())
         self._usual = _usual_shapes(fit)
         self.set(Knobs())
@@ -76,6 +79,10 @@ class Mishearing:
         weights = [(_shape(name), weight) for name, weight in self.target.shapes.items()]
         self._shapes = [
             Draw([(shape, self._weigh(shape) * weight) for shape, weight in weights if 0 < shape[0] <= ahead])
+            for ahead in range(LONGEST + 1)
+        ]
+        self._strange = [
+            Draw([(shape, self._weigh(shape) * weight) for shape, weight in self._strange_shapes if shape[0] <= ahead])
             for ahead in range(LONGEST + 1)
         ]
         regions = sum(weight for (said, _), weight in weights if said)
@@ -129,8 +136,12 @@ class Mishearing:
         return self.knobs.dropping if came < said else self.knobs.adding if came > said else 1.0
 
     def _begin(self, word: str) -> float:
-        """For a word that the channel never heard: as for words of its length."""
-        return _shifted(self._by_length[min(len(word), _LONG_WORD)], self.knobs.bias)
+        """For a word that was never said to the channel: as for words of its length, or as for strange words."""
+        familiar = word in self._vocabulary
+        rate = self._by_length[min(len(word), _LONG_WORD)] if familiar else self._strange_rate
+        if len(self._begins) < _REMEMBERED:
+            self._begins[word] = _shifted(rate, self.knobs.bias)
+        return _shifted(rate, self.knobs.bias)
 
     def _confused(self, ahead: Sequence[str], random: Random) -> tuple[int, Sequence[str]]:
         """How many of the words ahead go wrong together, and what is heard for them."""
@@ -141,7 +152,9 @@ class Mishearing:
             chosen -= ways.weight
             if chosen < 0:
                 return size, ways(random)
-        said, came = self._shapes[len(ahead)](random)
+        usual = self._shapes[len(ahead)]
+        strange = self._strange[len(ahead)]
+        said, came = (strange if strange.items and ahead[0] not in self._vocabulary else usual)(random)
         return said, self._filled(ahead[:said], came, random)
 
     def _ways(self, said: str) -> Draw[tuple[str, ...]]:
@@ -159,11 +172,16 @@ class Mishearing:
         return ways
 
     def _filled(self, said: Sequence[str], came: int, random: Random) -> list[str]:
-        """So many words for a stretch: the longest of its words as others that sound alike, and words that slip in."""
+        """So many words for a stretch: its longest words, or the pieces of long ones, as others that sound alike."""
         places = sorted(sorted(range(len(said)), key=lambda place: -len(said[place]))[:came])
-        heard = [self._substitute(said[place])(random) for place in places]
-        while len(heard) < came and self._extra.items:
-            heard.insert(random.randint(0, len(heard)), self._extra(random)[0])
+        pieces = [said[place] for place in places]
+        while len(pieces) < came:
+            longest = max(range(len(pieces)), key=lambda place: len(pieces[place]))
+            pieces[longest : longest + 1] = _halves(pieces[longest])
+        heard = []
+        for piece in pieces:
+            others = self._substitute(piece)
+            heard.append(others(random) if others.items else piece)
         return heard
 
     def _substitute(self, word: str) -> Draw[str]:
@@ -181,20 +199,33 @@ class Mishearing:
         return found
 
 
-def _rates(fit: Fit) -> tuple[list[float], dict[str, float]]:
-    """How often an error begins at words of each length, and at each word; rare words lean on their length's."""
+def _rates(fit: Fit, vocabulary: Vocabulary) -> tuple[list[float], float, dict[str, float]]:
+    """How often an error begins at words of each length, at strange ones, and at each; rare ones lean on the others."""
     tried: Counter[int] = Counter()
     begun: Counter[int] = Counter()
+    strange = [1.0, 1.0]
     for word, (times, errors) in fit.words.items():
-        size = min(len(word), _LONG_WORD)
-        tried[size] += times
-        begun[size] += errors
+        if word in vocabulary:
+            size = min(len(word), _LONG_WORD)
+            tried[size] += times
+            begun[size] += errors
+        else:
+            strange[0] += times
+            strange[1] += errors
     overall = (sum(begun.values()) + 1) / (sum(tried.values()) + 2)
     by_length = [(begun[size] + PRIOR * overall) / (tried[size] + PRIOR) for size in range(_LONG_WORD + 1)]
-    return by_length, {
-        word: (errors + PRIOR * by_length[min(len(word), _LONG_WORD)]) / (times + PRIOR)
-        for word, (times, errors) in fit.words.items()
-    }
+    unfamiliar = strange[1] / strange[0]
+    rates = {}
+    for word, (times, errors) in fit.words.items():
+        usual = by_length[min(len(word), _LONG_WORD)] if word in vocabulary else unfamiliar
+        rates[word] = (errors + PRIOR * usual) / (times + PRIOR)
+    return by_length, unfamiliar, rates
+
+
+def _halves(word: str) -> list[str]:
+    """A word in two pieces that may each be heard as a word."""
+    middle = max(1, len(word) // 2)
+    return [word[:middle] or word, word[middle:] or word]
 
 
 def _usual_shapes(fit: Fit) -> dict[str, float]:

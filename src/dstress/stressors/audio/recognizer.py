@@ -64,6 +64,10 @@ def general(folder: Path) -> Language:
     return Language("", str(path))
 
 
+_IMPOSSIBLE = -1e8
+"""Below any log-probability of a word that the model has."""
+
+
 def check_recogniser() -> None:
     """Before any work: pocketsphinx must be there."""
     if find_spec("pocketsphinx") is None:
@@ -99,6 +103,15 @@ def hear(audio: Samples, language: Language = GENERAL) -> str:
     decoder.end_utt()
     best = decoder.hyp()
     return str(best.hypstr) if best is not None else ""
+
+
+def known_words(language: Language) -> list[str]:
+    """The words that the recogniser can give: those of its language model that it can pronounce."""
+    decoder = _decoder(language)
+    dictionary = Path(language.dictionary or model_folder() / "cmudict-en-us.dict").read_text(encoding="utf-8")
+    model = decoder.get_lm()
+    words = {line.split(" ", 1)[0] for line in dictionary.splitlines()}
+    return sorted(word for word in words if "(" not in word and model.prob([word]) > _IMPOSSIBLE)
 
 
 def _forget(decoder: Any) -> None:
