@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from dstress.errors import DstressError
+from dstress.stressors.audio import recognizer, voice
 from dstress.stressors.audio.channel import Conditions, Heard, Speaker
 from dstress.stressors.audio.keeping import content_key
 from dstress.stressors.audio.listening import Listeners
@@ -130,7 +131,8 @@ def calibration_path(
     folder: Path, conditions: Conditions, voices: Sequence[str], wer: float, texts: Sequence[str]
 ) -> Path:
     """Where a calibration is kept: by channel, voices, target and utterances."""
-    key = content_key(conditions._replace(snr=None), *voices, f"{wer:.4f}", *texts).hex()
+    heard_by = (voice.version(), recognizer.version())
+    key = content_key(heard_by, conditions._replace(snr=None), *voices, f"{wer:.4f}", *texts).hex()
     return folder / "calibrations" / f"{key}.json"
 
 
