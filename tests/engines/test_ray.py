@@ -51,7 +51,7 @@ except DstressError as error:
 """
 KILLED = """
 expected = run("local", Local())
-ray.init(num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
+ray.init(address="local", num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
 killed = []
 def actors():
     for name in filter(str.isdigit, os.listdir("/proc")):

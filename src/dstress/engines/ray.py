@@ -44,7 +44,8 @@ class Ray(Engine):
         quiet = {"logging_level": "error", "log_to_driver": False}
         if not self.address:
             folder = tempfile.mkdtemp(prefix="ray")
-            ray.init(include_dashboard=False, _temp_dir=folder, **quiet)
+            # `local` says it: without an address Ray would join any cluster that runs on this machine.
+            ray.init(address="local", include_dashboard=False, _temp_dir=folder, **quiet)
             return
         try:
             ray.init(address=self.address, **quiet)
