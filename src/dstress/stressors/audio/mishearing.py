@@ -28,9 +28,6 @@ PRIOR = 6.0
 TRUST = 2.0
 """A stretch that was confused so often is confused in the same ways half of the time, else in a new one."""
 
-UNEVEN = 0.5
-"""How much utterances differ in how well they are heard, as voices and noises do: the spread of a log-normal factor."""
-
 _ROUNDS = 4
 _HALVINGS = 10
 _WIDEST = 3.0
@@ -99,12 +96,11 @@ class Mishearing:
         heard: list[str] = []
         at, count = 0, len(words)
         chance, begins, slip = random.random, self._begins, self._slip if self._extra.items else 0.0
-        ease = random.lognormvariate(0.0, UNEVEN)
         while at < count:
-            if chance() * ease < slip:
+            if chance() < slip:
                 heard += self._extra(random)
             word = words[at]
-            if chance() * ease >= (begins.get(word) or self._begin(word)):
+            if chance() >= (begins.get(word) or self._begin(word)):
                 heard.append(word)
                 at += 1
             else:

@@ -24,9 +24,6 @@ from dstress.writing import replacing
 SEARCH: dict[str, float | int | bool | str] = {
     "maxhmmpf": 1500,
     "pl_weight": 8.0,
-    "pl_beam": 1e-5,
-    "pl_pbeam": 1e-5,
-    "topn": 2,
     "wbeam": 1e-20,
     "ds": 2,
     "fwdflat": False,
