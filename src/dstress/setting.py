@@ -27,3 +27,5 @@ class Setting(NamedTuple):
     folder: Path
     predictions: Callable[..., Iterator[Any]] | None = None
     """Reads a prediction file of any format."""
+    train: str = ""
+    """The name of the corpus's own training split, `mwz21-trade:train`; empty where it has none."""

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from dstress import posting
 from dstress.dialogue import Schema
 from dstress.errors import DstressError, SpecError
+from dstress.posting import asked_wait
 from dstress.predictions.base import Prediction
-from dstress.trackers import Failed, create, posting
+from dstress.trackers import Failed, create
 from dstress.trackers.base import Context
 from dstress.trackers.http import Http
-from dstress.trackers.posting import asked_wait
 from dstress.trackers.wire import schema_data
 from tests.trackers import serving
 from tests.trackers.serving import SCHEMA, Served, contexts, dialogue, status

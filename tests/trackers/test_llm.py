@@ -16,14 +16,15 @@ from typing import Any
 
 import pytest
 
+from dstress import posting
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
+from dstress.endpoint import Endpoint, Reply, read_reply
 from dstress.errors import DstressError, SpecError, UnknownNameError
-from dstress.trackers import Failed, create, posting
+from dstress.llm_cache import ResponseCache, Spent
+from dstress.posting import Unanswered
+from dstress.trackers import Failed, create
 from dstress.trackers.base import Answer, Context
-from dstress.trackers.endpoint import Endpoint, Reply, read_reply
 from dstress.trackers.llm import Llm
-from dstress.trackers.llm_cache import ResponseCache, Spent
-from dstress.trackers.posting import Unanswered
 from dstress.trackers.prompting import answer_schema, read_state_of, schema_text
 from dstress.trackers.shots import draw
 from dstress.trackers.wire import Unreadable
@@ -572,8 +573,8 @@ def test_what_changes_no_answer_does_not(server: Served, make: Trackers) -> None
 FILL = """
 import os, sys
 from pathlib import Path
-from dstress.trackers.endpoint import Reply
-from dstress.trackers.llm_cache import ResponseCache, Spent
+from dstress.endpoint import Reply
+from dstress.llm_cache import ResponseCache, Spent
 cache = ResponseCache(Path(sys.argv[1]))
 for number in range(100000):
     cache.put(str(number), "m", Reply("x" * 2000, tokens_in=number))

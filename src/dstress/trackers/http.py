@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from dstress.errors import SpecError
+from dstress.posting import TIMEOUT, UNREACHABLE, Poster, Unanswered, checked_url
 from dstress.trackers.base import Answer, Context, Failed, Tracker
-from dstress.trackers.posting import TIMEOUT, UNREACHABLE, Poster, Unanswered, checked_url
 from dstress.trackers.wire import MALFORMED, Unreadable, context_data, read_answer, same_schema, schema_data
 
 

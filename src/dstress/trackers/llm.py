@@ -14,13 +14,13 @@ from typing import Any, Literal
 import msgspec
 
 from dstress.dialogue import Schema
+from dstress.endpoint import BAD_REPLY, Endpoint, Reply
 from dstress.errors import DstressError, SpecError, unknown
+from dstress.llm_cache import ResponseCache, Spent, key_of
+from dstress.posting import Unanswered, checked_url
 from dstress.setting import Setting
 from dstress.trackers import prompting, shots
 from dstress.trackers.base import Answer, Context, Failed, Tracker
-from dstress.trackers.endpoint import BAD_REPLY, Endpoint, Reply
-from dstress.trackers.llm_cache import ResponseCache, Spent, key_of
-from dstress.trackers.posting import Unanswered, checked_url
 from dstress.trackers.wire import MALFORMED, Unreadable
 
 OVER_BUDGET = "budget spent"

@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from dstress.dialogue import DONTCARE, Schema, Slot, service_of, slot_id
+from dstress.endpoint import Reply
 from dstress.trackers.base import Context, Exchange
-from dstress.trackers.endpoint import Reply
 from dstress.trackers.wire import Unreadable, read_state, read_value
 
 TOOL = "set_state"

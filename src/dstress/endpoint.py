@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from dstress.trackers.posting import Poster, Unanswered
+from dstress.posting import Poster, Unanswered
 
 BAD_REPLY = "malformed"
 _LETTERS_PER_TOKEN = 4

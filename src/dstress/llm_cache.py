@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from dstress.endpoint import Reply
 from dstress.errors import DstressError
-from dstress.trackers.endpoint import Reply
 
 _PATIENCE = 60.0
 """Seconds to wait while another process writes."""
