@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHMARKS = ("importing", "scoring", "streaming", "stressing", "finding", "translating", "speaking")
+BENCHMARKS = ("importing", "scoring", "streaming", "stressing", "finding", "translating", "speaking", "running")
 
 
 def main() -> None:

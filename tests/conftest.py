@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,27 @@ def shared() -> Path:
             pytest.fail(f"CI needs the real data in {SHARED}")
         pytest.skip("needs the real data beside the repository")
     return SHARED
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """Makes a file system of a size such as `64k`; asked again, the same one with another size."""
+    place = tmp_path / "small"
+
+    def sized(size: str) -> Path:
+        remount = "remount," if place.is_mount() else ""
+        place.mkdir(exist_ok=True)
+        command = ["mount", "-t", "tmpfs", "-o", f"{remount}size={size}", "tmpfs", str(place)]
+        mounted = subprocess.run(command, capture_output=True)
+        if mounted.returncode:
+            if IN_CI:
+                pytest.fail(f"CI must be able to mount a small file system: {mounted.stderr.decode()}")
+            pytest.skip("mounting a small file system needs root")
+        return place
+
+    yield sized
+    if place.is_mount():
+        subprocess.run(["umount", str(place)], check=True)
 
 
 @pytest.fixture(autouse=True)

@@ -59,7 +59,7 @@ class Naughty(Logged):
 
     def __init__(self, how: str = "raise", every: int = 5, well: str = "") -> None:
         super().__init__()
-        self.how, self.every, self.well = how, every, well
+        self.how, self.every, self.well, self.given = how, every, well, 0
 
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
         bad = [context for context in contexts if keyed(context, self.every)]
@@ -72,6 +72,7 @@ class Naughty(Logged):
         if bad and self.how == "die":
             os._exit(3)
         answers = [self.answer(context) for context in contexts]
+        self.given += len(answers)
         if bad and self.how == "few":
             return answers[:-1]
         if bad and self.how == "many":
@@ -80,3 +81,7 @@ class Naughty(Logged):
         if self.how in odd:
             return [odd[self.how] if c in bad else a for c, a in zip(contexts, answers, strict=True)]  # type: ignore[misc]
         return answers
+
+    def usage(self) -> dict[str, float]:
+        given, self.given = self.given, 0
+        return {"answers": given}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -47,12 +49,12 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-def started(tmp_path: Path, suite: str, out: Path, *rest: str) -> subprocess.Popen[bytes]:
+def started(tmp_path: Path, suite: str, out: Path, *rest: str, errors: int | None = None) -> subprocess.Popen[bytes]:
     script = tmp_path / "script.py"
     script.write_text(RUN)
     root = str(Path(__file__).resolve().parents[1])
     command = [sys.executable, str(script), suite, str(out), *rest]
-    return subprocess.Popen(command, cwd=root, env=os.environ | {"PYTHONPATH": root})
+    return subprocess.Popen(command, cwd=root, env=os.environ | {"PYTHONPATH": root}, stderr=errors)
 
 
 def asked(log: Path) -> list[str]:
@@ -85,6 +87,26 @@ def test_killed_anywhere_it_ends_the_same(tmp_path: Path, suite: str, sequential
         assert process.wait() == 0
         assert contents(out) == expected
         assert len(asked(log)) - before <= in_all - whole, "what was whole is not asked again"
+
+
+def test_a_full_disk_stops_it_and_nothing_is_lost(
+    tmp_path: Path, suite: str, small_disk: Callable[[str], Path]
+) -> None:
+    undisturbed = tmp_path / "undisturbed"
+    assert started(tmp_path, suite, undisturbed, str(tmp_path / "log"), "1", "no", "no").wait() == 0
+    needed = sum(len(data) for data in contents(undisturbed).values())
+    # Full while stressing, while tracking, and when nearly all is there; then there is space again.
+    for number, share in enumerate((0.3, 0.75, 0.9)):
+        out, log = small_disk(str(int(share * needed))) / f"run{number}", tmp_path / f"log{number}"
+        process = started(tmp_path, suite, out, str(log), "1", "no", "no", errors=subprocess.PIPE)
+        _, said = process.communicate()
+        assert process.returncode == 1 and b"the disk is full" in said
+        whole, before = answered(out), len(asked(log))
+        small_disk(str(4 * needed))
+        assert started(tmp_path, suite, out, str(log), "1", "no", "yes").wait() == 0
+        assert contents(out) == contents(undisturbed)
+        assert len(asked(log)) - before <= answered(undisturbed) - whole
+        shutil.rmtree(out)
 
 
 @pytest.mark.parametrize("engine", [Local(2), Local(1, timeout=60), Local(3)])
@@ -134,6 +156,20 @@ def test_a_failing_turn_costs_only_itself(tmp_path: Path, suite: str, how: str, 
         engine,
     )
     assert again.scores.failed == {} and again.scores.variants[ORIGINAL]["jga"].value > jga.value
+
+
+def test_what_answers_cost_is_added_up_over_workers_and_resumes(tmp_path: Path, suite: str) -> None:
+    tracker = Naughty("raise", 11, well=str(tmp_path / "well"))
+    options = Options(resamples=20, report=False, only=("typos",))
+    run = evaluate(suite, tracker, REMINDER, tmp_path / "run", options, Local(2))
+    turns = sum(len(dialogue.turns) for dialogue in REMINDER)
+    changed = sum(turn.changed for dialogue in run.dialogues("typos") for turn in dialogue.turns)
+    failed = run.scores.failed
+    assert run.scores.usage == {"answers": turns + changed - sum(failed.values())}
+    assert "ValueError" in run.scores.notes[0]
+    (tmp_path / "well").touch()
+    again = evaluate(suite, tracker, REMINDER, tmp_path / "run", options._replace(resume=True), Local(2))
+    assert again.scores.usage == {"answers": turns + changed}
 
 
 def test_another_tracker_is_refused(tmp_path: Path, suite: str) -> None:

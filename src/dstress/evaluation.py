@@ -101,9 +101,13 @@ def rescore(run: RunFolder, convention: str = "", metrics: tuple[str, ...] = (),
 
 def _manifest(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: Options) -> Manifest:
     asked = _restricted(load_suite(suite) if isinstance(suite, str) else suite, options.only)
-    hashes = {"tracker": tracker.fingerprint(), "corpus": _digest(msgspec.json.encode(d) for d in corpus)}
+    hashes = {"tracker": tracker.fingerprint(), "corpus": _content(corpus)}
+    read = [tracker.reads(corpus.train)]
     for variant in asked.variants[1:]:
         hashes[variant] = _stressor_hash(variant)
+        read += [part.reads(corpus.train) for part in create_stressor(variant).parts]
+    for name in sorted({name for names in read for name in names}):
+        hashes[f"corpus {name}"] = _content(load(name))
     versions = {"dstress": __version__, "python": platform.python_version(), "numpy": np.__version__}
     return Manifest(
         tracker.spec or type(tracker).__name__,
@@ -139,6 +143,10 @@ def _restricted(suite: Suite, only: tuple[str, ...]) -> Suite:
     ]
     own = tuple(shortest[spec] for spec in suite.stressors if spec in kept)
     return msgspec.structs.replace(suite, stressors=own, across=tuple(groups), table=tuple(table))
+
+
+def _content(corpus: Corpus) -> str:
+    return _digest(msgspec.json.encode(dialogue) for dialogue in corpus)
 
 
 def _digest(parts: Iterable[bytes]) -> str:
@@ -201,7 +209,7 @@ def _track(run: RunFolder, variant: str, tracker: Tracker, engine: Engine, told:
     clean = run.journal(clean_variant) if clean_variant != variant else None
     job = Tracking(tracker, _Prepared(run, variant), schema)
     asked = Asked(corpus_of(run, variant), journal, clean)
-    track(engine, job, asked, lambda done: told(f"tracking: {variant}", done))
+    run.add_usage(track(engine, job, asked, lambda done: told(f"tracking: {variant}", done)))
     journal.settle((d.id, turn) for d in run.dialogues(variant) for turn in range(len(d.turns)))
 
 

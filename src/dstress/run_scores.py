@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
@@ -21,6 +22,7 @@ from dstress.versions import conditional, variants
 NO_ANSWER = "(no answer)"
 """The value that stands for a failed turn when it is scored: wrong under every convention, also where gold is empty."""
 
+_REASONS = 3
 Told = Callable[[str], None]
 
 
@@ -40,11 +42,16 @@ def score_run(run: RunFolder, options: Options, told: Told = lambda what: None) 
     across = {group.name: _across(run, group.stressors, group.metric, options) for group in run.manifest.suite.across}
     scores = Scores(cards, paired, across, _drops(scored, options), failed={v: n for v, n in failed.items() if n})
     scores.table = [_cell(column, scores) for column in run.manifest.suite.table]
-    scores.notes = [
-        f"{variant}: {count:,} turns without an answer count as wrong; `dstress run --resume` asks for them again"
-        for variant, count in scores.failed.items()
-    ]
+    scores.notes = [_failures(run, variant, count) for variant, count in scores.failed.items()]
+    scores.usage = run.usage
     return scores
+
+
+def _failures(run: RunFolder, variant: str, count: int) -> str:
+    """How many turns failed, and why most of them did."""
+    reasons = Counter(answer.failed.partition(":")[0] for answer in run.journal(variant) if answer.failed)
+    why = "; ".join(f"{number:,} {reason}" for reason, number in reasons.most_common(_REASONS))
+    return f"{variant}: {count:,} turns without an answer count as wrong ({why}); `dstress run --resume` asks again"
 
 
 def corpus_of(run: RunFolder, variant: str) -> Corpus:

@@ -3,6 +3,7 @@
     run.toml             what was asked for: suite, tracker, corpus, seed; versions; what the answers depend on, hashed
     stressed/*.jsonl     the corpus as it is and under each stressor, with its schema and a summary of what changed
     predictions/*.jsonl  the tracker's answers, a line each
+    usage.json           what the answers cost, where the tracker counts it: tokens, requests, money
     scores.json          every number
     report.html          the numbers to look at
 
@@ -11,8 +12,10 @@ Files are whole or not there, but for the answers, which are added as they come 
 
 from __future__ import annotations
 
+import errno
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,7 +31,7 @@ from dstress.stressing import folder_name
 from dstress.suites.base import ORIGINAL, Suite
 from dstress.writing import replacing
 
-_MANIFEST, _SCORES = "run.toml", "scores.json"
+_MANIFEST, _SCORES, _USAGE = "run.toml", "scores.json", "usage.json"
 _DIALOGUE = msgspec.json.Decoder(Dialogue)
 
 
@@ -120,7 +123,13 @@ class RunFolder:
         with only_one(self.path, refusal):
             for torn in self.path.glob("*/.*.part"):  # what a killed process was writing
                 torn.unlink()
-            yield
+            try:
+                yield
+            except OSError as error:
+                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                    raise
+                fix = "make room, then go on with --resume: what is whole is kept"
+                raise DstressError("the disk is full", where=str(self.path), fix=fix) from error
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -166,6 +175,18 @@ class RunFolder:
     def journal(self, variant: str) -> Journal:
         """The answers to a variant, so far."""
         return Journal(self.predictions_path(variant))
+
+    @property
+    def usage(self) -> dict[str, float]:
+        """What the answers have cost so far, over all resumes; empty for a tracker that counts nothing."""
+        path = self.path / _USAGE
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, float]) if path.exists() else {}
+
+    def add_usage(self, cost: Mapping[str, float]) -> None:
+        """Add to what the answers have cost."""
+        if cost:
+            with replacing(self.path / _USAGE) as out:
+                out.write(msgspec.json.encode(Counter(self.usage) + Counter(cost), order="sorted") + b"\n")
 
     @property
     def scores(self) -> Scores:

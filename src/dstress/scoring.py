@@ -5,7 +5,6 @@ Everything streams: gold and predictions are paired as they are read, laid out s
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 
 from dstress import corpora
 from dstress._version import __version__
+from dstress.collection import without_collection
 from dstress.conventions import conventions
 from dstress.conventions.base import Convention
 from dstress.corpora.base import Corpus
@@ -111,7 +111,7 @@ def tallied(
     unknown_slice = next((name for name in by if name not in SLICES), None)
     if unknown_slice:
         raise DstressError(f"no slice {unknown_slice!r}", fix=f"choose from {', '.join(SLICES)}")
-    with _without_collection(), _opened(predictions, gold, options) as (corpus, arriving, usual):
+    with without_collection(), _opened(predictions, gold, options) as (corpus, arriving, usual):
         chosen = [conventions.create(text or usual) for text in wanted]
         plan = Plan(corpus, chosen, _selected(metrics), _slices(by, corpus), options.resamples, options.seed)
         pairing = Pairing(corpus, arriving, corpus.schema)
@@ -132,18 +132,6 @@ def tallied(
 def _slices(by: Sequence[str], corpus: Corpus) -> tuple[str, ...]:
     """Results on a stressed corpus are always told apart by what the stressor did, such as seen and unseen values."""
     return (*by, "stress") if corpus.stressed and "stress" not in by else tuple(by)
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Pause the cycle collector: what is read are trees, and walking them again and again takes a third of the time."""
-    paused = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if paused:
-            gc.enable()
 
 
 @contextmanager

@@ -44,7 +44,7 @@ class StressedCorpus(Corpus):
         name = f"{original.name}+{stressor.spec}"
         super().__init__(name, original.split, stressor.schema_of(original.schema, seed), read)
         self.original, self.stressor, self.seed = original, stressor, seed
-        self.seen, self.size, self.stressed = original.seen, original.size, True
+        self.seen, self.size, self.train, self.stressed = original.seen, original.size, original.train, True
 
 
 def stress(
@@ -57,7 +57,7 @@ def stress(
     """
     original = load(corpus) if isinstance(corpus, str) else corpus
     composed = _composed(stressor)
-    composed.prepare(Setting(original.schema, original, load, home()), seed)
+    composed.prepare(_setting(original), seed)
 
     def read() -> Iterator[Dialogue]:
         return _stressed(original, composed, seed, engine)
@@ -68,7 +68,7 @@ def stress(
 def first(corpus: Corpus, dialogues: int) -> Corpus:
     """The first dialogues of a corpus, as a corpus."""
     part = Corpus(corpus.name, corpus.split, corpus.schema, lambda: islice(iter(corpus), dialogues))
-    part.seen = corpus.seen
+    part.seen, part.train = corpus.seen, corpus.train
     part.size = None if corpus.size is None else min(corpus.size, dialogues)
     return part
 
@@ -78,7 +78,7 @@ def calibrated(
 ) -> str:
     """The spec with what must be set to reach a target, such as a word error rate of 0.30, found on this corpus."""
     composed = create(stressor)
-    setting = Setting(corpus.schema, corpus, load, home())
+    setting = _setting(corpus)
     parts, found = [], False
     for part in composed.parts:
         calibrate = getattr(part, "calibrate", None)
@@ -133,6 +133,10 @@ def describe(stressed: StressedCorpus, summary: Summary) -> dict[str, Any]:
 def folder_name(spec: str) -> str:
     """A spec as the name of a folder: `typos(rate=0.1)` -> `typos-rate-0.1`."""
     return _NOT_IN_A_NAME.sub("-", spec).strip("-.")[:100]
+
+
+def _setting(corpus: Corpus) -> Setting:
+    return Setting(corpus.schema, corpus, load, home(), train=corpus.train)
 
 
 def _composed(stressor: Stressor | str) -> Composition:

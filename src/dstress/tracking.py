@@ -7,6 +7,7 @@ as failed, with the reason, and the rest of its piece is not lost with it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -31,6 +32,9 @@ class Question(msgspec.Struct):
     previous: dict[int, dict[str, str]] = {}
 
 
+_USAGE = b"\0"
+"""Parts the answers of a piece from what they cost."""
+
 _QUESTIONS = msgspec.json.Decoder(list[Question])
 
 
@@ -49,7 +53,9 @@ class Tracking(Job):
     def run(self, piece: bytes) -> bytes:
         questions = _QUESTIONS.decode(piece)
         answered = self._chained(questions) if self.tracker.sequential else self._at_once(questions)
-        return b"".join(msgspec.json.encode(answer) + b"\n" for answer in answered)
+        lines = b"".join(msgspec.json.encode(answer) + b"\n" for answer in answered)
+        used = {what: amount for what, amount in self.tracker.usage().items() if amount}
+        return lines + _USAGE + msgspec.json.encode(used) if used else lines
 
     def parts(self, piece: bytes) -> list[bytes]:
         """By dialogue; a single dialogue by turn, unless its turns hang together."""
@@ -139,13 +145,25 @@ class Asked(NamedTuple):
     clean: Journal | None
 
 
-def track(engine: Engine, job: Tracking, asked: Asked, told: Callable[[int], None]) -> None:
-    """Answer every turn that the journal does not have; `told` hears how many turns have been answered."""
-    answered = 0
-    for _, lines in engine.process(job, _pieces(asked, job.tracker)):
+def track(engine: Engine, job: Tracking, asked: Asked, told: Callable[[int], None]) -> Counter[str]:
+    """Answer every turn that the journal does not have, and say what that cost (tokens, requests).
+
+    `told` hears how many turns have been answered.
+    """
+    answered, cost = 0, Counter[str]()
+    for _, result in engine.process(job, _pieces(asked, job.tracker)):
+        lines, used = parted(result)
         asked.journal.add(lines)
+        cost.update(used)
         answered += lines.count(b"\n")
         told(answered)
+    return cost
+
+
+def parted(result: bytes) -> tuple[bytes, dict[str, float]]:
+    """The result of a piece: its answers, a line each, and what they cost."""
+    lines, _, used = result.partition(_USAGE)
+    return lines, msgspec.json.decode(used, type=dict[str, float]) if used else {}
 
 
 def _pieces(asked: Asked, tracker: Tracker) -> Iterator[bytes]:

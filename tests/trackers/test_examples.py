@@ -20,7 +20,7 @@ from dstress.engines import Local
 from dstress.predictions.base import Prediction
 from dstress.trackers import create
 from dstress.trackers.base import Tracker
-from dstress.tracking import Question, Tracking
+from dstress.tracking import Question, Tracking, parted
 from tests.trackers import serving
 from tests.trackers.serving import completion, held, setting
 
@@ -36,7 +36,7 @@ def answers(tracker: Tracker, folder: Path) -> list[Prediction]:
     asked = [Question(dialogue, list(range(len(dialogue.turns)))) for dialogue in corpus.dialogues[:5]]
     job.open()
     try:
-        lines = job.run(msgspec.json.encode(asked)).splitlines()
+        lines = parted(job.run(msgspec.json.encode(asked)))[0].splitlines()
     finally:
         job.close()
     found = [msgspec.json.decode(line, type=Prediction) for line in lines]
@@ -93,8 +93,10 @@ def test_worker_processes_answer_the_same(expected: list[Prediction], tmp_path: 
     tracker = create(f'command("{sys.executable} {ROOT}/examples/command_tracker.py")')
     job = Tracking(tracker, partial(setting, tmp_path, corpus.schema), corpus.schema)
     pieces = [msgspec.json.encode([Question(one, list(range(len(one.turns))))]) for one in corpus.dialogues[:5]]
-    lines = b"".join(Local(workers=2).in_order(job, pieces)).splitlines()
+    results = [parted(result) for result in Local(workers=2).in_order(job, pieces)]
+    lines = b"".join(lines for lines, _ in results).splitlines()
     assert same([msgspec.json.decode(line, type=Prediction) for line in lines], expected)
+    assert 1 <= sum(used.get("starts", 0) for _, used in results) <= 2
 
 
 @pytest.fixture

@@ -46,7 +46,9 @@ def load(text: str) -> Corpus:
     chosen = store.find_split(entry, split or _DEFAULT_SPLIT)
     corpus = _derived(entry, chosen) if entry.derived_from else store.open_corpus(name, chosen)
     train = next((known for known in entry.splits if canonical_split(known) == "train"), None)
-    corpus.seen = frozenset(store.read_schema(name, train).by_name) if train else None
+    if train:
+        corpus.train = f"{name}:{train}"
+        corpus.seen = frozenset(store.read_schema(name, train).by_name)
     return corpus
 
 
@@ -124,6 +126,8 @@ def _load_path(path: str, wanted: str) -> Corpus:
 
     corpus = Corpus(Path(path).resolve().name, "" if chosen == UNNAMED else chosen, splits[chosen].schema, read)
     corpus.stressed = stressed
+    train = next((name for name in splits if canonical_split(name) == "train"), "")
+    corpus.train = f"{path}:{train}" if train else ""
     for file in _schema_beside(Path(path), "train"):
         with open_source(file) as source:
             corpus.seen = frozenset(sgd.read_schema(source.files[0]).by_name)

@@ -52,6 +52,9 @@ class Corpus:
         self.seen: frozenset[str] | None = None
         """The services that the corpus's training data shows, where it is known: results are split by it."""
 
+        self.train = ""
+        """The name of the corpus's own training split, for what is fitted on it; empty where it has none."""
+
         self.size: int | None = None
         """How many dialogues there are, where it is known without reading them."""
         self.stressed = False

@@ -9,15 +9,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from dstress.collection import without_collection
 from dstress.reports import views
 from dstress.reports.aligning import aligned
 from dstress.reports.drawing import NARROW, WIDE, adaptive_svg
@@ -52,7 +51,7 @@ def convention_of(scores: Scores) -> str:
 def html(run: RunFolder, judge: Judge) -> str:
     """The page as text. Plots are drawn while the examples are read: both take a few seconds for a large run."""
     scores = aligned(run)
-    with ThreadPoolExecutor(1) as pool, _without_collection():
+    with ThreadPoolExecutor(1) as pool, without_collection():
         drawn = pool.submit(_drawn, scores)
         explored = explore(run, judge)
         return _page(run, scores, explored, drawn.result())
@@ -63,20 +62,6 @@ def _drawn(scores: Scores) -> dict[str, dict[str, str]]:
         name: {"title": plot.title, "wide": adaptive_svg(plot, WIDE), "narrow": adaptive_svg(plot, NARROW)}
         for name, plot in plots(scores).items()
     }
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Pause the cycle collector: dialogues are trees, and walking them again and again takes a quarter of the time."""
-    import gc
-
-    paused = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if paused:
-            gc.enable()
 
 
 def _page(run: RunFolder, scores: Scores, explored: Explored, drawn: dict[str, dict[str, str]]) -> str:

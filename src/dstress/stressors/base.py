@@ -81,6 +81,13 @@ class Stressor(ABC):
         """The schema that goes with the stressed dialogues."""
         return schema
 
+    def reads(self, train: str) -> tuple[str, ...]:
+        """The other corpora that it learns from; `train` is the training split of the one at hand, if it has one.
+
+        Their content is a part of what a run's words depend on.
+        """
+        return ()
+
     def counts(self, before: str, after: str) -> dict[str, int]:
         """Its own counts of one utterance, for the summary; they are added up over all."""
         return {}

@@ -40,6 +40,10 @@ class OutOfDomain(TurnStressor):
         self.rate, self.mode, self.corpus = rate, mode, corpus
         self.effect = "directional" if mode == "turn" else "invariant"
 
+    def reads(self, train: str) -> tuple[str, ...]:
+        """The corpus whose utterances are foreign here."""
+        return (self.corpus,) if self.corpus else ()
+
     def prepare(self, setting: Setting) -> None:
         """Choose the foreign utterances that touch nothing of the corpus."""
         super().prepare(setting)

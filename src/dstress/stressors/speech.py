@@ -83,6 +83,10 @@ class Speech(TurnStressor):
         """The same for every level of noise: each turn keeps its voice and the course of its noise."""
         return "speech"
 
+    def reads(self, train: str) -> tuple[str, ...]:
+        """The corpus that it learns how people speak from."""
+        return (self.lm,) if self.lm else ()
+
     def prepare(self, setting: Setting) -> None:
         """Look for program, voices and package; learn the domain's language; look up a calibration."""
         super().prepare(setting)

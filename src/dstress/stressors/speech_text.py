@@ -39,6 +39,10 @@ class SpeechText(TurnStressor):
         self.wer, self.noise, self.fit, self.utterances = wer, noise, fit, utterances
         self._model: Mishearing | None = None
 
+    def reads(self, train: str) -> tuple[str, ...]:
+        """The corpus that it learns how people speak from."""
+        return (self.fit,) if self.fit else ()
+
     def prepare(self, setting: Setting) -> None:
         """Fit, if asked to; then set rate and mix on the corpus's first utterances."""
         super().prepare(setting)

@@ -39,6 +39,10 @@ class UnseenEntities(DialogueStressor):
     def __init__(self, source: str = "O", train: str = "") -> None:
         self.source, self.train = source, train
 
+    def reads(self, train: str) -> tuple[str, ...]:
+        """The training corpus, and the one that values are taken from."""
+        return tuple(name for name in (self.train, self.source) if ":" in name)
+
     def prepare(self, setting: Setting) -> None:
         """Gather new names for every slot that holds names."""
         super().prepare(setting)

@@ -33,6 +33,10 @@ class Values(TurnStressor):
             raise SpecError(f"values: minimum={minimum} is too small", fix="a pool has one value or more")
         self.source, self.train, self.minimum = dictionary, train, minimum
 
+    def reads(self, train: str) -> tuple[str, ...]:
+        """The training corpus, and the one that values are taken from."""
+        return tuple(name for name in (self.train, self.source) if ":" in name)
+
     def prepare(self, setting: Setting) -> None:
         """Read or build the dictionary, marked by what the training corpus has."""
         super().prepare(setting)

@@ -112,6 +112,13 @@ class Tracker(ABC):
         code = Path(source).read_bytes() if source else b""
         return hashlib.sha256(self.spec.encode() + b"\0" + code).hexdigest()[:16]
 
+    def reads(self, train: str) -> tuple[str, ...]:
+        """The other corpora that it learns from; `train` is the training split of the one at hand, if it has one.
+
+        Their content is a part of what a run's answers depend on.
+        """
+        return ()
+
     def usage(self) -> dict[str, float]:
         """What its answers cost since the last call, such as tokens; added up over the run."""
         return {}

@@ -139,6 +139,10 @@ class Llm(Tracker):
                 future.cancel()
         return [answers[question.key] for question in asked]
 
+    def reads(self, train: str) -> tuple[str, ...]:
+        """The split that examples are drawn from."""
+        return (self.train,) if self.shots and self.train else ()
+
     def fingerprint(self) -> str:
         """The endpoint, the model, every parameter that it is sent, and the words and the code that make the prompt."""
         told = [self.base_url, self.model, self.mode, self.shots, self.train, self.options.sent()]

@@ -46,6 +46,10 @@ class Rules(Tracker):
             self._desks[services] = desk_for(self.schema, services, self._counts)
         return self._desks[services]
 
+    def reads(self, train: str) -> tuple[str, ...]:
+        """The split whose values it knows."""
+        return (self.train,) if self.train else ()
+
     def fingerprint(self) -> str:
         """The spec, and every module and table of rules."""
         parts = files("dstress.trackers.ruled").iterdir()
