@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,25 @@ def test_page_and_plots_go_where_they_are_asked_for(run: RunFolder, tmp_path: Pa
 def test_a_folder_without_a_run_is_told(tmp_path: Path) -> None:
     with pytest.raises(DstressError, match="there is no run"):
         called(str(tmp_path))
+
+
+def test_earlier_checkpoints_make_curves(run: RunFolder, tmp_path: Path) -> None:
+    earlier = tmp_path / "epoch1"
+    shutil.copytree(run.path, earlier)
+    called(
+        str(run.path), "--after", str(earlier), "--html", str(tmp_path / "page.html"), "--plots", str(tmp_path / "f")
+    )
+    assert 'id="plot-curves"' in (tmp_path / "page.html").read_text("utf-8")
+    values = json.loads((tmp_path / "f" / "curves.vl.json").read_text())["data"]["values"]
+    cells = [cell for cell in run.scores.table if cell.score is not None]
+    assert [row["run"] for row in values] == ["epoch1"] * len(cells) + ["it"] * len(cells)
+    assert [row["value"] for row in values[: len(cells)]] == [100 * cell.score.value for cell in cells]  # type: ignore[union-attr]
+
+
+def test_curves_of_other_suites_are_refused(run: RunFolder, tmp_path: Path) -> None:
+    earlier = tmp_path / "epoch1"
+    shutil.copytree(run.path, earlier)
+    manifest = earlier / "run.toml"
+    manifest.write_text(manifest.read_text().replace("seed = 1", "seed = 2"))
+    with pytest.raises(DstressError, match="it has another seed than"):
+        called(str(run.path), "--after", str(earlier), "--html", str(tmp_path / "page.html"))

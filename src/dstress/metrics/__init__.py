@@ -36,6 +36,8 @@ metrics = Registry(
         "ood-f1": "dstress.metrics.utterances:OodF1",
         "intent-accuracy": "dstress.metrics.utterances:IntentAccuracy",
         "coref-jga": "dstress.metrics.reference:CorefJga",
+        "changed-jga": "dstress.metrics.counterfactual:ChangedJga",
+        "jga-floor": "dstress.metrics.counterfactual:JgaFloor",
         "nohf": "dstress.metrics.reference:Nohf",
     },
 )

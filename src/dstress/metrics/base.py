@@ -25,8 +25,8 @@ class Metric(ABC):
     """How many columns its statistics have."""
     by_turn: ClassVar[bool] = False
     """Statistics are per turn even where the convention's unit is the frame: the metric looks at whole turns."""
-    reads_words: ClassVar[bool] = False
-    """Looks at what was said, which takes longer than all metrics over states: asked for by name, or with `all`."""
+    on_request: ClassVar[bool] = False
+    """Computed only if asked for by name, or with `all`: it takes longer than the others, or is for a special use."""
     needs_states: ClassVar[bool] = True
     """Says nothing where gold has no state in any turn."""
     restrictable: ClassVar[bool] = True

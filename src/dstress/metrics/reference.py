@@ -21,7 +21,7 @@ class CorefJga(Metric):
     """Joint goal accuracy over turns in which a value has to be found by coreference."""
 
     name = "coref-jga"
-    reads_words = True
+    on_request = True
 
     def missing(self, alignment: Alignment) -> str:
         if not any(turn.user for turn in alignment.columns.turns):
@@ -55,7 +55,7 @@ class Nohf(Metric):
     """
 
     name = "nohf"
-    reads_words = True
+    on_request = True
     needs_states = False
     by_turn = True
     restrictable = False

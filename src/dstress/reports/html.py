@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
@@ -19,7 +20,8 @@ import msgspec
 from dstress.collection import without_collection
 from dstress.reports import views
 from dstress.reports.aligning import aligned
-from dstress.reports.drawing import NARROW, WIDE, adaptive_svg
+from dstress.reports.curves import CURVES, curves
+from dstress.reports.drawing import NARROW, WIDE, Plot, adaptive_svg
 from dstress.reports.explorer import Explored, explore
 from dstress.reports.findings import findings
 from dstress.reports.numbers import count, percent, points
@@ -31,13 +33,14 @@ from dstress.writing import replacing
 REPORT = "report.html"
 
 
-def write_html(run: RunFolder, judge: Judge, path: Path | None = None) -> Path:
+def write_html(run: RunFolder, judge: Judge, path: Path | None = None, earlier: Sequence[RunFolder] = ()) -> Path:
     """Write a run's report, into the run folder where nothing else is said.
 
-    `judge` is the scores' convention: `conventions.create(convention_of(run.scores))`.
+    `judge` is the scores' convention: `conventions.create(convention_of(run.scores))`. `earlier` are runs of earlier
+    checkpoints of the tracker, in order: then the page shows how each measure grew.
     """
     path = path or run.path / REPORT
-    content = html(run, judge).encode("utf-8", "replace")
+    content = html(run, judge, earlier).encode("utf-8", "replace")
     with replacing(path) as out:
         out.write(content)
     return path
@@ -48,19 +51,20 @@ def convention_of(scores: Scores) -> str:
     return scores.variants[ORIGINAL].signature.get("conv", "exact")
 
 
-def html(run: RunFolder, judge: Judge) -> str:
+def html(run: RunFolder, judge: Judge, earlier: Sequence[RunFolder] = ()) -> str:
     """The page as text. Plots are drawn while the examples are read: both take a few seconds for a large run."""
     scores = aligned(run)
+    shown = plots(scores) | ({CURVES: curves([*earlier, run])} if earlier else {})
     with ThreadPoolExecutor(1) as pool, without_collection():
-        drawn = pool.submit(_drawn, scores)
+        drawn = pool.submit(_drawn, shown)
         explored = explore(run, judge)
         return _page(run, scores, explored, drawn.result())
 
 
-def _drawn(scores: Scores) -> dict[str, dict[str, str]]:
+def _drawn(shown: Mapping[str, Plot]) -> dict[str, dict[str, str]]:
     return {
         name: {"title": plot.title, "wide": adaptive_svg(plot, WIDE), "narrow": adaptive_svg(plot, NARROW)}
-        for name, plot in plots(scores).items()
+        for name, plot in shown.items()
     }
 
 

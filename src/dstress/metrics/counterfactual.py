@@ -1,0 +1,46 @@
+"""Joint goal accuracy where a stressor was at work, and where it could do nothing (CoCo, figure 3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dstress.alignment import Alignment
+from dstress.columns import Booleans
+from dstress.metrics.base import Floats, Metric, over_units
+
+
+class ChangedJga(Metric):
+    """Joint goal accuracy over the turns that a stressor changed; the others say nothing about it."""
+
+    name = "changed-jga"
+
+    def missing(self, alignment: Alignment) -> str:
+        return "" if _changed(alignment).any() else "no stressor changed a turn"
+
+    def statistics(self, alignment: Alignment) -> Floats:
+        return over_units(alignment.joint, _changed(alignment)[alignment.unit_turn])
+
+
+class JgaFloor(Metric):
+    """Share of all units that are right and whose turn adds nothing: CoCo's lower bound.
+
+    A stressor that changes only what is said leaves these turns alone, so however hard it is, this much stays right.
+    """
+
+    name = "jga-floor"
+    on_request = True
+    restrictable = False
+
+    def statistics(self, alignment: Alignment) -> Floats:
+        return over_units(np.where(_quiet(alignment)[alignment.unit_turn], alignment.joint, 0.0))
+
+
+def _changed(alignment: Alignment) -> Booleans:
+    return np.array([turn.changed for turn in alignment.columns.turns], bool)
+
+
+def _quiet(alignment: Alignment) -> Booleans:
+    """Turns whose state is the one before."""
+    turns, place = alignment.columns.turns, alignment.columns.turn_index.tolist()
+    before = [turns[row - 1].remembered.state if place[row] else {} for row in range(len(turns))]
+    return np.array([turn.state == state for turn, state in zip(turns, before, strict=True)], bool)

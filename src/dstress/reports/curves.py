@@ -1,0 +1,56 @@
+"""How a tracker's robustness comes about: the suite's measures over runs of its checkpoints (CheckDST, figure 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+from dstress.errors import DstressError
+from dstress.reports.drawing import ACCENT, Chart, Layout, Plot, altair
+from dstress.runs import RunFolder
+
+CURVES = "curves"
+
+
+def curves(runs: Sequence[RunFolder]) -> Plot:
+    """Every column of the suite's table, from the first checkpoint's run to the last; runs go by their folders."""
+    _check(runs)
+    rows = [
+        {"measure": cell.column, "run": run.path.name, **{name: 100 * getattr(cell.score, name) for name in _TOLD}}
+        for run in runs
+        for cell in run.scores.table
+        if cell.score is not None and isfinite(cell.score.value)
+    ]
+    measures = list(dict.fromkeys(str(row["measure"]) for row in rows))
+    order = [run.path.name for run in runs]
+    return Plot(CURVES, "Over training", lambda layout: _chart(rows, measures, order, layout))
+
+
+_TOLD = ("value", "low", "high")
+
+
+def _check(runs: Sequence[RunFolder]) -> None:
+    last = runs[-1].manifest
+    for run in runs[:-1]:
+        for what in ("suite", "corpus", "limit", "seed"):
+            if getattr(run.manifest, what) != getattr(last, what):
+                fix = "curves need runs of one suite on one corpus, with other checkpoints of the tracker"
+                raise DstressError(f"it has another {what} than {runs[-1].path}", where=str(run.path), fix=fix)
+    names = [run.path.name for run in runs]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise DstressError(f"two of the runs are called {twice}", fix="curves are marked by the names of run folders")
+
+
+def _chart(rows: list[dict[str, Any]], measures: list[str], order: list[str], layout: Layout) -> Chart:
+    alt = altair()
+    columns = 1 if layout.narrow else min(2, len(measures))
+    width = layout.width if columns == 1 else layout.width // 2 - 10
+    base = alt.Chart().encode(x=alt.X("run:N", sort=order, title=None, axis=alt.Axis(labelAngle=-35, grid=False)))
+    y = alt.Y("low:Q", title=None, scale=alt.Scale(zero=False, nice=True))
+    reach = base.mark_rule(color=ACCENT, strokeWidth=2).encode(y=y, y2="high:Q")
+    line = base.mark_line(color=ACCENT, opacity=0.5).encode(y="value:Q")
+    point = base.mark_point(color=ACCENT, size=45, filled=True, opacity=1).encode(y="value:Q")
+    layered = alt.layer(line, reach, point).properties(width=width, height=130)
+    facet = alt.Facet("measure:N", sort=measures, title=None, header=alt.Header(labelAnchor="start"))
+    return layered.facet(facet, data=alt.Data(values=rows), columns=columns).resolve_scale(y="independent")
