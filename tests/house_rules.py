@@ -20,6 +20,8 @@ FOUNDATIONS = {"dialogue", "errors", "_version"}
 SPINES = {
     "evaluation",
     "stressing",
+    "augmenting",
+    "human_check",
     "scoring",
     "tallying",
     "held",

@@ -119,7 +119,8 @@ class Stress(_Data, frozen=True):
 
     `alone` says that the turn was changed by itself: later turns follow on the turn as it was (or on `base`, the turn
     as stressors of the whole dialogue left it). `tags` group results, such as the seen and the unseen values;
-    `fallbacks` say why a stressor left the turn as it was.
+    `fallbacks` say why a stressor left the turn as it was. `counts` are what a stressor counted on the way, such as
+    the candidates that a filter rejected.
     """
 
     original: Turn
@@ -129,6 +130,7 @@ class Stress(_Data, frozen=True):
     base: Turn | None = None
     tags: tuple[str, ...] = ()
     fallbacks: tuple[str, ...] = ()
+    counts: dict[str, int] = {}
 
 
 class Turn(_Data, frozen=True):

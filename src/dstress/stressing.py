@@ -65,6 +65,16 @@ def stress(
     return StressedCorpus(original, composed, seed, read)
 
 
+def reseeded(stressed: StressedCorpus, seed: int, engine: Engine | None = None) -> StressedCorpus:
+    """The same corpus under the same stressor, which need not be prepared again, with another seed."""
+    original, stressor = stressed.original, stressed.stressor
+
+    def read() -> Iterator[Dialogue]:
+        return _stressed(original, stressor, seed, engine)
+
+    return StressedCorpus(original, stressor, seed, read)
+
+
 def first(corpus: Corpus, dialogues: int) -> Corpus:
     """The first dialogues of a corpus, as a corpus."""
     part = Corpus(corpus.name, corpus.split, corpus.schema, lambda: islice(iter(corpus), dialogues))

@@ -19,6 +19,8 @@ KINDS = {
     "trackers": "dstress.trackers:trackers",
     "engines": "dstress.engines:engines",
     "translators": "dstress.stressors.translators:translators",
+    "generators": "dstress.stressors.generators:generators",
+    "classifiers": "dstress.stressors.classifiers:classifiers",
 }
 """Kind -> its room's registry."""
 

@@ -60,7 +60,7 @@ def command(corpus: str, stressors: str, **given: Any) -> None:
             target = _target(given["calibrate"])
             specs = [calibrated(original, spec, target, seed=given["seed"], progress=progress) for spec in specs]
     # All are prepared before the first is run: what is missing is told before any work.
-    stressed = [stress(original, spec, seed=given["seed"], engine=_engine(spec, given["workers"])) for spec in specs]
+    stressed = [stress(original, spec, seed=given["seed"], engine=engine_for(spec, given["workers"])) for spec in specs]
     if given["out"] is None:
         for one in stressed:
             _show(one, islice(_changed(one), _PREVIEW if given["preview"] is None else given["preview"]))
@@ -82,7 +82,7 @@ def _target(text: str) -> dict[str, float]:
         raise DstressError(problem, fix="write it like --calibrate wer=0.30") from None
 
 
-def _engine(spec: str, workers: int) -> Local | None:
+def engine_for(spec: str, workers: int) -> Local | None:
     """Processes as asked; else one for every core, for stressors that are worth it."""
     heavy = any(part.heavy for part in create(spec).parts)
     wanted = workers or ((os.cpu_count() or 1) if heavy else 1)
@@ -185,6 +185,7 @@ def _print_summaries(summaries: dict[str, Summary]) -> None:
         if summary.similarity is not None:
             told.append(f"embedding similarity {summary.similarity:.3f} over {summary.compared:,} changed turns")
         told += [f"{count:,} turns: {tag}" for tag, count in summary.tags.items()]
+        told += [f"{count:,} {what}" for what, count in summary.counts.items()]
         told += [f"{count:,} turns stay as they were: {reason}" for reason, count in summary.fallbacks.items()]
         for line in told:
             console().print(f"{spec}: {line}", markup=False)

@@ -11,6 +11,7 @@ stressors = Registry(
     "stressor",
     Stressor,
     {
+        "counterfactual": "dstress.stressors.counterfactual:Counterfactual",
         "disfluency": "dstress.stressors.disfluency:Disfluency",
         "entities": "dstress.stressors.entities:Entities",
         "out_of_domain": "dstress.stressors.out_of_domain:OutOfDomain",

@@ -26,7 +26,7 @@ from dstress.dialogue import Dialogue, Frame, Schema, State, Turn
 from dstress.renaming import Names, name_map, renamed
 from dstress.setting import Material as Material
 from dstress.setting import Setting as Setting
-from dstress.stressors.recording import changed_alone, changed_together, kept
+from dstress.stressors.recording import changed_alone, changed_together, counted, kept
 from dstress.values import Mention
 
 Effect = Literal["invariant", "directional"]
@@ -104,12 +104,16 @@ class Stressor(ABC):
 class Utterance:
     """One user utterance to restate, with all that a stressor may look at. What is costly is found when asked for."""
 
-    __slots__ = ("_key", "_mentions", "_protected", "_random", "_turns", "dialogue", "index", "schema", "text", "turn")
+    __slots__ = (
+        *("_key", "_mentions", "_protected", "_random", "_turns"),
+        *("dialogue", "index", "schema", "services", "text", "turn"),
+    )
 
     def __init__(self, dialogue: Dialogue, index: int, schema: Schema, key: tuple[object, ...]) -> None:
         self.turn: Turn = dialogue.turns[index]
         self.text = self.turn.user
         self.dialogue, self.index, self.schema = dialogue.id, index, schema
+        self.services = dialogue.services
         self._turns, self._key = dialogue.turns, key
         self._mentions: list[Mention] | None = None
         self._protected: list[tuple[int, int]] | None = None
@@ -148,18 +152,24 @@ class Utterance:
 
 
 class Restated(NamedTuple):
-    """New words; with a directional stressor the turn's whole new state. `tags` group results, as seen and unseen."""
+    """New words; with a directional stressor the turn's whole new state. `tags` group results, as seen and unseen.
+
+    `frames` are given where the words are not the old ones edited, so that the old annotations do not fit them.
+    """
 
     text: str
     state: State | None = None
     ood: bool = False
     tags: tuple[str, ...] = ()
+    frames: tuple[Frame, ...] | None = None
+    counts: Mapping[str, int] = {}
 
 
 class Kept(NamedTuple):
     """A fall-back: the turn stays as it was, counted under this reason."""
 
     reason: str
+    counts: Mapping[str, int] = {}
 
 
 Outcome = str | Restated | Kept | None
@@ -206,16 +216,19 @@ class TurnStressor(Stressor):
         if outcome is None:
             return said.turn
         if isinstance(outcome, Kept):
-            return kept(said.turn, outcome.reason)
+            return counted(kept(said.turn, outcome.reason), outcome.counts)
         restated = Restated(outcome) if isinstance(outcome, str) else outcome
         if restated.text == said.text and restated.state in (None, said.turn.state) and restated.ood == said.turn.ood:
             return said.turn
         problem = self._problem(said, restated)
         if problem:
-            return kept(said.turn, problem)
+            return counted(kept(said.turn, problem), restated.counts)
         state = said.turn.state if restated.state is None else restated.state
         after = changed_alone(said.turn, restated.text, state, restated.ood, restated.tags)
-        return msgspec.structs.replace(after, frames=_going_on(said), coreferences=()) if restated.ood else after
+        frames = _going_on(said) if restated.ood else restated.frames
+        if frames is not None:
+            after = msgspec.structs.replace(after, frames=frames, coreferences=())
+        return counted(after, restated.counts)
 
     def _problem(self, said: Utterance, restated: Restated) -> str:
         if not restated.text.strip():

@@ -8,7 +8,6 @@ plain differences mislead.
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -20,6 +19,8 @@ from dstress.dialogue import Dialogue, Schema, State
 from dstress.errors import DstressError, unknown
 from dstress.naming import SlotNames
 from dstress.stressors.slot_kinds import kind_of
+from dstress.stressors.table_files import is_file as is_file
+from dstress.stressors.table_files import read_table
 
 SHIPPED = ("I", "O", "train-O")
 """The dictionaries of the CoCo paper, by its names for them."""
@@ -134,22 +135,9 @@ def shipped(name: str) -> Dictionary:
     return _read(tomllib.loads(file.read_text(encoding="utf-8")), f"dictionary {name}")
 
 
-def is_file(text: str) -> bool:
-    """Whether a text names a dictionary's file."""
-    return Path(text).suffix.casefold() in (".toml", ".json")
-
-
 def read(path: str | Path) -> Dictionary:
     """A person's own dictionary, TOML or JSON."""
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-        table = json.loads(text) if path.suffix.casefold() == ".json" else tomllib.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise DstressError(f"cannot read the dictionary: {error}", where=str(path)) from error
-    except ValueError as error:  # both readers' errors are ones
-        raise DstressError(f"this is no {path.suffix[1:].upper()}: {error}", where=str(path)) from error
-    return _read(table, str(path))
+    return _read(read_table(path, "dictionary"), str(path))
 
 
 def _read(table: Any, where: str) -> Dictionary:

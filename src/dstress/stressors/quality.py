@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -11,12 +10,11 @@ from rapidfuzz.distance import Levenshtein
 
 from dstress import values
 from dstress.dialogue import Dialogue, State, Turn
+from dstress.diversity import LONGEST_GRAM, Grams, words_in
 from dstress.stressors.base import Stressor
 from dstress.stressors.composition import Composition
 from dstress.stressors.similarity import Encoder
 
-_WORD = re.compile(r"\w+(?:['’]\w+)*")
-_LONGEST_GRAM = 4
 _SAMPLED_TURNS = 20_000
 """Distinct n-grams are counted over so many turns at most: their sets are all that would grow with the corpus."""
 
@@ -25,7 +23,10 @@ _COMPARED = 200
 
 
 class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The quality summary; `distinct` maps n to the share of distinct n-grams before and after."""
+    """The quality summary; `distinct` maps n to the share of distinct n-grams before and after.
+
+    `counts` are a stressor's own, such as the candidates that each of its filters rejected.
+    """
 
     turns: int
     changed: int
@@ -41,6 +42,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
     figures: dict[str, float] = {}
     similarity: float | None = None
     compared: int = 0
+    counts: dict[str, int] = {}
 
     @property
     def share_changed(self) -> float:
@@ -61,8 +63,9 @@ class Quality:
         self.counted: Counter[str] = Counter()
         self.fallbacks: Counter[str] = Counter()
         self.tags: Counter[str] = Counter()
+        self.told: Counter[str] = Counter()
         self.own: list[Counter[str]] = [Counter() for _ in self.parts]
-        self.before, self.after = _Grams(), _Grams()
+        self.before, self.after = Grams(), Grams()
         self.rephrased: list[tuple[str, str]] = []
 
     def watching(self, dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:
@@ -81,19 +84,20 @@ class Quality:
     def _add(self, turn: Turn, before: State) -> None:
         original = turn.original
         self.counted["turns"] += 1
-        words = _WORD.findall(original.user)
+        words = words_in(original.user)
         self.counted["words"] += len(words)
         if self.counted["turns"] <= _SAMPLED_TURNS:
             self.before.add(words)
         if turn.stress is not None:
             self.fallbacks.update(turn.stress.fallbacks)
             self.tags.update(turn.stress.tags)
+            self.told.update(turn.stress.counts)
         for part, own in zip(self.parts, self.own, strict=True):
             own.update(part.counts(original.user, turn.user))
         new = words
         if turn.changed:
             self.counted["changed"] += 1
-            new = _WORD.findall(turn.user)
+            new = words_in(turn.user)
             self._compare(words, new, turn, before)
         if self.counted["turns"] <= _SAMPLED_TURNS:
             self.after.add(new)
@@ -102,8 +106,10 @@ class Quality:
         for tag, count in _word_edits(words, new):
             self.counted[tag] += count
         for mention in values.mentions(turn.original, before):
-            self.counted["values"] += 1
             forms = turn.state.get(mention.slot, ())
+            if forms == before.get(mention.slot, ()):
+                continue  # the turn is no longer about it: a slot that was dropped on purpose
+            self.counted["values"] += 1
             self.counted["said"] += bool(values.find(turn.user, mention.slot, forms))
         if len(self.rephrased) < _COMPARED and any(part.rephrases for part in self.parts):
             self.rephrased.append((turn.original.user, turn.user))
@@ -124,10 +130,11 @@ class Quality:
             count["insert"],
             count["values"],
             count["said"],
-            {str(n): (self.before.distinct(n), self.after.distinct(n)) for n in range(1, _LONGEST_GRAM + 1)},
+            {str(n): (self.before.distinct(n), self.after.distinct(n)) for n in range(1, LONGEST_GRAM + 1)},
             {name: value for found in figures for name, value in found.items()},
             similarity,
             len(self.rephrased) if similarity is not None else 0,
+            dict(sorted(self.told.items())),
         )
 
 
@@ -137,21 +144,3 @@ def _word_edits(before: list[str], after: list[str]) -> Iterator[tuple[str, int]
     for code in Levenshtein.opcodes(*folded):
         if code.tag != "equal":
             yield code.tag, max(code.src_end - code.src_start, code.dest_end - code.dest_start)
-
-
-class _Grams:
-    """Distinct n-grams over all n-grams, as CoCo's table 7 counts them."""
-
-    def __init__(self) -> None:
-        self.all: Counter[int] = Counter()
-        self.kinds: dict[int, set[tuple[str, ...]]] = {n: set() for n in range(1, _LONGEST_GRAM + 1)}
-
-    def add(self, words: Iterable[str]) -> None:
-        folded = [word.casefold() for word in words]
-        for n, kinds in self.kinds.items():
-            grams = list(zip(*(folded[start:] for start in range(n)), strict=False))
-            self.all[n] += len(grams)
-            kinds.update(grams)
-
-    def distinct(self, n: int) -> float:
-        return len(self.kinds[n]) / self.all[n] if self.all[n] else 0.0

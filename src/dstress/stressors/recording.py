@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -35,6 +36,14 @@ def kept(turn: Turn, reason: str) -> Turn:
     """A turn that stays as it was although the stressor tried."""
     before = turn.stress or Stress(turn)
     return _replace(turn, stress=_replace(before, fallbacks=(*before.fallbacks, reason)))
+
+
+def counted(turn: Turn, counts: Mapping[str, int]) -> Turn:
+    """The turn, with what its stressor counted."""
+    if not counts or turn.stress is None:
+        return turn
+    together = Counter(turn.stress.counts) + Counter(counts)
+    return _replace(turn, stress=_replace(turn.stress, counts=dict(together)))
 
 
 def changed_together(before: Dialogue, after: Dialogue) -> Dialogue:

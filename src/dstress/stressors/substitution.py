@@ -91,10 +91,10 @@ def _is_free(said: Utterance, slot: str, found: Sequence[values.Mention]) -> boo
         return False
     if _SAME.search(said.text) and any(held == forms for other, held in said.before.items() if other != slot):
         return False
-    return not _is_heard(said.turn.system, slot, forms)
+    return not is_heard(said.turn.system, slot, forms)
 
 
-def _is_heard(system: str, slot: str, forms: tuple[str, ...]) -> bool:
+def is_heard(system: str, slot: str, forms: tuple[str, ...]) -> bool:
     """Whether the system says the value. A look at its first letters or digits tells most away at little cost."""
     if not system:
         return False
@@ -171,10 +171,10 @@ def _all_slots(said: Utterance, slots: Sequence[str]) -> tuple[str, ...]:
 def candidates(said: Utterance, place: Place, pool: Sequence[str]) -> list[str]:
     """The values of a pool that mean something else here and fit the words around them."""
     state = said.turn.state
-    known = {_meaning(form) for slot in place.slots for form in (*state[slot], *said.before.get(slot, ()))}
+    known = {meaning(form) for slot in place.slots for form in (*state[slot], *said.before.get(slot, ()))}
     start, end = place.spots[0]
     words = said.text[start:end]
-    found = [new for new in pool if _meaning(new) not in known]
+    found = [new for new in pool if meaning(new) not in known]
     if time_of(place.value) is not None:
         return _times(words, [new for new in found if time_of(new) is not None])
     if number_of(place.value) is not None:
@@ -212,7 +212,8 @@ def _shape(value: str) -> str:
 
 
 @lru_cache(maxsize=16_384)
-def _meaning(value: str) -> str | int | float:
+def meaning(value: str) -> str | int | float:
+    """What two spellings of one value have in common: the minutes of a time, a number, the letters of a name."""
     minutes = time_of(value)
     if minutes is not None:
         return minutes
@@ -250,7 +251,7 @@ def are_plausible(before: State, after: State, slots: Iterable[str]) -> bool:
     for first, second, ordered in pairs:
         if first not in after or second not in after:
             continue
-        if not ordered and after[first] == after[second] and before[first] != before[second]:
+        if not ordered and after[first] == after[second] and before.get(first, ()) != before.get(second):
             return False
         if ordered and _in_order(after, first, second) is False and _in_order(before, first, second) is not False:
             return False

@@ -1,0 +1,119 @@
+"""How good a trained `seq2seq` folder is: `python -m benchmarks.seq2seq_quality --folder FOLDER [--show 20]`.
+
+A sample of a corpus's turns is generated anew twice: from the goals that its users have, and from counterfactual goals
+with dictionary O and rare combinations (where the corpus is MultiWOZ; else give --values and --combinations files).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import sacrebleu
+
+from dstress import corpora
+from dstress.corpora.base import Corpus
+from dstress.setting import Setting
+from dstress.stressors import dictionary
+from dstress.stressors.base import Utterance, random_for
+from dstress.stressors.counterfactuals import combinations, goals, matching
+from dstress.stressors.generators import Asked, Candidate, Generator, generators
+from dstress.stressors.generators.neural.examples import examples_of
+from dstress.stressors.generators.seq2seq import Seq2Seq, load
+
+_BEAM = 5
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", required=True)
+    parser.add_argument("--corpus", default="mwz21-trade:dev")
+    parser.add_argument("--turns", type=int, default=300)
+    parser.add_argument("--values", default="O")
+    parser.add_argument("--combinations", default="rare")
+    parser.add_argument("--generator", default="", help="another generator's spec, to compare")
+    parser.add_argument("--train", default="mwz21-trade:train", help="what another generator learns from")
+    parser.add_argument("--show", type=int, default=0)
+    given = parser.parse_args()
+    corpus = corpora.load(given.corpus)
+    if given.generator:
+        generator: Generator = generators.create(given.generator)
+    else:
+        _perplexity(Path(given.folder), corpus)
+        generator = Seq2Seq(given.folder, _BEAM)
+    generator.prepare(Setting(corpus.schema, corpus, corpora.load, Path()), corpora.load(given.train))
+    said = _sample(corpus, given.turns)
+    own = [Asked(one.turn.system, goals.own_goal(one)) for one in said]
+    found = _generated("own goals", own, generator)
+    best = [candidates[0].text if candidates else "" for candidates in found]
+    bleu = sacrebleu.corpus_bleu(best, [[one.text for one in said]], tokenize="13a", lowercase=True)
+    print(f"  BLEU {bleu.score:.1f} against what the users said (sacrebleu {sacrebleu.__version__}, lower case)")
+    lists = combinations.shipped(given.combinations).adapted(corpus.schema)
+    pools = dictionary.shipped(given.values).adapted(corpus.schema)
+    if lists is None:
+        return
+    wanted = [goals.counterfactual(one, pools, lists) for one in said]
+    others = [
+        Asked(one.turn.system, goal.goal)
+        for one, goal in zip(said, wanted, strict=True)
+        if isinstance(goal, goals.Counterfactual)
+    ]
+    found = _generated(f"counterfactual goals ({given.values}, {given.combinations})", others, generator)
+    for asked, candidates in list(zip(others, found, strict=True))[: given.show]:
+        print(f"\n  system: {asked.system}\n  goal:   {dict(asked.goal.said)}   taken: {dict(asked.goal.taken)}")
+        for text, score in candidates[:3]:
+            print(f"    {score:6.2f}  {text}")
+
+
+def _perplexity(folder: Path, corpus: Corpus) -> None:
+    from dstress.stressors.generators.neural.training import perplexity_of
+
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    network = load(folder, config)
+    examples = list(examples_of(corpus))[::4]
+    network.module.float()
+    print(f"{config['backbone']}, {config['weights']:,} weights, best epoch {config['best']}")
+    print(f"perplexity {perplexity_of(network, examples):.3f} on {len(examples):,} turns (its own tokens)")
+
+
+def _sample(corpus: Corpus, count: int) -> list[Utterance]:
+    """Turns with a value that the user's words say, drawn by a fixed seed."""
+    said = [
+        Utterance(dialogue, number, corpus.schema, (1, "quality"))
+        for dialogue in corpus
+        for number, update in enumerate(dialogue.updates())
+        if any(update.values())
+    ]
+    random_for("seq2seq_quality").shuffle(said)
+    chosen: list[Utterance] = []
+    for one in said:
+        if len(chosen) < count and goals.own_goal(one).said:
+            chosen.append(one)
+    return chosen
+
+
+def _generated(name: str, asked: Sequence[Asked], generator: Generator) -> list[list[Candidate]]:
+    start = time.perf_counter()
+    found: list[list[Candidate]] = generator.generate_all(asked, _BEAM)
+    seconds = time.perf_counter() - start
+    complete = [
+        [not matching.unsaid(one.text, asked_for.goal) for one in candidates]
+        for asked_for, candidates in zip(asked, found, strict=True)
+    ]
+    first = sum(bool(one) and one[0] for one in complete) / len(complete)
+    some = sum(any(one) for one in complete) / len(complete)
+    beyond = sum(bool(matching.oversaid(c[0].text, a.goal)) for a, c in zip(asked, found, strict=True) if c)
+    texts = len({candidates[0].text for candidates in found if candidates})
+    print(
+        f"{name}: {len(asked)} turns, {len(asked) / seconds:.1f} a second\n"
+        f"  says all values: first candidate {first:.1%}, any of {_BEAM} {some:.1%}; {texts} different texts\n"
+        f"  first candidate has a time, day or count beyond its goal: {beyond / len(asked):.1%}"
+    )
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""The sheets that judges give back, and the verdict on them: majorities, intervals, agreement (CoCo, table 3)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dstress.errors import DstressError
+
+YES = frozenset({"yes", "y", "1", "true"})
+NO = frozenset({"no", "n", "0", "false"})
+Z95 = 1.959963984540054
+
+Sheet = dict[str, dict[str, bool]]
+"""One judge's answers: item -> question -> yes or no. What was left empty is absent."""
+
+
+class Share(msgspec.Struct, frozen=True):
+    """Items with a majority for yes among those with a majority; the interval is Wilson's, 95 %.
+
+    `tied` items had as many for as against, `unjudged` ones no answer: neither is in the share.
+    """
+
+    yes: int
+    decided: int
+    tied: int
+    unjudged: int
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """`variants`: variant -> question -> share. `agreement`: question -> Krippendorff's alpha over all items.
+
+    `missing`: judge -> question -> how many items were left empty.
+    """
+
+    judges: list[str]
+    items: int
+    variants: dict[str, dict[str, Share]]
+    agreement: dict[str, float | None]
+    missing: dict[str, dict[str, int]]
+
+
+def read(path: Path, items: Iterable[str], questions: Sequence[str]) -> Sheet:
+    """A judge's sheet: CSV with commas, semicolons or tabs, as spreadsheets save it."""
+    known = set(items)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise DstressError("the sheet is not UTF-8", where=str(path), fix="save it as CSV UTF-8") from None
+    except OSError as error:
+        raise DstressError(f"cannot read the sheet ({error.strerror})", where=str(path)) from None
+    try:
+        return _answers(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text)), path, known, questions)
+    except csv.Error as error:
+        raise DstressError(f"this is no CSV: {error}", where=str(path), fix="save the sheet as CSV UTF-8") from None
+
+
+def _answers(lines: Any, path: Path, known: set[str], questions: Sequence[str]) -> Sheet:
+    header = [cell.strip().casefold() for cell in next(lines, [])]
+    for column in ("item", *questions):
+        if header.count(column) != 1:
+            problem = f"two columns are {column!r}" if column in header else f"the header has no column {column!r}"
+            fix = f"keep the first line as it was: item ... {', '.join(questions)}"
+            raise DstressError(problem, where=f"{path}, line 1", fix=fix)
+    sheet: Sheet = {}
+    for row in lines:
+        if any(cell.strip() for cell in row):
+            where = f"{path}, line {lines.line_num}"
+            if len(row) < len(header):
+                problem = f"{len(row)} columns in place of {len(header)}"
+                raise DstressError(problem, where=where, fix="keep every column, also those that are empty")
+            cells = dict(zip(header, row, strict=False))
+            item = _item(cells["item"].strip(), sheet, known, where)
+            given = ((question, _answer(question, cells[question].strip(), where)) for question in questions)
+            sheet[item] = {question: answer for question, answer in given if answer is not None}
+    return sheet
+
+
+def _delimiter(text: str) -> str:
+    head = text.partition("\n")[0]
+    return max(",;\t", key=head.count)
+
+
+def _item(item: str, sheet: Sheet, known: set[str], where: str) -> str:
+    if item not in known:
+        fix = "give the key that was written with this sheet, and leave the column `item` as it was"
+        raise DstressError(f"the key has no item {item!r}", where=where, fix=fix)
+    if item in sheet:
+        raise DstressError(f"the item {item} is there twice", where=where, fix="keep one of the two lines")
+    return item
+
+
+def _answer(question: str, text: str, where: str) -> bool | None:
+    if text.casefold() not in YES | NO | {""}:
+        raise DstressError(f"{question} is {text!r}", where=where, fix="write yes or no (1 or 0), or leave it empty")
+    return text.casefold() in YES if text else None
+
+
+def judge(sheets: Mapping[str, Sheet], variant_of: Mapping[str, str], questions: Sequence[str]) -> Verdict:
+    """The verdict of several judges on the items of one key."""
+    names = list(dict.fromkeys(variant_of.values()))
+    shares: dict[str, dict[str, Share]] = {name: {} for name in names}
+    agreement: dict[str, float | None] = {}
+    for question in questions:
+        votes = {item: list(_votes(sheets.values(), item, question)) for item in variant_of}
+        for name in names:
+            shares[name][question] = share([votes[item] for item, variant in variant_of.items() if variant == name])
+        agreement[question] = alpha(list(votes.values()))
+    missing = {
+        name: {question: sum(question not in sheet.get(item, {}) for item in variant_of) for question in questions}
+        for name, sheet in sheets.items()
+    }
+    return Verdict(list(sheets), len(variant_of), shares, agreement, missing)
+
+
+def _votes(sheets: Iterable[Sheet], item: str, question: str) -> Iterator[bool]:
+    for sheet in sheets:
+        answer = sheet.get(item, {}).get(question)
+        if answer is not None:
+            yield answer
+
+
+def share(votes: Sequence[Sequence[bool]]) -> Share:
+    """The majority on each item, and the share of those for yes."""
+    counted: Counter[str] = Counter()
+    for one in votes:
+        balance = 2 * sum(one) - len(one)
+        counted["unjudged" if not one else "tied" if not balance else "yes" if balance > 0 else "no"] += 1
+    decided = counted["yes"] + counted["no"]
+    low, high = wilson(counted["yes"], decided) if decided else (None, None)
+    value = counted["yes"] / decided if decided else None
+    return Share(counted["yes"], decided, counted["tied"], counted["unjudged"], value, low, high)
+
+
+def wilson(yes: int, of: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share, which stays within 0 and 1 and is right for few items (Wilson 1927)."""
+    share, square = yes / of, Z95 * Z95
+    middle = (share + square / (2 * of)) / (1 + square / of)
+    reach = Z95 / (1 + square / of) * math.sqrt(share * (1 - share) / of + square / (4 * of * of))
+    return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+def alpha(votes: Sequence[Sequence[bool]]) -> float | None:
+    """Krippendorff's alpha for yes and no (2004, chapter 11): 1 is full agreement, 0 what chance would give.
+
+    Judges may leave items out. None where no two judges judged one item, or where all answers are the same: then there
+    is no disagreement that chance could have made.
+    """
+    paired = [one for one in votes if len(one) > 1]
+    values = sum(map(len, paired))
+    yes = sum(map(sum, paired))
+    no = values - yes
+    if not yes or not no:
+        return None
+    observed = sum(2 * sum(one) * (len(one) - sum(one)) / (len(one) - 1) for one in paired) / values
+    expected = 2 * yes * no / (values * (values - 1))
+    return 1 - observed / expected

@@ -1,0 +1,35 @@
+"""The solved examples of the `llm` generator: turns of the training corpus whose users say just their goals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dstress import drawing_examples
+from dstress.dialogue import Dialogue, service_of
+from dstress.drawing_examples import Ranked, rank_of
+from dstress.setting import Material
+from dstress.stressors.base import Utterance
+from dstress.stressors.counterfactuals.goals import own_goal
+from dstress.stressors.counterfactuals.matching import oversaid, unsaid
+from dstress.stressors.generators.base import Asked
+from dstress.stressors.generators.prompted.prompting import Solved
+
+_LEAST = 2
+"""Slots of a goal that shows something, where there are such."""
+
+
+def draw(train: Material, count: int, seed: int) -> list[Solved]:
+    """`count` turns of different dialogues whose users say just their goals, spread over the services."""
+    schema = train.schema
+
+    def candidates(dialogue: Dialogue) -> Iterator[Ranked[Solved]]:
+        for number, (turn, update) in enumerate(zip(dialogue.turns, dialogue.updates(), strict=True)):
+            if not any(update.values()) or not all(update.values()):
+                continue
+            goal = own_goal(Utterance(dialogue, number, schema, ()))
+            if goal.said and not unsaid(turn.user, goal) and not oversaid(turn.user, goal):
+                # Goals of few slots come after all the others.
+                rank = f"{len(goal.said) < _LEAST:d}{rank_of(seed, dialogue, number)}"
+                yield Ranked(rank, service_of(next(iter(goal.said))), Solved(Asked(turn.system, goal), turn.user))
+
+    return drawing_examples.draw(train, candidates, count, "the training corpus")

@@ -1,0 +1,1 @@
+"""The parts of the `templates` generator: learning templates from a corpus, choosing, joining and filling them."""
