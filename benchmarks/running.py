@@ -23,7 +23,6 @@ _MICROSECONDS = 60
 _TWO_WORKERS = 1.7
 _REPORT = 10.0
 _COST = 0.002
-_DIALOGUES = 200
 
 
 class Busy(Tracker):
@@ -53,13 +52,13 @@ def run() -> None:
     corpus = corpora.load("reminder:test" if place is None else str(place))
     with tempfile.TemporaryDirectory() as folder:
         _overhead(corpus, Path(folder))
-        _workers(corpora.load("reminder:test"), Path(folder))
+        _workers(corpora.load("reminder:train"), Path(folder))
         if place is not None:
             _report(corpus, Path(folder))
 
 
-def _held(corpus: Corpus, dialogues: int | None = None) -> tuple[Corpus, int]:
-    held = list(corpus)[:dialogues]
+def _held(corpus: Corpus) -> tuple[Corpus, int]:
+    held = list(corpus)
     return Corpus("held", "test", corpus.schema, lambda: iter(held)), sum(len(dialogue.turns) for dialogue in held)
 
 
@@ -82,7 +81,7 @@ def _overhead(corpus: Corpus, folder: Path) -> None:
 
 
 def _workers(corpus: Corpus, folder: Path) -> None:
-    held, turns = _held(corpus, _DIALOGUES)
+    held, turns = _held(corpus)
     seconds = {}
     for workers in (1, 2):
         start = time.perf_counter()

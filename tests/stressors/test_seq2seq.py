@@ -476,7 +476,7 @@ def test_without_a_folder() -> None:
 
 
 def test_a_folder_without_a_network(tmp_path: Path) -> None:
-    with pytest.raises(DstressError, match=r"no trained network.*\n.*fit"):
+    with pytest.raises(DstressError, match=r"no trained network.*\n.*dstress train utterances"):
         prepared(tmp_path)
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(DstressError, match="no trained network"):

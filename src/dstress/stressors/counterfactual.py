@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -58,6 +58,7 @@ class Counterfactual(TurnStressor):
     """
 
     effect: Effect = "directional"
+    heavy: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -75,7 +76,6 @@ class Counterfactual(TurnStressor):
         self.source, self.combining, self.train = values, combinations, train
         self.generator: Generator = generators.create(generator)
         self.filters = Filters(_classifier(self.options.classifier))
-        self.heavy = self.generator.heavy  # type: ignore[misc]
         self.substitution = Values(values, train) if fallback else None
 
     def reads(self, train: str) -> tuple[str, ...]:

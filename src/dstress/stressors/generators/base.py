@@ -49,9 +49,6 @@ class Generator(ABC):
     needs: ClassVar[tuple[str, ...]] = ()
     """Programs and extras that must be there; `prepare` looks for them."""
 
-    heavy: ClassVar[bool] = False
-    """Whether it is worth several processes by itself."""
-
     @abstractmethod
     def prepare(self, setting: Setting, train: Material) -> None:
         """Check every need, and learn from the training corpus. Afterwards it must survive pickling."""

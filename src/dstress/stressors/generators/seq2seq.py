@@ -33,7 +33,6 @@ class Seq2Seq(Generator):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("models",)
-    heavy: ClassVar[bool] = True
 
     def __init__(self, folder: str = "", beam: int = 5, batch: int = 32, device: str = "", least: float = -2.0) -> None:
         if beam < 1 or batch < 1:

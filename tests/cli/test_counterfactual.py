@@ -1,0 +1,70 @@
+"""`dstress counterfactual`: one turn on the desk, with candidates and verdicts."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from dstress.cli.counterfactual import command
+from dstress.errors import DstressError
+from tests.stressors.training import training
+
+SPEC = 'counterfactual(values=built, train="{}")'.format(training("reminder", None, 200))
+
+
+def called(*arguments: str, orders: str | None = None) -> Result:
+    result = CliRunner().invoke(command, ["reminder:test", "--with", SPEC, *arguments], input=orders)
+    if isinstance(result.exception, DstressError):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_a_turn_is_shown_with_goal_candidates_and_verdicts() -> None:
+    told = json.loads(called("--dialogue", "reminder-test-0000", "--turn", "0", "--json").output)
+    assert told["user"] == "I want to take a journey from Brindleford to Hartlebridge for four."
+    assert told["goal"]["said"] != told["own"]["said"]
+    assert told["candidates"] and any(not one["rejected"] for one in told["candidates"])
+    assert all(bool(one["rejected"]) == bool(one["why"]) for one in told["candidates"])
+    shown = called("--dialogue", "reminder-test-0000", "--turn", "0").output
+    short = [one["text"] for one in told["candidates"] if len(one["text"]) < 80]  # longer ones go on in the next line
+    assert short and all(text in shown for text in short)
+
+
+def test_a_goal_of_ones_own() -> None:
+    told = json.loads(called("--goal", "trips-origin=Elmsgate, trips-tickets=5", "--json").output)
+    assert told["goal"]["said"] == {"trips-origin": "Elmsgate", "trips-tickets": "5"}
+    passing = [one["text"] for one in told["candidates"] if not one["rejected"]]
+    assert passing and all("Elmsgate" in text and "5" in text for text in passing)
+
+
+def test_a_conversation() -> None:
+    orders = "n\nt 0\nown\n-trips-tickets\ntrips-class=first\nsay A coach, please.\nnew\nd reminder-test-0003\n?\nq\n"
+    shown = called("--interactive", orders=orders).output
+    assert "reminder-test-0000, turn 1" in shown and "reminder-test-0003, turn 0" in shown
+    assert "new goal: trips-origin=Brindleford, trips-destination=Hartlebridge, trips-class=first" in shown
+    assert "'A coach, please.': not said: trips-origin, trips-destination, trips-class" in shown
+
+
+def test_a_wrong_order_is_told_and_changes_nothing() -> None:
+    shown = called("--interactive", orders="own\ntrips-colour=red\n-taxi-day\nnonsense\nt 99\nown\n").output
+    assert "unknown slot 'trips-colour'" in shown and "unknown slot of the goal 'taxi-day'" in shown
+    assert "'nonsense' is no slot with a value" in shown and "there is no turn 99" in shown
+    assert shown.count("new goal: trips-origin=Brindleford, trips-destination=Hartlebridge, trips-tickets=4") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--dialogue", "reminder-test-9999"), "unknown dialogue 'reminder-test-9999'"),
+        (("--dialogue", "reminder-test-0000", "--turn", "99"), "has 8 user turns|has \\d+ user turns"),
+        (("--goal", "trips-origin"), "'trips-origin' is no slot with a value"),
+        (("--goal", "trips-orign=Elmsgate"), "did you mean 'trips-origin'"),
+        (("--with", "typos"), "makes no counterfactual goals"),
+    ],
+)
+def test_mistakes_are_told(arguments: tuple[str, ...], words: str) -> None:
+    with pytest.raises(DstressError, match=words):
+        called(*arguments)
