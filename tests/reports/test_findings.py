@@ -112,6 +112,8 @@ def test_a_metric_that_hardly_sees_a_loss_is_told() -> None:
     scores = made(typos=drop(0.7, 0.4))
     scores.variants["original"].metrics["slot-f1"] = Score(0.95, 0.94, 0.96, 1, "")
     scores.variants["typos"].metrics["slot-f1"] = Score(0.93, 0.92, 0.94, 1, "")
+    for variant in ("original", "typos"):  # of the turns that no stressor touches
+        scores.variants[variant].metrics["jga-floor"] = Score(0.12, 0.11, 0.13, 1, "")
     assert titles(scores) == ["typos costs most", "slot-f1 hardly sees it"]
 
 

@@ -16,6 +16,9 @@ from dstress.runs import ORIGINAL, Drop, Scores
 from dstress.scorecard import Scorecard, SlotErrors
 
 ALPHA = 0.05
+FLOOR = "jga-floor"
+"""A metric of the turns that no stressor touches: that it stays the same is no news."""
+
 _MOST = 3
 _NO_MORE_THAN = 0.01
 """A stressor whose interval stays within a point is told as one that does not matter."""
@@ -123,7 +126,7 @@ def _hidden(scores: Scores) -> Iterator[Finding]:
             continue
         for metric, before in scores.variants[ORIGINAL].metrics.items():
             after = scores.variants[variant].metrics.get(metric)
-            if metric == "jga" or after is None or not 0 <= before.value - after.value < -drop.difference / 4:
+            if metric in ("jga", FLOOR) or after is None or not 0 <= before.value - after.value < -drop.difference / 4:
                 continue
             text = (
                 f"Under {variant} jga loses {points(-drop.difference).lstrip('+')} points; {metric} goes from "

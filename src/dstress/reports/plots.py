@@ -10,7 +10,7 @@ from statistics import fmean, pstdev
 from typing import Any
 
 from dstress.reports.drawing import ACCENT, HEAT, INK, LOSS, MUTED, SURFACE, Chart, Layout, Plot, altair
-from dstress.reports.findings import recall, significant
+from dstress.reports.findings import FLOOR, recall, significant
 from dstress.reports.numbers import points
 from dstress.runs import ORIGINAL, Scores
 
@@ -70,7 +70,7 @@ def _drop_chart(rows: Rows, layout: Layout) -> Chart:
 def _profile(scores: Scores) -> Iterator[Plot]:
     """Every metric of every variant; the line is the original."""
     original = scores.variants[ORIGINAL].metrics
-    metrics = list(original)[:_MOST_METRICS]
+    metrics = [metric for metric in original if metric != FLOOR][:_MOST_METRICS]
     rows: Rows = [
         {
             "metric": metric,
@@ -217,7 +217,7 @@ def _ranks(scores: Scores) -> Iterator[Plot]:
     orders = {
         metric: sorted(stressed, key=lambda variant: scores.variants[variant][metric].value)
         for metric in metrics
-        if all(metric in scores.variants[variant] for variant in stressed)
+        if metric != FLOOR and all(metric in scores.variants[variant] for variant in stressed)
     }
     told_apart = any(len({scores.variants[variant][metric].value for variant in stressed}) > 1 for metric in orders)
     if len(orders) < 2 or not told_apart:
