@@ -6,11 +6,13 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+CHROMIUM = Path("/usr/bin/chromium")
 IN_CI = os.environ.get("CI") == "true"
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "50"))
@@ -50,6 +52,20 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
     yield sized
     if place.is_mount():
         subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A real browser: Debian's chromium, through Playwright. One for all tests of a process: it takes no second."""
+    playwright = pytest.importorskip("playwright.sync_api") if not IN_CI else __import__("playwright.sync_api").sync_api
+    if not CHROMIUM.exists():
+        if IN_CI:
+            pytest.fail("CI needs a browser: apt-get install chromium")
+        pytest.skip("needs chromium (Debian: apt-get install chromium)")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(autouse=True)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,9 +17,7 @@ from dstress.runs import RunFolder
 from dstress.suites import Suite
 from dstress.suites.base import Column
 from dstress.trackers.base import Answer, Context, Failed, Tracker
-from tests.conftest import IN_CI
 
-CHROMIUM = Path("/usr/bin/chromium")
 ATTACK = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
 ARABIC = "أريد فندقا في وسط المدينة"
 EMOJI = "😀🏳️‍🌈 somewhere cheap please, thank you very much indeed 😀 that would be wonderful"
@@ -107,17 +104,3 @@ def run(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> RunFolder:
 def page(run: RunFolder) -> Path:
     """The run's page."""
     return write_html(run, conventions.create("exact"))
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    """A real browser: Debian's chromium, through Playwright."""
-    playwright = pytest.importorskip("playwright.sync_api") if not IN_CI else __import__("playwright.sync_api").sync_api
-    if not CHROMIUM.exists():
-        if IN_CI:
-            pytest.fail("CI needs a browser: apt-get install chromium")
-        pytest.skip("needs chromium (Debian: apt-get install chromium)")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        yield browser
-        browser.close()
