@@ -11,6 +11,7 @@ import pytest
 from dstress.corpora import load
 from dstress.dialogue import Dialogue, update
 from dstress.errors import CorpusError, DstressError
+from dstress.evaluation import evaluate
 from dstress.setting import Material, Setting
 from dstress.stressing import StressedCorpus, first, stress
 from dstress.stressors import create
@@ -151,6 +152,12 @@ def test_a_corpus_without_training_data_is_told() -> None:
     with pytest.raises(CorpusError, match="has no training split") as told:
         stress(REMINDER, "counterfactual")
     assert "train=" in told.value.fix
+
+
+def test_a_run_is_refused_before_any_work(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="has no training split"):
+        evaluate("coco", "gold", REMINDER, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_unlabelled_training_data_are_told(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ class Counterfactual(TurnStressor):
 
     def reads(self, train: str) -> tuple[str, ...]:
         """The training corpus, and the one that values are taken from."""
-        return tuple(name for name in dict.fromkeys((self.train or train, self.source)) if ":" in name)
+        return tuple(name for name in dict.fromkeys((self._training(train), self.source)) if ":" in name)
 
     def key(self) -> str:
         """Without the fall-back: CoCo+ draws the goals of CoCo, so that the two differ only where CoCo has nothing."""
@@ -91,12 +91,7 @@ class Counterfactual(TurnStressor):
     def prepare(self, setting: Setting) -> None:
         """Read or derive the dictionaries; let generator and classifier learn."""
         super().prepare(setting)
-        name = self.train or setting.train
-        if not name:
-            raise CorpusError(
-                "counterfactual learns what users say from training data, and this corpus has no training split",
-                fix="name a corpus of the same services: counterfactual(train=mwz21-trade:train)",
-            )
+        name = self._training(setting.train)
         train = setting.load(name)
         substitution = self.substitution or Values(self.source)
         substitution.train = name
@@ -108,6 +103,15 @@ class Counterfactual(TurnStressor):
         self.generator = fitted(self.generator, setting, train)
         classifier = self.filters.classifier
         self.filters = Filters(None if classifier is None else fitted(classifier, setting, train))
+
+    def _training(self, own: str) -> str:
+        """The training corpus: the one that was named, or the stressed corpus's own split."""
+        if not (self.train or own):
+            raise CorpusError(
+                "counterfactual learns what users say from training data, and this corpus has no training split",
+                fix="take a corpus with one, or name one of the same services: counterfactual(train=mwz21-trade:train)",
+            )
+        return self.train or own
 
     def restate_all(self, said: Sequence[Utterance]) -> Sequence[Outcome]:
         """Goals for all turns, candidates for all goals, and the first of each that passes."""
