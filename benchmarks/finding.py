@@ -17,7 +17,7 @@ from typing import NamedTuple
 from benchmarks.timing import best_of, report, shared
 from dstress import corpora
 from dstress.dialogue import Dialogue, State, Turn, slot_id
-from dstress.values import find, mentions, protected
+from dstress.text.mentions import find, mentions, protected
 
 LIMIT = 20.0
 _WORD = re.compile(r"\w+")

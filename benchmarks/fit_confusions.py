@@ -9,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-import dstress.stressors.audio
+import dstress.stressors.speech
 from dstress.corpora import load
-from dstress.home import home
-from dstress.stressors.audio.fitting import FILE, fitted, texts_of
+from dstress.storage.home import home
+from dstress.stressors.speech.confusion_fit import FILE, fitted, texts_of
 
 UTTERANCES = 600
 
@@ -21,7 +21,7 @@ def run() -> None:
     found = fitted(
         texts_of(load("reminder:train"), UTTERANCES), home() / "speech", lambda *told: print(*told, flush=True)
     )
-    path = Path(dstress.stressors.audio.__path__[0]) / FILE
+    path = Path(dstress.stressors.speech.__path__[0]) / FILE
     path.write_bytes(msgspec.json.encode(found) + b"\n")
     for noise, levels in found.levels.items():
         for level in levels:

@@ -1,6 +1,6 @@
 """Train the `seq2seq` generator on a corpus: `python -m benchmarks.fit_seq2seq --out FOLDER [--epochs 20 ...]`.
 
-With `--examples FILE` it only writes the training data, for `dstress.stressors.generators.neural.training` on another
+With `--examples FILE` it only writes the training data, for `dstress.generators.network.training` on another
 machine. Other arguments are the fields of `training.Options`.
 """
 
@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from dstress.corpora import load
-from dstress.stressors.generators.neural.examples import write
+from dstress.generators.network.examples import write
 
 
 def main() -> None:
@@ -28,7 +28,7 @@ def main() -> None:
         counts = write(load(given.train), load(given.dev), path, {"train": given.train, "dev": given.dev})
         print(counts, f"{path.stat().st_size:,} bytes, {time.perf_counter() - start:.0f} s", file=sys.stderr)
         if not given.examples:
-            from dstress.stressors.generators.neural.training import main as train
+            from dstress.generators.network.training import main as train
 
             train(["--data", str(path), *others])
 

@@ -30,8 +30,8 @@ def write(args: argparse.Namespace) -> None:
     from random import Random
 
     import dstress
-    from dstress.stressors.classifiers.labelled import Labelled, columns, labelled, lessons
-    from dstress.stressors.classifiers.unfamiliar import Unfamiliar
+    from dstress.generators.classifiers.examples import Labelled, columns, labelled, lessons
+    from dstress.generators.classifiers.unseen_values import Unfamiliar
 
     train = lessons(dstress.load(args.train))
     slots = sorted({slot for example in train for slot in (*example.slots, *example.offers)})

@@ -12,7 +12,7 @@ import msgspec
 
 from benchmarks.timing import best_of, report, shared
 from dstress import corpora
-from dstress.sources import open_source
+from dstress.storage.sources import open_source
 
 LIMIT = 3.0
 

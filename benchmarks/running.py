@@ -12,12 +12,12 @@ from benchmarks.timing import shared
 from dstress import corpora
 from dstress.corpora.base import Corpus
 from dstress.engines import Engine, Local
-from dstress.evaluation import Options, evaluate, report
-from dstress.journal import Journal
-from dstress.setting import Setting
+from dstress.pipeline.evaluate import Options, evaluate, report
+from dstress.pipeline.track import Asked, Tracking, track
+from dstress.resources import Setting
+from dstress.runs.journal import Journal
 from dstress.trackers import create
 from dstress.trackers.base import Answer, Context, Tracker
-from dstress.tracking import Asked, Tracking, track
 
 _MICROSECONDS = 60
 _TWO_WORKERS = 1.7

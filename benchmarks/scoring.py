@@ -15,8 +15,8 @@ import numpy as np
 from benchmarks.sgd_predictions import write_predictions
 from benchmarks.timing import best_of, report, shared
 from dstress import corpora
-from dstress.metrics.statistics import resampled_sums
-from dstress.sources import open_source
+from dstress.scoring.resampling import resampled_sums
+from dstress.storage.sources import open_source
 
 
 def run() -> None:

@@ -16,13 +16,14 @@ import sacrebleu
 
 from dstress import corpora
 from dstress.corpora.base import Corpus
-from dstress.setting import Setting
-from dstress.stressors import dictionary
-from dstress.stressors.base import Utterance, random_for
-from dstress.stressors.counterfactuals import combinations, goals, matching
-from dstress.stressors.generators import Asked, Candidate, Generator, generators
-from dstress.stressors.generators.neural.examples import examples_of
-from dstress.stressors.generators.seq2seq import Seq2Seq, load
+from dstress.generators import Asked, Candidate, Generator, generators, matching
+from dstress.generators.goals import own_goal
+from dstress.generators.network.examples import examples_of
+from dstress.generators.network.generator import Seq2Seq, load
+from dstress.resources import Setting
+from dstress.stressors.counterfactual import combinations, goals
+from dstress.stressors.values import dictionary
+from dstress.text.utterance import Utterance, random_for
 
 _BEAM = 5
 
@@ -46,7 +47,7 @@ def main() -> None:
         generator = Seq2Seq(given.folder, _BEAM)
     generator.prepare(Setting(corpus.schema, corpus, corpora.load, Path()), corpora.load(given.train))
     said = _sample(corpus, given.turns)
-    own = [Asked(one.turn.system, goals.own_goal(one)) for one in said]
+    own = [Asked(one.turn.system, own_goal(one)) for one in said]
     found = _generated("own goals", own, generator)
     best = [candidates[0].text if candidates else "" for candidates in found]
     bleu = sacrebleu.corpus_bleu(best, [[one.text for one in said]], tokenize="13a", lowercase=True)
@@ -69,7 +70,7 @@ def main() -> None:
 
 
 def _perplexity(folder: Path, corpus: Corpus) -> None:
-    from dstress.stressors.generators.neural.training import perplexity_of
+    from dstress.generators.network.training import perplexity_of
 
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     network = load(folder, config)
@@ -90,7 +91,7 @@ def _sample(corpus: Corpus, count: int) -> list[Utterance]:
     random_for("seq2seq_quality").shuffle(said)
     chosen: list[Utterance] = []
     for one in said:
-        if len(chosen) < count and goals.own_goal(one).said:
+        if len(chosen) < count and own_goal(one).said:
             chosen.append(one)
     return chosen
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dstress.sources import open_source
+from dstress.storage.sources import open_source
 
 _EVERY = 9
 

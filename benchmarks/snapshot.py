@@ -5,8 +5,9 @@
     python -m benchmarks.snapshot stress     only the entries whose names start so
 
 Entries are hashes of each stressor's output on `reminder` and on the corpora beside the repository, `score
---conventions all` on real predictions, and `scores.json` of each suite with `rules`. Everything goes through the command
-line, which is the contract that stays. Imported corpora are kept in `build/snapshot` (or where DSTRESS_HOME points).
+--conventions all` on real predictions, and `scores.json` of each suite with `rules`. Everything goes through
+the command line, which is the contract that stays. Imported corpora are kept in
+`build/snapshot`, or where DSTRESS_HOME points.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,15 +108,15 @@ def entries() -> Iterator[tuple[str, Callable[[], Any]]]:
     for corpus in STRESSED:
         for spec in SPECS:
             limit = 8 if spec.startswith("counterfactual") else 25
-            yield f"stress/{corpus}/{spec}", lambda corpus=corpus, spec=spec, limit=limit: stressed(corpus, spec, limit)
-    yield "stress/reminder/speech", lambda: stressed("reminder", "speech(snr=20)", 2)
+            yield f"stress/{corpus}/{spec}", partial(stressed, corpus, spec, limit)
+    yield "stress/reminder/speech", partial(stressed, "reminder", "speech(snr=20)", 2)
     for name in PREDICTIONS:
-        yield f"score/{name}", lambda name=name: scored(name)
+        yield f"score/{name}", partial(scored, name)
     for suite in SUITES:
         for corpus in ("sgd",) if suite == "sgd-x" else ("reminder", "mwz21-trade"):
             for tracker in ("rules", "empty") if suite == "quick" else ("rules",):
                 name = f"run/{suite}/{corpus}/{tracker}"
-                yield name, lambda suite=suite, corpus=corpus, tracker=tracker: run(suite, corpus, tracker)
+                yield name, partial(run, suite, corpus, tracker)
 
 
 def import_corpora() -> None:

@@ -14,17 +14,17 @@ from pathlib import Path
 from benchmarks.timing import best_of, shared
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
-from dstress.stressors.audio import spoken
-from dstress.stressors.audio.calibration import errors_of
-from dstress.stressors.audio.channel import Conditions, speaker
-from dstress.stressors.audio.fitting import VOICES, shipped
-from dstress.stressors.audio.listening import Listeners
-from dstress.stressors.audio.mishearing import Mishearing
-from dstress.stressors.audio.noise import Noise
-from dstress.stressors.audio.sampling import drawn
-from dstress.stressors.audio.spoken import words
-from dstress.stressors.audio.word_errors import WordErrors
-from dstress.stressors.base import random_for
+from dstress.stressors.speech import spoken
+from dstress.stressors.speech.calibration import errors_of
+from dstress.stressors.speech.channel import Conditions, speaker
+from dstress.stressors.speech.channel_pool import Listeners
+from dstress.stressors.speech.confusion_fit import VOICES, shipped
+from dstress.stressors.speech.mishearing import Mishearing
+from dstress.stressors.speech.noise import Noise
+from dstress.stressors.speech.sample import drawn
+from dstress.stressors.speech.spoken import words
+from dstress.stressors.speech.word_errors import WordErrors
+from dstress.text.utterance import random_for
 
 UTTERANCES = int(os.environ.get("UTTERANCES", "150"))
 NOISES: tuple[tuple[Noise, float | None], ...] = (("white", None), ("white", 30.0), ("white", 27.0), ("babble", 22.0))

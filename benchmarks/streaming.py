@@ -18,7 +18,7 @@ from dstress.predictions.base import Prediction
 SIZES = (500_000, 1_000_000)
 _LIMIT_MB = 600
 _SCORE = (
-    "import json, resource, sys, time; from dstress.scoring import score; start = time.perf_counter();"
+    "import json, resource, sys, time; from dstress.scoring.score import score; start = time.perf_counter();"
     "card = score(sys.argv[1] + '/predictions.jsonl', sys.argv[1] + '/gold');"
     "print(json.dumps([card['jga'].value, card['jga'].n, len(card.metrics), time.perf_counter() - start,"
     " resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10]))"

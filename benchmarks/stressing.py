@@ -10,7 +10,7 @@ import time
 from benchmarks.timing import shared
 from dstress import corpora
 from dstress.corpora.base import Corpus
-from dstress.stressing import stress
+from dstress.pipeline.stress import stress
 
 TEXT = ("typos", "disfluency", "verbosity", "simplification", "word_noise", "entities", "values", "out_of_domain")
 _PER_SECOND = 10_000
@@ -22,7 +22,7 @@ from itertools import count
 import msgspec
 from dstress import corpora
 from dstress.corpora.base import Corpus
-from dstress.stressing import stress
+from dstress.pipeline.stress import stress
 from dstress.stressors.quality import Quality
 corpus, wanted = corpora.load("reminder:train"), int(sys.argv[2])
 def read():

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from benchmarks.timing import shared
 from dstress import corpora
 from dstress.corpora.base import Corpus
-from dstress.stressing import stress
-from dstress.stressors.translators import translators
-from dstress.stressors.translators.base import round_trips
+from dstress.pipeline.stress import stress
+from dstress.translators import translators
+from dstress.translators.base import round_trips
 
 _PER_SECOND = 300
 _UTTERANCES = 1500

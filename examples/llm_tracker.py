@@ -3,8 +3,8 @@
 import sys
 
 import dstress
-from dstress.home import home
-from dstress.setting import Setting
+from dstress.resources import Setting
+from dstress.storage.home import home
 from dstress.trackers import Context, create
 
 corpus = dstress.load("reminder:test")

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+from tests.paths import SHARED
+
 CHROMIUM = Path("/usr/bin/chromium")
 IN_CI = os.environ.get("CI") == "true"
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests import house_rules as rules
-
-ROOT = Path(__file__).resolve().parents[1]
+from tests.paths import ROOT
 
 
 @cache
@@ -52,17 +51,17 @@ def small_house(**imports: str) -> list[rules.Module]:
         ("dialogue", "import dstress.spec", "a foundation imports nothing"),
         ("errors", "from dstress.dialogue import State", "a foundation imports nothing"),
         ("spec", "from dstress.corpora.base import Corpus", "points up"),
-        ("spec", "def f():\n    from dstress.evaluation import run", "points up"),
+        ("spec", "def f():\n    from dstress.pipeline.evaluate import run", "points up"),
         ("spec", "from dstress import errors, load", "own door"),
         ("alignment", "from dstress.corpora.sgd import Sgd", "only through its base"),
         ("metrics__joint", "from dstress.corpora import sgd", "only through its base"),
         ("metrics__joint", "from dstress.corpora import load", "only through its base"),
         ("metrics__joint", "from ..corpora.sgd import Sgd", "only through its base"),
         ("metrics__door", "from .. import evaluation", "points up"),
-        ("metrics__joint", "import dstress.runs", "points up"),
+        ("metrics__joint", "import dstress.runs.folder", "points up"),
         ("metrics__joint", "from dstress.engines.local import Local", "points up"),
         ("reports__html", "from dstress.metrics.base import Metric", "knows only runs and the scorecard"),
-        ("reports__html", "import dstress.evaluation", "knows only runs and the scorecard"),
+        ("reports__html", "import dstress.pipeline.evaluate", "knows only runs and the scorecard"),
         ("leaderboard__app", "from dstress.engines import local", "knows only runs and the scorecard"),
         ("evaluation", "from dstress.cli.main import main", "nothing imports the command line"),
         ("spec", "if TYPE_CHECKING:\n    import dstress.cli", "nothing imports the command line"),
@@ -83,10 +82,10 @@ def test_a_wrong_arrow_is_found(where: str, line: str, problem: str) -> None:
         ("metrics__joint", "from dstress.corpora import base"),
         ("corpora__door", "from .sgd import Sgd"),
         ("metrics__joint", "TARGET = 'dstress.corpora.sgd:Sgd'"),
-        ("reports__html", "from dstress.runs import Run"),
+        ("reports__html", "from dstress.runs.folder import Run"),
         ("evaluation", "from dstress.corpora import load"),
-        ("engines__local", "import dstress.runs"),
-        ("cli__main", "import dstress.evaluation"),
+        ("engines__local", "import dstress.runs.folder"),
+        ("cli__main", "import dstress.pipeline.evaluate"),
     ],
 )
 def test_a_right_arrow_is_fine(where: str, line: str) -> None:

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from dstress.cli.main import cli
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = re.findall(r"^\$ dstress (.+)\n((?:.*\n)*?)```", (ROOT / "README.md").read_text(), re.MULTILINE)
 
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from dstress._version import __version__
 
 if TYPE_CHECKING:
-    from dstress.comparing import compare
     from dstress.corpora import Corpus, add, importers, load
     from dstress.dialogue import Dialogue, Schema, State, Turn
     from dstress.errors import DstressError
-    from dstress.evaluation import evaluate
+    from dstress.pipeline.compare import compare
+    from dstress.pipeline.evaluate import evaluate
+    from dstress.pipeline.stress import stress
     from dstress.predictions import Prediction, formats, read_predictions, write_predictions
-    from dstress.scorecard import Scorecard
-    from dstress.scoring import score
+    from dstress.scoring.score import score
+    from dstress.scoring.scorecard import Scorecard
     from dstress.spec import ComponentSpec, parse
-    from dstress.stressing import stress
     from dstress.stressors.base import Rewriter, Stressor
     from dstress.trackers.base import Tracker
 
@@ -31,22 +31,22 @@ _ROOMS = {
     "DstressError": "errors",
     "Prediction": "predictions",
     "Rewriter": "stressors.base",
-    "Scorecard": "scorecard",
+    "Scorecard": "scoring.scorecard",
     "Schema": "dialogue",
     "State": "dialogue",
     "Stressor": "stressors.base",
     "Tracker": "trackers.base",
     "Turn": "dialogue",
     "add": "corpora",
-    "compare": "comparing",
-    "evaluate": "evaluation",
+    "compare": "pipeline.compare",
+    "evaluate": "pipeline.evaluate",
     "formats": "predictions",
     "importers": "corpora",
     "load": "corpora",
     "parse": "spec",
     "read_predictions": "predictions",
-    "score": "scoring",
-    "stress": "stressing",
+    "score": "scoring.score",
+    "stress": "pipeline.stress",
     "write_predictions": "predictions",
 }
 

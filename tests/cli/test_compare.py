@@ -12,8 +12,9 @@ from click.testing import CliRunner
 from dstress.cli.main import cli, main
 from dstress.predictions import write_predictions
 from dstress.predictions.base import Prediction
+from tests.paths import DOCS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "comparing.md"
+PAGE = DOCS / "comparing.md"
 
 
 def run(*arguments: object) -> str:

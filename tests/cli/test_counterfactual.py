@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from dstress.cli.counterfactual import command
 from dstress.errors import DstressError
-from tests.stressors.training import training
+from tests.generators.training import training
 
 SPEC = 'counterfactual(values=built, train="{}")'.format(training("reminder", None, 200))
 

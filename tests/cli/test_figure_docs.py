@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dstress.cli.main import main
+from tests.paths import DOCS
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = ("diversity", "augmentation", "human-check")
 BLOCK = re.compile(r"^```\n(\$ dstress .*?)^```", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ dstress (.+)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)

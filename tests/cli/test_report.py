@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from dstress.cli.report import command
 from dstress.errors import DstressError
-from dstress.evaluation import Options, evaluate
-from dstress.runs import RunFolder
+from dstress.pipeline.evaluate import Options, evaluate
+from dstress.runs.folder import RunFolder
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 from dstress.cli.train import command
 from dstress.errors import DstressError
+from tests.generators.training import training
 from tests.stressors.parts import need
-from tests.stressors.training import training
 
 
 def called(out: Path, *arguments: str) -> Result:

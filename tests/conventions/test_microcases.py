@@ -15,8 +15,9 @@ import pytest
 from dstress.conventions import conventions
 from dstress.conventions.clock import on_the_clock
 from dstress.dialogue import Slot
+from tests.paths import DOCS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "conventions.md"
+PAGE = DOCS / "conventions.md"
 COLUMNS = ("exact", "trade", "simpletod", "trippy", "dstc8", "multiwoz22", "mwzeval", "convlab", "fnctod")
 
 

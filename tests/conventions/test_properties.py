@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dstress.conventions import Convention, conventions
 from dstress.dialogue import DONTCARE, State
+from tests.paths import DOCS
 
 SPECS = (*conventions, "dstc8(fuzz=difflib)", "simpletod(dontcare=keep)", "convlab(listed=all)", "trade(labels=coco)")
 MADE = {spec: conventions.create(spec) for spec in SPECS}
@@ -130,7 +131,7 @@ def test_the_door_is_light() -> None:
 
 @pytest.mark.parametrize("name", list(conventions))
 def test_every_convention_has_its_name_and_a_section_in_the_docs(name: str) -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "conventions.md"
+    page = DOCS / "conventions.md"
     assert conventions.get(name).name == name
     assert conventions.summary(name)
     assert f"\n## {name}\n" in page.read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dstress import corpora
 from dstress.corpora.checks import checked
 from dstress.errors import DstressError
-from dstress.sources import open_source
+from dstress.storage.sources import open_source
 from tests.corpora import layouts
 
 JUNK = st.one_of(

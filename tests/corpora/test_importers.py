@@ -10,7 +10,7 @@ from dstress import corpora
 from dstress.corpora.base import Corpus
 from dstress.corpora.checks import checked
 from dstress.dialogue import DONTCARE, Act, Coreference, Dialogue, Span
-from dstress.sources import open_source
+from dstress.storage.sources import open_source
 from tests.corpora import layouts
 
 

@@ -70,7 +70,7 @@ def test_raw_and_trade_labels_agree_but_for_documented_fixes(shared: Path) -> No
 
 
 def test_multiwoz_schema_has_the_thirty_slots(shared: Path) -> None:
-    from dstress.naming import multiwoz_slots
+    from dstress.text.slot_names import multiwoz_slots
 
     corpora.add("raw", shared / "data/multiwoz21-raw/test.json.zip")
     assert sorted(corpora.load("raw:test").schema.slots) == sorted(multiwoz_slots())

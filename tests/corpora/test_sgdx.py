@@ -13,7 +13,7 @@ from dstress import corpora
 from dstress.corpora import sgdx
 from dstress.corpora.sgd import Sgd
 from dstress.errors import CorpusError, UnknownNameError
-from dstress.sources import open_source
+from dstress.storage.sources import open_source
 from tests.corpora import layouts
 
 

@@ -6,7 +6,6 @@ import hashlib
 import re
 from collections import Counter
 from functools import cache
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -17,8 +16,9 @@ from dstress.corpora.simulated import SIZES, dialogue, generate, schema
 from dstress.corpora.simulator.specs import services, words
 from dstress.dialogue import DONTCARE, Dialogue, Frame, Turn, slot_id
 from dstress.errors import UnknownNameError
+from tests.paths import DOCS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "reminder.md"
+PAGE = DOCS / "reminder.md"
 DIGESTS = {
     "train": "85c172a017ae9ef96fdf9710d276a8592600d45a38881843e53f2dd5a535feb7",
     "dev": "e4e77f836deb78c839c314f00f38f156aa35ff7b30702d9acbff98becf3f645a",

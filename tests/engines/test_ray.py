@@ -14,16 +14,16 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import IN_CI
-from tests.runs import SUITE
+from tests.fakes.trackers import SUITE
+from tests.paths import SEARCHED
 
-ROOT = Path(__file__).resolve().parents[2]
 HEAD = """
 import json, os, sys, threading, time
 import ray
 from ray.cluster_utils import Cluster
 from dstress.engines import Local
 from dstress.engines.ray import Ray
-from dstress.evaluation import Options, evaluate
+from dstress.pipeline.evaluate import Options, evaluate
 from tests.engines.test_local import Doubling
 from tests.runs import Logged
 from tests.stressors.samples import sample
@@ -93,7 +93,7 @@ def answer(code: str, folder: Path) -> object:
     indented = "".join(f"    {line}\n" for line in code.strip().splitlines())
     script.write_text(f"{HEAD}\nif __name__ == '__main__':\n{indented}")
     environment = os.environ | {
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": SEARCHED,
         "RAY_DEDUP_LOGS": "0",
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     }

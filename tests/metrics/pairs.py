@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from hypothesis import strategies as st
 
-from dstress.alignment import Alignment
-from dstress.columns import Columns, gather
+from dstress.alignment.cells import Alignment
+from dstress.alignment.columns import Columns, gather
 from dstress.conventions import Convention
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Frame, Schema, Service, Slot, Turn, service_of

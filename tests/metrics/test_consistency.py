@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.held import Run
+from dstress.analysis.bias import cjga_bounds
 from dstress.metrics.consistency import Cjga, ConsistentJga, OverRuns, paired
-from dstress.metrics.studies import cjga_bounds
 from dstress.predictions import read_predictions
-from dstress.versions import conditional
+from dstress.scoring.systems import Run
+from dstress.scoring.versions import conditional
+from tests.paths import DOCS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "metrics" / "consistency.md"
+PAGE = DOCS / "metrics" / "consistency.md"
 tables = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40).map(
     lambda rows: np.array(rows, np.float64)
 )

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.alignment import Alignment
+from dstress.alignment.cells import Alignment
 from dstress.conventions import Convention, conventions
 from dstress.dialogue import Dialogue, Turn
 from dstress.errors import SpecError

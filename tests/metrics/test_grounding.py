@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from dstress.dialogue import DONTCARE, Schema, Service, Slot
 from dstress.metrics.grounding import grounded, named_entities
-from dstress.naming import is_named_entity_slot
 from dstress.predictions.checkdst import BeliefTexts
+from dstress.text.slot_names import is_named_entity_slot
+from tests.paths import DOCS
 
 FILES = {
     "orig": "orig_example.checkdst_prediction.jsonl",
@@ -24,7 +25,7 @@ FILES = {
     "PI": "PI_example.checkdst_prediction.jsonl",
 }
 LOGS = "example_parlai_world_logs.checkdst_prediction.jsonl"
-NOHF = Path(__file__).resolve().parents[2] / "docs" / "metrics" / "nohf.md"
+NOHF = DOCS / "metrics" / "nohf.md"
 NOTHING = Schema()
 
 

@@ -12,10 +12,11 @@ from typing import NamedTuple
 import pytest
 
 from dstress.metrics import metrics
-from dstress.scorecard import Scorecard
-from dstress.scoring import Options, score
+from dstress.scoring.score import Options, score
+from dstress.scoring.scorecard import Scorecard
+from tests.paths import DOCS
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "metrics"
+FOLDER = DOCS / "metrics"
 README, FIGURES = (FOLDER.joinpath(name).read_text(encoding="utf-8") for name in ("README.md", "gca-figures.md"))
 INDEX = re.findall(r"^\| `([\w-]+)` \| .+? \| \[([\w-]+)\]\((\S+?)\)", README, re.MULTILINE)
 """Metric, page and link of every row; pages that no row names (of several runs, of one metric at length) are free."""

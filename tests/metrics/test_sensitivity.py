@@ -13,19 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from dstress.alignment import Alignment
-from dstress.columns import gather
+from dstress.alignment.cells import Alignment
+from dstress.alignment.columns import gather
+from dstress.alignment.pairing import Pairing
 from dstress.conventions import conventions
 from dstress.corpora import load
-from dstress.held import Run
 from dstress.metrics.consistency import OverRuns
 from dstress.metrics.sensitivity import DiffRel, OverVariants, Sensitivity
-from dstress.pairing import Pairing
 from dstress.predictions import read_predictions
-from dstress.scoring import Options
-from dstress.versions import variants
+from dstress.scoring.score import Options
+from dstress.scoring.systems import Run
+from dstress.scoring.versions import variants
+from tests.paths import DOCS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "metrics" / "sensitivity.md"
+PAGE = DOCS / "metrics" / "sensitivity.md"
 QUICK = Options(resamples=50)
 tables = arrays.arrays(np.float64, st.tuples(st.integers(1, 20), st.integers(2, 6)), elements=st.floats(0, 1, width=16))
 

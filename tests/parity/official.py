@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from dstress import corpora
-from dstress.alignment import Alignment
-from dstress.columns import Columns, gather
+from dstress.alignment.cells import Alignment
+from dstress.alignment.columns import Columns, gather
+from dstress.alignment.pairing import Pairing
 from dstress.metrics import metrics
-from dstress.pairing import Pairing
 from dstress.predictions import read_predictions
-from dstress.scorecard import Scorecard
+from dstress.scoring.scorecard import Scorecard
 
 Json = Any
 DSTC8 = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dstress.scoring import Options, score
+from dstress.scoring.score import Options, score
 
 PUBLISHED = {
     "copy-a-test": 51.00,

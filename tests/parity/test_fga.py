@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dstress.predictions import read_predictions
-from dstress.scoring import Options, score
+from dstress.scoring.score import Options, score
 from tests.conftest import SHARED
 from tests.parity.official import load
 

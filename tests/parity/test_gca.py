@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dstress.alignment import Alignment
-from dstress.columns import gather
+from dstress.alignment.cells import Alignment
+from dstress.alignment.columns import gather
 from dstress.conventions import conventions
 from dstress.dialogue import Dialogue, Schema, Turn
 from dstress.metrics import metrics
 from dstress.metrics.granular import change_counts
 from dstress.predictions import Prediction
-from dstress.scorecard import Scorecard
-from dstress.scoring import Options, Scored, score, tallied
+from dstress.scoring.score import Options, Scored, score, tallied
+from dstress.scoring.scorecard import Scorecard
 from tests.conftest import SHARED
 from tests.parity.official import Json, load
 

@@ -9,7 +9,7 @@ import pytest
 
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn, service_of
-from dstress.scoring import Options, score
+from dstress.scoring.score import Options, score
 from tests.parity.official import Json, load
 
 BOOK = ("bookday", "bookpeople", "bookstay", "booktime")

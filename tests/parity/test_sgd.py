@@ -8,13 +8,13 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from dstress.alignment import Alignment
+from dstress.alignment.cells import Alignment
 from dstress.conventions import conventions
 from dstress.conventions.base import Unit
 from dstress.conventions.multiwoz22 import MultiWoz22
 from dstress.metrics import metrics
-from dstress.metrics.tally import Tally
-from dstress.scoring import Options, score
+from dstress.scoring.score import Options, score
+from dstress.scoring.tally import Tally
 from tests.parity.official import DSTC8, aligned_columns, differences, groups, load, per_frame
 
 SLICES = ("service", "domain", "seen")

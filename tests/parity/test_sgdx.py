@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dstress.alignment import Alignment
+from dstress.alignment.cells import Alignment
 from dstress.conventions import conventions
-from dstress.scoring import Options, score
+from dstress.scoring.score import Options, score
 from tests.parity.official import DSTC8, aligned_columns, differences, groups, load, per_frame
 
 VARIANTS = [f"v{number}" for number in range(1, 6)]

@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "predictions.md"
+from tests.paths import DOCS
+
+PAGE = DOCS / "predictions.md"
 _SECTION = re.compile(
     r"^## (?P<name>\S+)\n.*?^`(?P<file>\S+)`\n\n```json\n(?P<sample>.*?)\n```\n\n```jsonl\n(?P<parsed>.*?)\n```",
     re.DOTALL | re.MULTILINE,

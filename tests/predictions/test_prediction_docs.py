@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dstress.predictions import detect, formats, read_predictions
-from dstress.sources import open_source
+from dstress.storage.sources import open_source
 from tests.predictions.examples import EXAMPLES, Example
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dstress.errors import DstressError, PredictionError, UnknownNameError
 from dstress.predictions import detect, formats, read_predictions
-from dstress.sources import open_source
+from dstress.storage.sources import open_source
 from tests.predictions.examples import EXAMPLES
 
 TRADE = {"d.json": {"0": {"turn_belief": [], "pred_bs_ptr": ["hotel-area-east"]}}}

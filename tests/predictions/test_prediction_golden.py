@@ -9,7 +9,7 @@ import pytest
 
 from dstress.dialogue import Schema, Service, Slot
 from dstress.predictions import Prediction, detect, read_predictions
-from dstress.sources import open_source
+from dstress.storage.sources import open_source
 
 pytestmark = pytest.mark.shared
 
@@ -119,7 +119,7 @@ def test_slot_matches_give_the_published_accuracy_without_the_dialogue_that_fga_
 
 
 def test_the_slot_order_is_that_of_trippy(shared: Path) -> None:
-    from dstress.naming import SlotNames
+    from dstress.text.slot_names import SlotNames
 
     config = msgspec.json.decode((shared / "golden/fga/trippy_multiwoz21_config.json").read_bytes())
     first = next(read_predictions(shared / "golden/fga/trippy_result.json"))

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from dstress.dialogue import Span
 from dstress.errors import PredictionError
-from dstress.naming import multiwoz_slots
 from dstress.predictions import FramePrediction, Prediction, detect, read_predictions, write_predictions
-from dstress.sources import open_source
+from dstress.storage.sources import open_source
+from dstress.text.slot_names import multiwoz_slots
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 words = st.text("abcdefgh 0123456789:'-&.é", min_size=1, max_size=12).map(lambda text: " ".join(text.split()) or "x")

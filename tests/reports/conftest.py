@@ -11,9 +11,9 @@ import pytest
 from dstress.conventions import conventions
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Frame, Schema, Service, Slot, Turn
-from dstress.evaluation import Options, evaluate
+from dstress.pipeline.evaluate import Options, evaluate
 from dstress.reports.html import write_html
-from dstress.runs import RunFolder
+from dstress.runs.folder import RunFolder
 from dstress.suites import Suite
 from dstress.suites.base import Column
 from dstress.trackers.base import Answer, Context, Failed, Tracker

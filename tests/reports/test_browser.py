@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from dstress.runs import RunFolder
+from dstress.runs.folder import RunFolder
 from tests.reports.conftest import ARABIC, ATTACK
 
 TYPOS = "typos(rate=0.2)"

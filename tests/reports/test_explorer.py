@@ -14,7 +14,7 @@ from dstress.conventions import conventions
 from dstress.dialogue import Dialogue, Turn
 from dstress.predictions.base import Prediction
 from dstress.reports.explorer import Explored, Packet, explore
-from dstress.runs import ORIGINAL, Manifest, RunFolder
+from dstress.runs.folder import ORIGINAL, Manifest, RunFolder
 from dstress.suites import Suite
 from tests.reports.conftest import SCHEMA
 

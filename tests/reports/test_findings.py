@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dstress.reports.findings import Finding, findings
-from dstress.runs import Drop, Scores
-from dstress.scorecard import Score, Scorecard, SlotErrors
+from dstress.runs.folder import Drop, Scores
+from dstress.scoring.scorecard import Score, Scorecard, SlotErrors
 
 
 def card(slots: dict[str, SlotErrors] | None = None, **metrics: tuple[float, float]) -> Scorecard:

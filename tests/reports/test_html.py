@@ -12,7 +12,7 @@ import pytest
 
 from dstress.conventions import conventions
 from dstress.reports.html import convention_of, html, write_html
-from dstress.runs import RunFolder
+from dstress.runs.folder import RunFolder
 
 
 class Elements(HTMLParser):

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dstress.reports.drawing import (
+from dstress.reports.charts import (
     ACCENT,
     HEAT,
     INK,
@@ -23,7 +23,7 @@ from dstress.reports.drawing import (
     svg,
 )
 from dstress.reports.plots import plots
-from dstress.runs import RunFolder, Scores
+from dstress.runs.folder import RunFolder, Scores
 
 NAMES = ["drops", "profile", "services", "sensitivity", "slots", "metrics"]
 

@@ -10,9 +10,9 @@ from dstress.conventions import conventions
 from dstress.dialogue import Frame, Turn
 from dstress.predictions.base import Prediction
 from dstress.reports.verdicts import EXTRA, MISSED, REWORDED, WRONG, Error, Verdicts, is_right
-from dstress.run_scores import corpus_of
-from dstress.runs import ORIGINAL, RunFolder
-from dstress.scoring import Options, score
+from dstress.runs.folder import ORIGINAL, RunFolder
+from dstress.runs.scores import corpus_of
+from dstress.scoring.score import Options, score
 from tests.reports.conftest import SCHEMA
 
 TURN = Turn("", state={"hotel-area": ("north",), "hotel-na<b>me": ("Grand", "The Grand")}, frames=(Frame("hotel"),))

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from dstress.corpora import simulated
 from dstress.dialogue import Dialogue
+from dstress.resources import Setting
 from dstress.stressors import create
-from dstress.stressors.base import Setting
+from tests.paths import DOCS
 from tests.stressors.samples import in_memory
 
-DOCS = Path(__file__).parents[2] / "docs" / "stressors"
+PAGES = DOCS / "stressors"
 Rewrite = Callable[[str, list[tuple[int, int]], Random], str]
 
 ODD = [
@@ -77,7 +78,7 @@ _EXAMPLE = re.compile(r"^(\S+) (reminder-test-\d+) turn (\d+)\n- (.*)\n\+ (.*)$"
 
 def examples(page: str) -> list[Example]:
     """The examples on a stressor's page that come from `reminder`."""
-    found = _EXAMPLE.findall((DOCS / f"{page}.md").read_text(encoding="utf-8"))
+    found = _EXAMPLE.findall((PAGES / f"{page}.md").read_text(encoding="utf-8"))
     return [Example(spec, dialogue, int(turn), before, after) for spec, dialogue, turn, before, after in found]
 
 

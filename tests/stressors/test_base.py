@@ -7,19 +7,10 @@ import pytest
 
 from dstress.dialogue import Act, Dialogue, Edit, Frame, Schema, Service, Slot, Span, Turn
 from dstress.errors import SpecError, UnknownNameError
-from dstress.stressing import stress
+from dstress.pipeline.stress import stress
 from dstress.stressors import create, stressors
-from dstress.stressors.base import (
-    DialogueStressor,
-    Kept,
-    Outcome,
-    Ranges,
-    Restated,
-    Rewriter,
-    TurnStressor,
-    Utterance,
-    random_for,
-)
+from dstress.stressors.base import DialogueStressor, Kept, Outcome, Restated, Rewriter, TurnStressor
+from dstress.text.utterance import Ranges, Utterance, random_for
 from tests.stressors.samples import in_memory
 
 SCHEMA = Schema((Service("taxi", slots=(Slot("destination"), Slot("leaveat"))),))

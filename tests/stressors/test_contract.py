@@ -13,18 +13,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from dstress import values
 from dstress.dialogue import Dialogue, State
 from dstress.engines.local import Local
-from dstress.renaming import Names, renamed
-from dstress.stressing import StressedCorpus, stress
+from dstress.pipeline.stress import StressedCorpus, stress
+from dstress.schema_names import Names, renamed
 from dstress.stressors import create, stressors
 from dstress.stressors.base import SchemaStressor
-from dstress.stressors.editing import undo
+from dstress.text import mentions as values
+from dstress.text.edits import undo
+from tests.generators.training import training
 from tests.stressors.parts import needed
 from tests.stressors.samples import CORPORA, in_memory, sample
-from tests.stressors.schemas import add_sgd
-from tests.stressors.training import training
+from tests.stressors.schema.schemas import add_sgd
 
 SLOW = {"speech": 3, "paraphrase": 6, "schema_backtranslation": 6}
 """Stressors that see fewer dialogues: real translation and real audio take their time."""

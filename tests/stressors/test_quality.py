@@ -5,10 +5,11 @@ import random
 import pytest
 
 from dstress.dialogue import Dialogue, Turn
-from dstress.stressing import stress
-from dstress.stressors.base import Ranges, Rewriter
+from dstress.pipeline.stress import stress
+from dstress.stressors.base import Rewriter
 from dstress.stressors.quality import Quality
-from dstress.stressors.similarity import Encoder
+from dstress.text.similarity import Encoder
+from dstress.text.utterance import Ranges
 from tests.stressors.parts import need
 from tests.stressors.samples import in_memory
 from tests.stressors.test_base import CORPUS, SCHEMA

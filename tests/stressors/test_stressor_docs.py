@@ -10,12 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from dstress.cli.main import cli
-from dstress.stressing import stress
+from dstress.pipeline.stress import stress
 from dstress.stressors import stressors
 from dstress.stressors.base import Rewriter
+from tests.paths import DOCS
 from tests.stressors.samples import sample
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "stressors"
+FOLDER = DOCS / "stressors"
 INDEX = (FOLDER / "README.md").read_text(encoding="utf-8")
 ROWS = {row[0]: row for row in re.findall(r"^\| \[(\w+)\]\((\S+?)\) \| .+? \| (.+?) \| (\w+) \| ", INDEX, re.MULTILINE)}
 CONSOLE = re.findall(r"^\$ dstress (.+)\n((?:.*\n)*?)```", INDEX, re.MULTILINE)

@@ -15,8 +15,8 @@ from dstress.corpora import load, simulated
 from dstress.dialogue import Dialogue, Schema, Turn
 from dstress.errors import SpecError
 from dstress.stressors import stressors
-from dstress.stressors.manner import manner_of
 from dstress.stressors.verbosity import _tables, lengthened
+from dstress.text.writing_style import manner_of
 from tests.stressors.noise import ODD, check_page, keeps_protected, protected_texts, simulated_dialogues, stressed
 
 NEVER = "yes no nope any either one two first second monday today tomorrow morning evening noon night cheap free price"

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dstress.corpora import load
-from dstress.evaluation import Options, evaluate
-from dstress.metrics.significance import paired_bootstrap
-from dstress.run_scores import corpus_of, predictions_of
-from dstress.runs import RunFolder
-from tests.stressors.training import training
+from dstress.pipeline.evaluate import Options, evaluate
+from dstress.runs.folder import RunFolder
+from dstress.runs.scores import corpus_of, predictions_of
+from dstress.scoring.significance import paired_bootstrap
+from tests.generators.training import training
 
 VALUES, COCO, PLUS = "values", "counterfactual", "counterfactual(fallback=values)"
 

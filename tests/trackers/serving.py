@@ -15,7 +15,7 @@ from typing import Any
 
 from dstress.corpora import simulated
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
-from dstress.setting import Setting
+from dstress.resources import Setting
 from dstress.trackers.base import Context
 
 SCHEMA = Schema(

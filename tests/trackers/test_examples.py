@@ -17,14 +17,14 @@ import msgspec
 import pytest
 
 from dstress.engines import Local
+from dstress.pipeline.track import Question, Tracking, parted
 from dstress.predictions.base import Prediction
 from dstress.trackers import create
 from dstress.trackers.base import Tracker
-from dstress.tracking import Question, Tracking, parted
+from tests.paths import ROOT, SEARCHED
 from tests.trackers import serving
 from tests.trackers.serving import completion, held, setting
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PAGE = (ROOT / "docs" / "trackers" / "README.md").read_text()
 
@@ -67,7 +67,7 @@ def test_a_class_is_found_by_its_name(tmp_path: Path) -> None:
     command = "from dstress.trackers import create; print(create('python_tracker:WordTracker').sequential)"
     run = subprocess.run(
         [sys.executable, "-c", command],
-        env=os.environ | {"PYTHONPATH": str(ROOT / "examples")},
+        env=os.environ | {"PYTHONPATH": f"{ROOT / 'examples'}{os.pathsep}{SEARCHED}"},
         capture_output=True,
         text=True,
         check=True,

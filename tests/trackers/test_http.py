@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from dstress import posting
 from dstress.dialogue import Schema
 from dstress.errors import DstressError, SpecError
-from dstress.posting import asked_wait
+from dstress.llm import post as posting
+from dstress.llm.post import asked_wait
 from dstress.predictions.base import Prediction
 from dstress.trackers import Failed, create
 from dstress.trackers.base import Context

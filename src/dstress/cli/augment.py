@@ -7,14 +7,14 @@ from typing import Any, get_args
 
 import click
 
-from dstress.augmenting import TEST_DICTIONARY, Augmentation, Augmenting, Layout
 from dstress.cli.output import console, json_option, print_table, write_json
 from dstress.cli.progress import counting
 from dstress.cli.stress import engine_for
 from dstress.corpora import load
 from dstress.errors import DstressError
+from dstress.pipeline.augment import TEST_DICTIONARY, Augmentation, Augmenting, Layout
+from dstress.pipeline.stress import SEED, first
 from dstress.reports.tables import Table
-from dstress.stressing import SEED, first
 
 
 @click.command("augment")

@@ -7,14 +7,14 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from dstress import comparing
 from dstress.cli.output import console, json_option, print_table, table_options, write_json, write_text
 from dstress.cli.progress import waiting
-from dstress.comparing import Comparison, Pair, SlotChange
-from dstress.held import OPTIONS
+from dstress.pipeline import compare as comparing
+from dstress.pipeline.compare import Comparison, Pair, SlotChange
 from dstress.reports.tables import Table, latex, markdown
-from dstress.scorecard import Score, signature_text
-from dstress.scoring import Options
+from dstress.scoring.score import Options
+from dstress.scoring.scorecard import Score, signature_text
+from dstress.scoring.systems import OPTIONS
 from dstress.spec import parse_list
 
 _SLOTS_SHOWN = 5

@@ -19,8 +19,8 @@ from dstress.corpora.reading import canonical_split
 from dstress.corpora.store import Manifest
 from dstress.dialogue import Dialogue
 from dstress.errors import CorpusError, DstressError, unknown
-from dstress.home import home
-from dstress.sources import open_source
+from dstress.storage.home import home
+from dstress.storage.sources import open_source
 
 _TOP_VALUES = 4
 

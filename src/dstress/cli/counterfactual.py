@@ -14,12 +14,13 @@ from dstress.corpora import load
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue
 from dstress.errors import DstressError, unknown
-from dstress.stressing import SEED, stress
-from dstress.stressors.base import Kept, Utterance
-from dstress.stressors.counterfactual import Counterfactual
-from dstress.stressors.counterfactuals.filtering import Verdict
-from dstress.stressors.counterfactuals.goals import goal_of, own_goal
-from dstress.stressors.generators import Goal
+from dstress.generators import Goal
+from dstress.generators.goals import goal_of, own_goal
+from dstress.pipeline.stress import SEED, stress
+from dstress.stressors.base import Kept
+from dstress.stressors.counterfactual.filters import Verdict
+from dstress.stressors.counterfactual.stressor import Counterfactual
+from dstress.text.utterance import Utterance
 
 _HELP = """\
   slot=value     the user shall say this too        -slot     the user shall not say this
@@ -216,7 +217,7 @@ def _obeyed(desk: Desk, order: str, drawn: int) -> str:
 
 
 def _judged(desk: Desk, words: str) -> str:
-    from dstress.stressors.generators import Candidate
+    from dstress.generators import Candidate
 
     (verdict,) = desk.stressor.filters.judged(desk.said, desk.goal, [Candidate(words)])
     return f"{words!r}: {verdict.why or 'says the goal'}"

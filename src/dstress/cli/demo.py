@@ -15,11 +15,11 @@ from dstress.cli.progress import counting
 from dstress.cli.report import print_findings
 from dstress.cli.run import tables
 from dstress.corpora.base import Corpus
-from dstress.evaluation import Options, evaluate
+from dstress.pipeline.evaluate import Options, evaluate
 from dstress.predictions.base import Prediction
 from dstress.reports.findings import findings
 from dstress.reports.html import REPORT
-from dstress.runs import is_run
+from dstress.runs.folder import is_run
 
 
 @click.command("demo")

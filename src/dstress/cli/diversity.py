@@ -10,15 +10,16 @@ from typing import Any
 import click
 import msgspec
 
+from dstress.analysis.diversity import Company, Coverage, Diversity, Figures, originals, values_of
 from dstress.cli.output import json_option, print_notes, print_table, table_options, write_json, write_tables
 from dstress.cli.progress import counting
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema
-from dstress.diversity import LONGEST_GRAM, Company, Coverage, Diversity, Figures, originals, values_of
 from dstress.errors import DstressError, unknown
-from dstress.naming import SlotNames
 from dstress.reports.tables import Table
+from dstress.text.ngrams import LONGEST_GRAM
+from dstress.text.slot_names import SlotNames
 
 TRAIN, ORIGINAL, STRESSED = "train", "original", "stressed"
 

@@ -9,9 +9,9 @@ import click
 from dstress.cli.output import console, json_option, print_table, write_json
 from dstress.cli.progress import waiting
 from dstress.cli.score import percent
-from dstress.gating import Limits, Verdict, gate
+from dstress.pipeline.gate import Limits, Verdict, gate
 from dstress.reports.tables import Table
-from dstress.runs import RunFolder
+from dstress.runs.folder import RunFolder
 
 
 @click.command("gate")

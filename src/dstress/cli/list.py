@@ -18,9 +18,9 @@ KINDS = {
     "stressors": "dstress.stressors:stressors",
     "trackers": "dstress.trackers:trackers",
     "engines": "dstress.engines:engines",
-    "translators": "dstress.stressors.translators:translators",
-    "generators": "dstress.stressors.generators:generators",
-    "classifiers": "dstress.stressors.classifiers:classifiers",
+    "translators": "dstress.translators:translators",
+    "generators": "dstress.generators:generators",
+    "classifiers": "dstress.generators.classifiers:classifiers",
 }
 """Kind -> its room's registry."""
 

@@ -16,7 +16,7 @@ import msgspec
 from dstress.reports.tables import Table as Content
 from dstress.reports.tables import latex as as_latex
 from dstress.reports.tables import markdown as as_markdown
-from dstress.writing import replacing
+from dstress.storage.atomic import replacing
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -12,13 +12,13 @@ from dstress.cli.output import console, json_option, print_notes, print_table, t
 from dstress.cli.progress import waiting
 from dstress.cli.run import tables
 from dstress.conventions import conventions
-from dstress.reports.aligning import aligned
+from dstress.reports.charts import Plot, export
 from dstress.reports.curves import curves
-from dstress.reports.drawing import Plot, export
 from dstress.reports.findings import Finding, findings
 from dstress.reports.html import convention_of, write_html
+from dstress.reports.original_names import aligned
 from dstress.reports.plots import plots
-from dstress.runs import RunFolder, Scores
+from dstress.runs.folder import RunFolder, Scores
 
 
 @click.command("report")

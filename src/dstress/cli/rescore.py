@@ -9,8 +9,8 @@ import click
 from dstress.cli.output import json_option, print_notes, print_table, write_json
 from dstress.cli.progress import waiting
 from dstress.cli.run import tables
-from dstress.evaluation import rescore
-from dstress.runs import RunFolder
+from dstress.pipeline.evaluate import rescore
+from dstress.runs.folder import RunFolder
 from dstress.spec import parse_list
 
 

@@ -13,10 +13,10 @@ from dstress.cli.progress import counting
 from dstress.cli.score import percent
 from dstress.engines import Engine, Local, engines
 from dstress.errors import DstressError
-from dstress.evaluation import Options, evaluate
+from dstress.pipeline.evaluate import Options, evaluate
 from dstress.reports.html import REPORT
 from dstress.reports.tables import Table
-from dstress.runs import Cell, RunFolder, Scores
+from dstress.runs.folder import Cell, RunFolder, Scores
 from dstress.spec import parse, parse_list
 from dstress.suites import Suite
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 
+from dstress.analysis.human_check.sheets import QUESTIONS, beside, chosen, draw, score, variants, write
+from dstress.analysis.human_check.verdict import Share, Verdict
 from dstress.cli.output import console, json_option, print_notes, print_table, table_options, write_json, write_tables
 from dstress.cli.progress import waiting
 from dstress.errors import DstressError
-from dstress.human_check import QUESTIONS, beside, chosen, draw, score, variants, write
-from dstress.judging.verdict import Share, Verdict
+from dstress.pipeline.stress import SEED
 from dstress.reports.tables import Table
-from dstress.runs import ORIGINAL
+from dstress.runs.folder import ORIGINAL
 from dstress.spec import parse_list
-from dstress.stressing import SEED
 
 _TITLES = {"human_like": "human likeliness", "correct": "correctness"}
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import msgspec
@@ -18,19 +16,11 @@ from dstress.corpora.base import Corpus
 from dstress.corpora.reading import canonical_split
 from dstress.dialogue import Schema
 from dstress.errors import CorpusError, MissingExtraError, SpecError
-from dstress.home import home
 from dstress.reports.tables import Table
-from dstress.schema_distance import (
-    Figures,
-    Seen,
-    Version,
-    average,
-    figures,
-    signature,
-    united,
-    united_versions,
-)
-from dstress.stressors.base import Setting
+from dstress.resources import Setting
+from dstress.storage.home import home
+from dstress.text.schema_distance import Figures, Seen, Version, average, figures, signature, united, united_versions
+from dstress.text.tables import read_table
 
 _SEED = 1
 _TRANSLATED = ("schema_backtranslation(pivots=[es])", "schema_backtranslation(pivots=[eo])")
@@ -188,4 +178,4 @@ def _row(name: str, found: Figures, told: dict[str, float]) -> list[str]:
 
 @cache
 def _paper() -> dict[str, dict[str, Any]]:
-    return tomllib.loads(files("dstress.cli").joinpath("schemas.toml").read_text(encoding="utf-8"))
+    return read_table(__package__, "schemas.toml")

@@ -10,10 +10,10 @@ import click
 from dstress.cli.output import console, json_option, print_notes, print_table, table_options, write_json, write_tables
 from dstress.cli.progress import waiting
 from dstress.conventions import conventions
-from dstress.metrics.slices import SLICES
 from dstress.reports.tables import Table
-from dstress.scorecard import Scorecard, SlotErrors, signature_text
-from dstress.scoring import STANDARD, Options, Scored, tallied
+from dstress.scoring.score import STANDARD, Options, Scored, tallied
+from dstress.scoring.scorecard import Scorecard, SlotErrors, signature_text
+from dstress.scoring.slices import SLICES
 from dstress.spec import parse_list
 
 _WORST_SLOTS = 12

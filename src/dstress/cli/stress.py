@@ -16,9 +16,10 @@ from dstress.corpora import load
 from dstress.dialogue import Dialogue, Edit, Turn
 from dstress.engines.local import Local
 from dstress.errors import DstressError
+from dstress.pipeline.stress import SEED, StressedCorpus, calibrated, describe, first, stress, write
 from dstress.reports.tables import Table
 from dstress.spec import parse_list
-from dstress.stressing import SEED, StressedCorpus, calibrated, describe, first, folder_name, stress, write
+from dstress.storage.file_names import folder_name
 from dstress.stressors import create
 from dstress.stressors.quality import Quality, Summary
 

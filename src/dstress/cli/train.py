@@ -43,8 +43,8 @@ def command(recipe: str, corpus: str, dev: str, out: Path, **given: Any) -> None
 
 
 def _utterances(corpus: str, dev: str, out: Path, settings: tuple[str, ...]) -> dict[str, Any]:
-    from dstress.stressors.generators.neural.examples import write
-    from dstress.stressors.generators.neural.training import fit, read_data
+    from dstress.generators.network.examples import write
+    from dstress.generators.network.training import fit, read_data
 
     options = _options(settings)
     with tempfile.TemporaryDirectory() as folder:
@@ -58,7 +58,7 @@ def _options(settings: tuple[str, ...]) -> Any:
     """The recipe's options, from `name=value`."""
     import msgspec
 
-    from dstress.stressors.generators.neural.training import Options
+    from dstress.generators.network.training import Options
 
     pairs = [setting.partition("=") for setting in settings]
     known = list(Options.__dataclass_fields__)

@@ -10,10 +10,10 @@ from dstress.cli.output import json_option, print_notes, print_table, table_opti
 from dstress.cli.progress import waiting
 from dstress.cli.score import score_table
 from dstress.errors import DstressError
-from dstress.held import OPTIONS, Run
-from dstress.scorecard import Scorecard
-from dstress.scoring import Options
-from dstress.versions import conditional, variants
+from dstress.scoring.score import Options
+from dstress.scoring.scorecard import Scorecard
+from dstress.scoring.systems import OPTIONS, Run
+from dstress.scoring.versions import conditional, variants
 
 
 @click.command("versions")

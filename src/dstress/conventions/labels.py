@@ -6,11 +6,11 @@ Each script applies them in another place: to gold only (TRADE), to both sides (
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any
+
+from dstress.text.tables import read_table
 
 Forms = Mapping[str, list[str]]
 NO_VALUE = "none"
@@ -20,7 +20,7 @@ NO_VALUE = "none"
 @cache
 def tables(name: str) -> dict[str, Any]:
     """One of this room's data files, read once."""
-    return tomllib.loads(files("dstress.conventions").joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+    return read_table(__package__, f"{name}.toml")
 
 
 def turned(*forms: Forms) -> dict[str, str]:

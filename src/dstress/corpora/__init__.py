@@ -14,8 +14,8 @@ from dstress.corpora.store import Manifest, Progress
 from dstress.dialogue import Dialogue
 from dstress.errors import CorpusError, unknown
 from dstress.registry import Registry
-from dstress.renaming import name_map, renamed
-from dstress.sources import Source, is_address, open_source
+from dstress.schema_names import name_map, renamed
+from dstress.storage.sources import Source, is_address, open_source
 
 importers = Registry(
     "importer",

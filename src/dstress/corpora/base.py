@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from dstress.dialogue import Dialogue, Schema
-from dstress.sources import Source
+from dstress.storage.sources import Source
 
 LocatedDialogue = tuple[str, Dialogue]
 """A dialogue with the file that it came from, so that every message can name the place."""

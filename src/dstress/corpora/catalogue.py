@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
 
 import msgspec
+
+from dstress.text.tables import read_table
 
 
 class CatalogueEntry(msgspec.Struct, frozen=True):
@@ -27,5 +27,4 @@ class CatalogueEntry(msgspec.Struct, frozen=True):
 @cache
 def catalogue() -> dict[str, CatalogueEntry]:
     """Every known corpus by name."""
-    text = files("dstress.corpora").joinpath("catalogue.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), dict[str, CatalogueEntry])
+    return msgspec.convert(read_table(__package__, "catalogue.toml"), dict[str, CatalogueEntry])

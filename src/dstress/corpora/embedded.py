@@ -33,7 +33,7 @@ def _streaming(split: str) -> Callable[[], Iterator[LocatedDialogue]]:
 @cache
 def _fingerprint() -> str:
     """A checksum over the generator's own code and tables: a stored copy is never older than what made it."""
-    room = files("dstress.corpora")
+    room = files(__package__)
     parts = [room / "simulated.py", *sorted(room.joinpath("simulator").iterdir(), key=lambda part: part.name)]
     digest = hashlib.sha256()
     for part in parts:

@@ -11,7 +11,7 @@ from dstress.corpora.base import Importer, LocatedDialogue, Split
 from dstress.corpora.checks import derived_schema
 from dstress.corpora.reading import decode, find_split, in_order, misfit
 from dstress.dialogue import Dialogue, Schema
-from dstress.sources import Source, SourceFile
+from dstress.storage.sources import Source, SourceFile
 
 _DIALOGUE = msgspec.json.Decoder(Dialogue)
 _SCHEMA = msgspec.json.Decoder(Schema)

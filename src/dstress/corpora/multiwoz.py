@@ -14,8 +14,8 @@ from dstress.corpora.base import Importer, LocatedDialogue, Split
 from dstress.corpora.reading import decode, find_split, in_order, misfit
 from dstress.dialogue import Act, Coreference, Dialogue, Frame, Goal, Span, State, Turn, service_of, slot_id
 from dstress.errors import CorpusError, place
-from dstress.naming import SlotNames
-from dstress.sources import Source, SourceFile
+from dstress.storage.sources import Source, SourceFile
+from dstress.text.slot_names import SlotNames
 
 _RAW = re.compile(rb'^\s*\{\s*"[^"]+"\s*:\s*\{\s*"(?:goal|new_goal|log)"\s*:')
 _WORD = re.compile(r"\S+")

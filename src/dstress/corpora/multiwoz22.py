@@ -12,8 +12,8 @@ from dstress.corpora.base import Importer, LocatedDialogue, Split
 from dstress.corpora.reading import decode, split_name
 from dstress.corpora.sgd import RawDialogue, RawFrame, dialogue_files, read_dialogue, read_schema, schema_file
 from dstress.dialogue import Act, Dialogue, Frame, Schema, Service, Turn
-from dstress.naming import SlotNames
-from dstress.sources import Source, SourceFile
+from dstress.storage.sources import Source, SourceFile
+from dstress.text.slot_names import SlotNames
 
 _DIALOGUES = msgspec.json.Decoder(list[RawDialogue])
 _Pair = Annotated[list[Any], msgspec.Meta(min_length=2)]

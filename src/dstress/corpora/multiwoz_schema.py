@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Container
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import msgspec
 
 from dstress.dialogue import DONTCARE, Intent, Schema, Service, Slot
+from dstress.text.tables import read_table
 
 CORE = frozenset({"attraction", "hotel", "restaurant", "taxi", "train"})
 """The five services with the thirty slots that trackers are scored on."""
@@ -18,7 +17,7 @@ CORE = frozenset({"attraction", "hotel", "restaurant", "taxi", "train"})
 
 @cache
 def _table() -> dict[str, Any]:
-    return tomllib.loads(files("dstress.corpora").joinpath("multiwoz.toml").read_text(encoding="utf-8"))
+    return read_table(__package__, "multiwoz.toml")
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from dstress.errors import CorpusError
-from dstress.sources import Source, SourceFile
+from dstress.storage.sources import Source, SourceFile
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from dstress.corpora.base import Importer, LocatedDialogue, Split
 from dstress.corpora.reading import decode, in_order, split_name
 from dstress.dialogue import Act, Dialogue, Frame, Intent, Schema, Service, Slot, Span, State, Turn
 from dstress.errors import CorpusError, place
-from dstress.sources import Source, SourceFile
+from dstress.storage.sources import Source, SourceFile
 
 
 class _Raw(msgspec.Struct, gc=False):

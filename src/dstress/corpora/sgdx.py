@@ -1,6 +1,6 @@
 """SGD-X: the same dialogues under five rewritten schemas, by position in the schema as the official generator does.
 
-Only the variant schemas are published (some 60 kB); a stored dialogue is renamed as it is read (`dstress.renaming`).
+Only the variant schemas are published (some 60 kB); a stored dialogue is renamed as it is read (`schema_names`).
 `write_variant` writes the files that the official generator writes, byte for byte, for tools that train on them.
 """
 
@@ -17,9 +17,9 @@ import msgspec
 from dstress.corpora.reading import in_order, split_name
 from dstress.corpora.sgd import dialogue_files, read_schema
 from dstress.dialogue import Schema
-from dstress.renaming import INTENT_ACTS, Names, name_map
-from dstress.sources import Source
-from dstress.writing import replacing
+from dstress.schema_names import INTENT_ACTS, Names, name_map
+from dstress.storage.atomic import replacing
+from dstress.storage.sources import Source
 
 _VARIANT = re.compile(r"(?:^|/)(v[1-9][0-9]*)/[^/]+$")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")

@@ -23,9 +23,9 @@ from dstress.corpora.checks import checked
 from dstress.corpora.reading import canonical_split, in_order
 from dstress.dialogue import Dialogue, Schema
 from dstress.errors import CorpusError, unknown
-from dstress.home import home
-from dstress.locking import only_one
-from dstress.writing import replacing
+from dstress.storage.atomic import replacing
+from dstress.storage.home import home
+from dstress.storage.lock import only_one
 
 Progress = Callable[[str, int], None]
 """Told now and then: the split being read, and how many of its dialogues are done."""

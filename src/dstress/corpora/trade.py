@@ -13,8 +13,8 @@ from dstress.corpora.base import Importer, LocatedDialogue, Split
 from dstress.corpora.reading import decode, find_split, in_order
 from dstress.dialogue import Dialogue, Frame, Schema, State, Turn, service_of
 from dstress.errors import CorpusError, place
-from dstress.naming import SlotNames
-from dstress.sources import Source, SourceFile
+from dstress.storage.sources import Source, SourceFile
+from dstress.text.slot_names import SlotNames
 
 _SHAPE = re.compile(rb'^\s*\[\s*\{[^{}]*"(?:dialogue_idx|dialogue)"')
 

@@ -13,8 +13,8 @@ from dstress.corpora.checks import derived_schema
 from dstress.corpora.reading import decode, in_order, misfit
 from dstress.dialogue import Act, Dialogue, Frame, Goal, Intent, Schema, Service, Slot, Span, State, Turn, slot_id
 from dstress.errors import CorpusError, place
-from dstress.naming import SlotNames
-from dstress.sources import Source, SourceFile
+from dstress.storage.sources import Source, SourceFile
+from dstress.text.slot_names import SlotNames
 
 _SHAPE = re.compile(rb'^\s*\[\s*\{[^{}\[\]]*"data_split"\s*:')
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dstress.alignment import Alignment
+from dstress.alignment.cells import Alignment
 
 Floats = npt.NDArray[np.float64]
 

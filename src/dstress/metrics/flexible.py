@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from dstress.alignment import Alignment
-from dstress.columns import Booleans, Integers
+from dstress.alignment.cells import Alignment
+from dstress.alignment.columns import Booleans, Integers
 from dstress.errors import SpecError
 from dstress.metrics.base import Floats, Metric, over_units
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from dstress.alignment import Alignment
-from dstress.columns import Columns, FramePair
+from dstress.alignment.cells import Alignment
+from dstress.alignment.columns import Columns, FramePair
 from dstress.metrics.base import Floats, Metric
 
 Parts = tuple[float, float, float, float]

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from rapidfuzz.distance import Indel
 
-from dstress.alignment import Alignment
+from dstress.alignment.cells import Alignment
 from dstress.dialogue import DONTCARE
 from dstress.metrics.base import Floats, Metric, ratio
 

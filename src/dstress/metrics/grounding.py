@@ -8,13 +8,12 @@ words and forgives case, punctuation and spacing; CheckDST's class tests a raw s
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
 
 from dstress.dialogue import DONTCARE, Schema
-from dstress.naming import is_named_entity_slot
+from dstress.text.slot_names import is_named_entity_slot
+from dstress.text.tables import read_table
 
 _WORD = re.compile(r"[^\W_]+")
 _MARKS = str.maketrans({"'": "", "’": "", "`": "", "´": "", "&": " and "})
@@ -78,5 +77,4 @@ def _lettered(text: str) -> tuple[str, frozenset[int]]:
 
 @cache
 def _rewritten() -> dict[str, str]:
-    text = files("dstress.metrics").joinpath("grounding.toml").read_text(encoding="utf-8")
-    return dict(tomllib.loads(text)["rewritten"])
+    return dict(read_table(__package__, "grounding.toml")["rewritten"])

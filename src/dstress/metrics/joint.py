@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dstress.alignment import Alignment
-from dstress.columns import Booleans
+from dstress.alignment.cells import Alignment
+from dstress.alignment.columns import Booleans
 from dstress.metrics.base import Floats, Metric, over_units
 
 

@@ -8,13 +8,13 @@ from itertools import accumulate
 
 import numpy as np
 
-from dstress.alignment import Alignment
-from dstress.columns import INFORMED, Booleans, Columns
-from dstress.coreference import is_annotated, needs_coreference
+from dstress.alignment.cells import Alignment
+from dstress.alignment.columns import INFORMED, Booleans, Columns
 from dstress.dialogue import Dialogue
 from dstress.metrics.base import Floats, Metric, over_units
 from dstress.metrics.grounding import NO_NAME, grounded, named_entities
-from dstress.naming import is_named_entity_slot
+from dstress.text.coreference import is_annotated, needs_coreference
+from dstress.text.slot_names import is_named_entity_slot
 
 
 class CorefJga(Metric):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dstress.alignment import Alignment
+from dstress.alignment.cells import Alignment
 from dstress.metrics.base import Floats, Metric, over_units
 
 

@@ -13,7 +13,7 @@ from dstress.errors import PredictionError
 from dstress.predictions.base import Format, FramePrediction, Prediction
 from dstress.predictions.shape import shape_of
 from dstress.registry import Registry
-from dstress.sources import Source, open_source
+from dstress.storage.sources import Source, open_source
 
 __all__ = [
     "Format",

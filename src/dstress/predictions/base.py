@@ -11,7 +11,7 @@ import msgspec
 
 from dstress.dialogue import Schema, Span, State
 from dstress.errors import PredictionError
-from dstress.sources import Source
+from dstress.storage.sources import Source
 
 
 class FramePrediction(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -54,7 +54,7 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 class Format(ABC):
     """One layout of prediction files.
 
-    Slots come out as the schema spells them (`dstress.naming.SlotNames`), dialogue ids as the file spells them but
+    Slots come out as the schema spells them (`text.slot_names.SlotNames`), dialogue ids as the file spells them but
     without a `.json` at the end. Whatever is wrong with a file raises a PredictionError with file, dialogue and turn.
     """
 

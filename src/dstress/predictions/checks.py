@@ -15,9 +15,9 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 
 from dstress.errors import PredictionError, place
-from dstress.naming import SlotNames
 from dstress.predictions.shape import data_files
-from dstress.sources import Source, SourceFile
+from dstress.storage.sources import Source, SourceFile
+from dstress.text.slot_names import SlotNames
 
 T = TypeVar("T")
 Record = tuple[str, str, int, T]

@@ -10,12 +10,12 @@ import msgspec
 
 from dstress.dialogue import Schema
 from dstress.errors import PredictionError, place
-from dstress.naming import SlotNames
 from dstress.predictions import checks
 from dstress.predictions.base import Format, Prediction
 from dstress.predictions.shape import shape_of
-from dstress.sources import Source
-from dstress.writing import replacing
+from dstress.storage.atomic import replacing
+from dstress.storage.sources import Source
+from dstress.text.slot_names import SlotNames
 
 
 class _Turn(msgspec.Struct, gc=False, omit_defaults=True):

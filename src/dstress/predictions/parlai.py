@@ -12,7 +12,7 @@ from dstress.predictions import checks
 from dstress.predictions.base import Format, Prediction
 from dstress.predictions.checkdst import BeliefTexts, earlier_context, last_utterance
 from dstress.predictions.shape import shape_of
-from dstress.sources import Source
+from dstress.storage.sources import Source
 
 
 class _Asked(msgspec.Struct, gc=False):

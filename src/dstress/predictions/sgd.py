@@ -11,12 +11,12 @@ import msgspec
 
 from dstress.dialogue import Schema, Span, slot_id
 from dstress.errors import PredictionError, place
-from dstress.naming import SlotNames
 from dstress.predictions import checks, sgd_layout
 from dstress.predictions.base import Format, FramePrediction, Prediction
 from dstress.predictions.shape import data_files, shape_of
-from dstress.sources import Source, SourceFile
-from dstress.writing import replacing
+from dstress.storage.atomic import replacing
+from dstress.storage.sources import Source, SourceFile
+from dstress.text.slot_names import SlotNames
 
 _FILE = msgspec.json.Decoder(list[sgd_layout.Dialogue])
 _DIALOGUE = msgspec.json.Decoder(sgd_layout.Dialogue)

@@ -15,7 +15,7 @@ from typing import Literal
 from weakref import WeakKeyDictionary
 
 from dstress.errors import PredictionError
-from dstress.sources import Source, SourceFile
+from dstress.storage.sources import Source, SourceFile
 
 _BLANKS = re.compile(r"[\s,:]*")
 _FIRST_LOOK = 1 << 16

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
-from importlib.resources import files
 from typing import Literal
 
 import msgspec
 
 from dstress.dialogue import Schema
 from dstress.errors import PredictionError, place
-from dstress.naming import SlotNames
 from dstress.predictions import checks
 from dstress.predictions.base import Format, Prediction
 from dstress.predictions.shape import shape_of
-from dstress.sources import Source
+from dstress.storage.sources import Source
+from dstress.text.slot_names import SlotNames
+from dstress.text.tables import read_table
 
 
 class SlotMatches(Format):
@@ -36,8 +35,7 @@ class SlotMatches(Format):
 
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
         names = SlotNames(schema)
-        text = files("dstress.predictions").joinpath("trippy_slots.toml").read_text(encoding="utf-8")
-        slots = [names.split(slot) for slot in tomllib.loads(text)["slots"]]
+        slots = [names.split(slot) for slot in read_table(__package__, "trippy_slots.toml")["slots"]]
         gold = dict.fromkeys(slots, ("right",))
         decoder = msgspec.json.Decoder(list[Literal[0, 1]])
         for file, dialogue, turn, right in checks.once(checks.by_turn(source, decoder, b"[")):

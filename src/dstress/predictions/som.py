@@ -12,7 +12,7 @@ from dstress.predictions import checks
 from dstress.predictions.base import Format, Prediction
 from dstress.predictions.shape import data_files, shape_of
 from dstress.predictions.trade import Beliefs
-from dstress.sources import Source
+from dstress.storage.sources import Source
 
 _FILE = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _PAIR = msgspec.json.Decoder(tuple[list[str], list[str]])

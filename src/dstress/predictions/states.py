@@ -8,11 +8,11 @@ import msgspec
 
 from dstress.dialogue import Schema
 from dstress.errors import place
-from dstress.naming import SlotNames
 from dstress.predictions import checks
 from dstress.predictions.base import Format, Prediction
 from dstress.predictions.shape import shape_of
-from dstress.sources import Source
+from dstress.storage.sources import Source
+from dstress.text.slot_names import SlotNames
 
 
 class States(Format):

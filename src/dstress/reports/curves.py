@@ -7,8 +7,8 @@ from math import isfinite
 from typing import Any
 
 from dstress.errors import DstressError
-from dstress.reports.drawing import ACCENT, Chart, Layout, Plot, altair
-from dstress.runs import RunFolder
+from dstress.reports.charts import ACCENT, Chart, Layout, Plot, altair
+from dstress.runs.folder import RunFolder
 
 CURVES = "curves"
 

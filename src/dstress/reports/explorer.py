@@ -26,9 +26,9 @@ import msgspec
 
 from dstress.dialogue import Dialogue, Edit, State, Stress, Turn
 from dstress.errors import CorpusError
-from dstress.renaming import name_map
 from dstress.reports.verdicts import Judge, Verdicts, is_right
-from dstress.runs import ORIGINAL, RunFolder
+from dstress.runs.folder import ORIGINAL, RunFolder
+from dstress.schema_names import name_map
 
 BUDGET = 8_000_000
 """Bytes of packed examples in a page at most: the page stays under 10 MB."""

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import msgspec
 
 from dstress.reports.numbers import change_interval, count, interval, percent, points, probability
-from dstress.runs import ORIGINAL, Drop, Scores
-from dstress.scorecard import Scorecard, SlotErrors
+from dstress.runs.folder import ORIGINAL, Drop, Scores
+from dstress.scoring.scorecard import Scorecard, SlotErrors
 
 ALPHA = 0.05
 FLOOR = "jga-floor"

@@ -17,18 +17,18 @@ from typing import Any
 
 import msgspec
 
-from dstress.collection import without_collection
 from dstress.reports import views
-from dstress.reports.aligning import aligned
+from dstress.reports.charts import NARROW, WIDE, Plot, adaptive_svg
 from dstress.reports.curves import CURVES, curves
-from dstress.reports.drawing import NARROW, WIDE, Plot, adaptive_svg
 from dstress.reports.explorer import Explored, explore
 from dstress.reports.findings import findings
 from dstress.reports.numbers import count, percent, points
+from dstress.reports.original_names import aligned
 from dstress.reports.plots import plots
 from dstress.reports.verdicts import Judge
-from dstress.runs import ORIGINAL, RunFolder, Scores
-from dstress.writing import replacing
+from dstress.runs.folder import ORIGINAL, RunFolder, Scores
+from dstress.scoring.garbage import without_collection
+from dstress.storage.atomic import replacing
 
 REPORT = "report.html"
 
@@ -112,7 +112,7 @@ def _breakable(spec: str) -> Any:
 
 
 def _own(name: str) -> str:
-    return files("dstress.reports").joinpath("page", name).read_text(encoding="utf-8")
+    return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
 
 
 def _notes(scores: Scores) -> list[str]:

@@ -1,4 +1,4 @@
-"""The report's plots as Vega-Altair specifications, from the scores alone. `dstress.reports.drawing` renders them.
+"""The report's plots as Vega-Altair specifications, from the scores alone. `dstress.reports.charts` renders them.
 
 Every plot comes wide and narrow: a narrow one is for a phone, laid out anew, not the wide one made smaller.
 """
@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from statistics import fmean, pstdev
 from typing import Any
 
-from dstress.reports.drawing import ACCENT, HEAT, INK, LOSS, MUTED, SURFACE, Chart, Layout, Plot, altair
+from dstress.reports.charts import ACCENT, HEAT, INK, LOSS, MUTED, SURFACE, Chart, Layout, Plot, altair
 from dstress.reports.findings import FLOOR, recall, significant
 from dstress.reports.numbers import points
-from dstress.runs import ORIGINAL, Scores
+from dstress.runs.folder import ORIGINAL, Scores
 
 _MOST_METRICS = 4
 _FEW = 4

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple, Protocol
 
-from dstress.columns import INFORMED
+from dstress.alignment.columns import INFORMED
 from dstress.dialogue import Schema, Slot, State, Turn, service_of
 
 RIGHT, MISSED, EXTRA, WRONG, REWORDED = range(5)

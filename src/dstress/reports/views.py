@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from dstress.reports.findings import recall, significant
 from dstress.reports.numbers import change_interval, count, interval, percent, points, probability
-from dstress.runs import ORIGINAL, Manifest, RunFolder, Scores
-from dstress.scorecard import Score, SlotErrors
+from dstress.runs.folder import ORIGINAL, Manifest, RunFolder, Scores
+from dstress.scoring.scorecard import Score, SlotErrors
 
 _REASONS = 3
 

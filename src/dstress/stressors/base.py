@@ -15,33 +15,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import blake2b
 from random import Random
 from typing import ClassVar, Literal, NamedTuple
 
 import msgspec
 
-from dstress import values
 from dstress.dialogue import Dialogue, Frame, Schema, State, Turn
-from dstress.renaming import Names, name_map, renamed
-from dstress.setting import Material as Material
-from dstress.setting import Setting as Setting
-from dstress.stressors.recording import changed_alone, changed_together, counted, kept
-from dstress.values import Mention
+from dstress.resources import Material as Material
+from dstress.resources import Setting as Setting
+from dstress.schema_names import Names, name_map, renamed
+from dstress.stressors.record import changed_alone, changed_together, counted, kept
+from dstress.text import mentions as values
+from dstress.text.utterance import Ranges, Utterance, random_for
 
 Effect = Literal["invariant", "directional"]
 """What happens to the gold state: nothing, or it is rewritten with the text."""
 
 Scope = Literal["turn", "dialogue", "schema"]
-
-Ranges = Sequence[tuple[int, int]]
-"""Stretches of an utterance, from a character to another (exclusive), in order and apart."""
-
-
-def random_for(*key: object) -> Random:
-    """The random numbers of one place; the same on every machine, in every process."""
-    return Random(blake2b("\x1f".join(map(str, key)).encode("utf-8", "surrogatepass"), digest_size=16).digest())
-
 
 _TELLING = 6
 """So many letters say a value by themselves."""
@@ -99,56 +89,6 @@ class Stressor(ABC):
     def key(self) -> str:
         """Its part of the key of its randomness."""
         return self.spec or type(self).__name__
-
-
-class Utterance:
-    """One user utterance to restate, with all that a stressor may look at. What is costly is found when asked for."""
-
-    __slots__ = (
-        *("_key", "_mentions", "_protected", "_random", "_turns"),
-        *("dialogue", "index", "schema", "services", "text", "turn"),
-    )
-
-    def __init__(self, dialogue: Dialogue, index: int, schema: Schema, key: tuple[object, ...]) -> None:
-        self.turn: Turn = dialogue.turns[index]
-        self.text = self.turn.user
-        self.dialogue, self.index, self.schema = dialogue.id, index, schema
-        self.services = dialogue.services
-        self._turns, self._key = dialogue.turns, key
-        self._mentions: list[Mention] | None = None
-        self._protected: list[tuple[int, int]] | None = None
-        self._random: Random | None = None
-
-    @property
-    def before(self) -> State:
-        """The state before the utterance."""
-        return self._turns[self.index - 1].remembered.state if self.index else {}
-
-    @property
-    def history(self) -> Sequence[Turn]:
-        """The turns before this one, as this one follows on them."""
-        return [turn.remembered for turn in self._turns[: self.index]]
-
-    @property
-    def mentions(self) -> list[Mention]:
-        """Where the utterance says the values that it adds to the state."""
-        if self._mentions is None:
-            self._mentions = values.mentions(self.turn, self.before)
-        return self._mentions
-
-    @property
-    def protected(self) -> list[tuple[int, int]]:
-        """Stretches that no noise may touch: every value of the state that is said here."""
-        if self._protected is None:
-            self._protected = values.protected(self.turn, self.before)
-        return self._protected
-
-    @property
-    def random(self) -> Random:
-        """The random numbers of this turn."""
-        if self._random is None:
-            self._random = random_for(*self._key, self.dialogue, self.index)
-        return self._random
 
 
 class Restated(NamedTuple):

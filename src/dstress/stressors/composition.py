@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dstress.dialogue import Dialogue, Schema
 from dstress.errors import SpecError
-from dstress.stressors.base import Effect, Scope, Setting, Stressor
+from dstress.resources import Setting
+from dstress.stressors.base import Effect, Scope, Stressor
 
 _ORDER: tuple[Scope, ...] = ("dialogue", "turn", "schema")
 _WIDEST_FIRST: tuple[Scope, ...] = ("schema", "dialogue", "turn")

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from rapidfuzz.distance import Levenshtein
 
-from dstress import values
 from dstress.dialogue import Dialogue, State, Turn
-from dstress.diversity import LONGEST_GRAM, Grams, words_in
 from dstress.stressors.base import Stressor
 from dstress.stressors.composition import Composition
-from dstress.stressors.similarity import Encoder
+from dstress.text import mentions as values
+from dstress.text.ngrams import LONGEST_GRAM, Grams, words_in
+from dstress.text.similarity import Encoder
 
 _SAMPLED_TURNS = 20_000
 """Distinct n-grams are counted over so many turns at most: their sets are all that would grow with the corpus."""

@@ -8,16 +8,16 @@ attributes and references such as "the same day" stay. RADDLE's workers wrote th
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache
-from importlib.resources import files
 from itertools import product
 from random import Random
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 from dstress.dialogue import update
 from dstress.errors import SpecError
-from dstress.stressors.base import Outcome, Ranges, Rewriter, Utterance
+from dstress.stressors.base import Outcome, Rewriter
+from dstress.text.tables import read_table
+from dstress.text.utterance import Ranges, Utterance
 
 Part = Literal["fillers", "openers", "acknowledgements", "politeness", "requests", "auxiliaries", "articles"]
 
@@ -173,7 +173,7 @@ def _tidied(short: str, before: str) -> str:
 @cache
 def _forms(parts: frozenset[str]) -> Forms:
     listed: list[dict[str, list[_Form]]] = [{}, {}, {}]
-    read = tomllib.loads(files("dstress.stressors").joinpath("simplification.toml").read_text(encoding="utf-8"))
+    read = read_table(__package__, "data/simplification.toml")
     for rule in read["rule"]:
         if rule["part"] != "all" and rule["part"] not in parts:
             continue

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from random import Random
 from typing import Literal, get_args
 
 from dstress.errors import SpecError
-from dstress.stressors.base import Ranges, Rewriter
-from dstress.stressors.manner import free
+from dstress.stressors.base import Rewriter
+from dstress.text.tables import read_table
+from dstress.text.utterance import Ranges
+from dstress.text.writing_style import free
 
 Kind = Literal["neighbour", "swap", "drop", "double"]
 
@@ -102,7 +102,7 @@ def _cased(letter: str, like: str) -> str:
 
 @cache
 def _table() -> dict[str, dict[str, object]]:
-    return tomllib.loads(files("dstress.stressors").joinpath("typos.toml").read_text(encoding="utf-8"))
+    return read_table(__package__, "data/typos.toml")
 
 
 @cache

@@ -8,17 +8,18 @@ all words of the utterance stay. RADDLE's workers wrote theirs; ours are put tog
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from itertools import islice, product
 from random import Random
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from dstress.errors import SpecError
-from dstress.stressors.base import Outcome, Ranges, Setting, TurnStressor, Utterance
-from dstress.stressors.manner import Manner, capitalised, dressed, manner_of, shows_parting
+from dstress.resources import Setting
+from dstress.stressors.base import Outcome, TurnStressor
+from dstress.text.tables import read_table
+from dstress.text.utterance import Ranges, Utterance
+from dstress.text.writing_style import Manner, capitalised, dressed, manner_of, shows_parting
 
 T = TypeVar("T")
 
@@ -260,9 +261,7 @@ class _Tables(NamedTuple):
 
 @cache
 def _tables() -> _Tables:
-    read: dict[str, Any] = tomllib.loads(
-        files("dstress.stressors").joinpath("verbosity.toml").read_text(encoding="utf-8")
-    )
+    read: dict[str, Any] = read_table(__package__, "data/verbosity.toml")
     within: dict[str, list[tuple[re.Pattern[str], list[str]]]] = {}
     for words, rest, says in read["within"]["forms"]:
         for word in words.split():

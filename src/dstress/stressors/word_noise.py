@@ -9,16 +9,16 @@ number, a question word or the preposition in "from Ely to Norwich" never goes.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from functools import cache
-from importlib.resources import files
 from random import Random
 from typing import Literal, NamedTuple, get_args
 
 from dstress.errors import SpecError
-from dstress.stressors.base import Ranges, Rewriter
-from dstress.stressors.manner import capitalised, free
+from dstress.stressors.base import Rewriter
+from dstress.text.tables import read_table
+from dstress.text.utterance import Ranges
+from dstress.text.writing_style import capitalised, free
 
 Kind = Literal["replace", "insert", "swap", "delete"]
 
@@ -191,7 +191,7 @@ _CHANGES: dict[Kind, Callable[[str, _Word, _Word, Random], _Change]] = {
 
 @cache
 def _tables() -> _Tables:
-    read = tomllib.loads(files("dstress.stressors").joinpath("word_noise.toml").read_text(encoding="utf-8"))
+    read = read_table(__package__, "data/word_noise.toml")
     return _Tables(
         read["synonyms"],
         read["inserted"]["words"],

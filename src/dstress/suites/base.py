@@ -80,12 +80,12 @@ def load(name: str) -> Suite:
         return _read(path.read_text(encoding="utf-8"), name)
     if name not in (known := list(names())):
         raise unknown("suite", name, known, fix="or give the path of a TOML file; docs/suites.md says how to write one")
-    return _read(files("dstress.suites").joinpath(f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
+    return _read(files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
 
 
 def names() -> Iterator[str]:
     """The suites that come with dstress."""
-    found = (part.name for part in files("dstress.suites").iterdir())
+    found = (part.name for part in files(__package__).iterdir())
     return (name.removesuffix(".toml") for name in sorted(found) if name.endswith(".toml"))
 
 

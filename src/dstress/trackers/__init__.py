@@ -13,8 +13,8 @@ trackers = Registry(
         "empty": "dstress.trackers.empty:Empty",
         "gold": "dstress.trackers.gold:Gold",
         "http": "dstress.trackers.http:Http",
-        "llm": "dstress.trackers.llm:Llm",
-        "rules": "dstress.trackers.rules:Rules",
+        "llm": "dstress.trackers.llm.tracker:Llm",
+        "rules": "dstress.trackers.rules.tracker:Rules",
         "saved": "dstress.trackers.saved:Saved",
     },
 )

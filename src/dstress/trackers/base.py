@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 
 from dstress.dialogue import Dialogue, Schema, Turn
 from dstress.predictions.base import Prediction
-from dstress.setting import Setting
+from dstress.resources import Setting
 
 
 class Exchange(NamedTuple):

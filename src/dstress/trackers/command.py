@@ -13,9 +13,9 @@ import msgspec
 
 from dstress.dialogue import Schema
 from dstress.errors import DstressError, SpecError
-from dstress.setting import Setting
+from dstress.resources import Setting
 from dstress.trackers.base import Answer, Context, Failed, Tracker
-from dstress.trackers.child import GARBAGE, TOO_MANY, UNASKED, Child, Trouble
+from dstress.trackers.child_process import GARBAGE, TOO_MANY, UNASKED, Child, Trouble
 from dstress.trackers.wire import NoAnswer, Unreadable, context_data, read_answer, same_schema, schema_data
 
 _HOPELESS = 3

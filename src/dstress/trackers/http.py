@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from dstress.errors import SpecError
-from dstress.posting import TIMEOUT, UNREACHABLE, Poster, Unanswered, checked_url
+from dstress.llm.post import TIMEOUT, UNREACHABLE, Poster, Unanswered, checked_url
 from dstress.trackers.base import Answer, Context, Failed, Tracker
 from dstress.trackers.wire import MALFORMED, Unreadable, context_data, read_answer, same_schema, schema_data
 

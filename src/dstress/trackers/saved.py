@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dstress.errors import PredictionError
 from dstress.predictions.base import Prediction
-from dstress.setting import Setting
+from dstress.resources import Setting
 from dstress.trackers.base import Answer, Context, Failed, Tracker
 
 

@@ -5,12 +5,12 @@ Schema, phrasings and names are data, so that a new service is one more file and
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache, cached_property
-from importlib import resources
 from typing import Any
 
 import msgspec
+
+from dstress.text.tables import read_table
 
 SERVICES = ("reminders", "taxi", "tables", "rooms", "trips", "events")
 Texts = tuple[str, ...]
@@ -143,8 +143,7 @@ class Pool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _read(name: str) -> dict[str, Any]:
-    text = resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return read_table(__package__, f"{name}.toml")
 
 
 @cache

@@ -1,0 +1,1 @@
+"""Gold and predictions side by side: paired, in columns, judged cell by cell."""

@@ -1,0 +1,303 @@
+"""Columns under one convention: which cells match, and what each unit (turn or frame) has right, wrong, missed, extra.
+
+Values are prepared and compared once per distinct (slot, gold, predicted), however often it occurs.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from dstress.alignment.columns import INFORMED, Booleans, Columns, Integers, Vocabulary
+from dstress.conventions.base import Convention
+from dstress.dialogue import service_of
+
+Floats = npt.NDArray[np.float64]
+
+
+_CELL_COLUMNS = (
+    *("unit", "frame", "slot", "row_start", "gold", "predicted", "similarity"),
+    *("gold_form", "predicted_form", "gold_there"),
+)
+_GOLD_SHIFT, _SLOT_SHIFT, _MASK = 24, 48, (1 << 24) - 1
+_UNIT_COLUMNS = ("columns", "convention", "unit_turn", "unit_service", "forms")
+
+
+class Alignment:
+    """Gold against prediction, cell by cell, judged by a convention.
+
+    Cells are those of some unit. `gold` and `predicted` say which side fills the cell, `similarity` how right it is
+    where both do. `part` restricts the alignment to the slots and units of some services.
+    """
+
+    def __init__(self, columns: Columns, convention: Convention) -> None:
+        self.columns, self.convention = columns, convention
+        self.services: frozenset[str] | None = None
+        by_frame = convention.unit == "frame"
+        self.unit_turn = columns.frame_turn if by_frame else np.arange(len(columns.turns))
+        self.unit_service = columns.frame_service if by_frame else np.full(len(columns.turns), -1)
+        kept = self._judged_cells()
+        self.unit = (columns.cell_frame if by_frame else columns.turn)[kept]
+        self.frame = columns.cell_frame[kept]
+        self.slot = columns.slot[kept]
+        self._judge(kept)
+        self._forget_ignored()
+
+    def restricted(self, services: frozenset[str]) -> Alignment:
+        """The same alignment with only the slots of some services; units stay, so that statistics line up."""
+        wanted = np.array([service in services for service in self.columns.services], bool)
+        kept = wanted[self.columns.slot_service[self.slot]]
+        part = object.__new__(Alignment)
+        for name in _UNIT_COLUMNS:
+            setattr(part, name, getattr(self, name))
+        for name in _CELL_COLUMNS:
+            setattr(part, name, getattr(self, name)[kept])
+        part.services = services
+        return part
+
+    @property
+    def units(self) -> int:
+        """How many turns, or frames, there are."""
+        return len(self.unit_turn)
+
+    @property
+    def unit_dialogue(self) -> Integers:
+        """The dialogue of each unit."""
+        return self.columns.turn_dialogue[self.unit_turn]
+
+    def _judged_cells(self) -> Integers:
+        """The cells that count: those of a unit, and of the schema and a gold frame where the convention says so."""
+        columns, strict = self.columns, self.convention.within_schema
+        keep = np.ones(len(columns.slot), bool)
+        if strict or self.convention.unit == "frame":
+            keep &= columns.cell_frame >= 0
+        if strict:
+            keep &= columns.in_schema[columns.slot]
+        return np.flatnonzero(keep)
+
+    def _judge(self, kept: Integers) -> None:
+        """Runs of equal cells along a row are judged once, and equal runs once for all."""
+        columns = self.columns
+        row, gold, predicted = columns.row[kept], columns.gold[kept], columns.predicted[kept]
+        self.row_start = np.ones(len(kept), bool)
+        self.row_start[1:] = row[1:] != row[:-1]
+        run_start = self.row_start.copy()
+        run_start[1:] |= (gold[1:] != gold[:-1]) | (predicted[1:] != predicted[:-1])
+        run = np.cumsum(run_start) - 1
+        first = np.flatnonzero(run_start)
+        keys = (self.slot[first] << _SLOT_SHIFT) | (gold[first] << _GOLD_SHIFT) | predicted[first]
+        distinct, which = np.unique(keys, return_inverse=True)
+        judge = _judge_of(columns.vocabulary, self.convention)
+        table = np.array(judge.verdicts(distinct.tolist()), np.float64).reshape(-1, 5)[which.ravel()][run]
+        self.gold = table[:, 0] > 0
+        self.predicted = table[:, 1] > 0
+        self.similarity: Floats = np.ascontiguousarray(table[:, 2])
+        self.gold_form = table[:, 3].astype(np.int64)
+        self.predicted_form = table[:, 4].astype(np.int64)
+        # Gold that says `none` aloud has no form from the start; a form that the convention takes away is silence.
+        said_aloud = np.array([False, *(not forms for forms in columns.gold_values)], bool)
+        self.gold_there = self.gold | said_aloud[gold]
+        self.forms = judge.forms
+
+    def _forget_ignored(self) -> None:
+        """Predicted slots that count for nothing beside this gold state (ConvLab)."""
+        if type(self.convention).ignores is Convention.ignores:
+            return
+        wanted: dict[int, set[str]] = {}
+        for unit, slot in zip(self.unit[self.gold].tolist(), self.slot[self.gold].tolist(), strict=True):
+            wanted.setdefault(unit, set()).add(self.columns.slots[slot])
+        for cell in np.flatnonzero(self.predicted & ~self.gold).tolist():
+            slot = self.columns.slots[int(self.slot[cell])]
+            if self.convention.ignores(slot, wanted.get(int(self.unit[cell]), set())):
+                self.predicted[cell], self.predicted_form[cell] = False, 0
+
+    @cached_property
+    def right(self) -> Booleans:
+        """Both sides fill the cell, alike."""
+        return np.asarray(self.gold & self.predicted & (self.similarity >= 1.0), bool)
+
+    @cached_property
+    def wrong(self) -> Booleans:
+        """Both sides fill the cell, otherwise."""
+        return np.asarray(self.gold & self.predicted & (self.similarity < 1.0), bool)
+
+    @cached_property
+    def missed(self) -> Booleans:
+        """Only gold fills the cell."""
+        return np.asarray(self.gold & ~self.predicted, bool)
+
+    @cached_property
+    def extra(self) -> Booleans:
+        """Only the prediction fills the cell."""
+        return np.asarray(self.predicted & ~self.gold, bool)
+
+    def per_unit(self, cells: npt.NDArray[np.generic]) -> Floats:
+        """Sums of a cell column by unit."""
+        return np.asarray(np.bincount(self.unit, cells.astype(np.float64), self.units), np.float64)
+
+    def by_unit(self, frames: Floats) -> Floats:
+        """A table over gold frames as one over units: each turn has the sums of its frames."""
+        if self.convention.unit == "frame":
+            return frames
+        turns = self.columns.frame_turn
+        return np.column_stack([np.bincount(turns, column, self.units) for column in frames.T])
+
+    def averaged(self, credit: npt.NDArray[np.generic], counted: npt.NDArray[np.generic]) -> Floats:
+        """Statistics of a mean of credit / counted over units, or over frames where the script goes by frames."""
+        by_frame = self.convention.within_schema
+        groups, size = (self.frame, len(self.columns.frames)) if by_frame else (self.unit, self.units)
+        part, whole = (np.bincount(groups, cells.astype(np.float64), size) for cells in (credit, counted))
+        share = np.divide(part, whole, out=np.zeros(size), where=whole > 0)
+        table = np.column_stack((share, whole > 0)).astype(np.float64)
+        return self.by_unit(table) if by_frame else table
+
+    @cached_property
+    def joint(self) -> Floats:
+        """Joint accuracy of each unit: the product of its gold slots' similarities, 0 with any extra slot."""
+        return self.joint_over(np.ones(len(self.unit), bool))
+
+    def joint_over(self, cells: Booleans) -> Floats:
+        """Joint accuracy over some of the cells only (DSTC8's categorical and other slots)."""
+        result = np.ones(self.units)
+        spoiled = np.flatnonzero(cells & (self.wrong | self.missed | self.extra))
+        np.multiply.at(result, self.unit[spoiled], np.where(self.wrong[spoiled], self.similarity[spoiled], 0.0))
+        return result
+
+    @cached_property
+    def counts(self) -> dict[str, Floats]:
+        """right, wrong, missed and extra slots of each unit, and the credit of near values (`similarity` summed)."""
+        names = ("right", "wrong", "missed", "extra")
+        found = {name: self.per_unit(getattr(self, name)) for name in names}
+        found["credit"] = self.per_unit(np.where(self.gold & self.predicted, self.similarity, 0.0))
+        return found
+
+    @cached_property
+    def categorical(self) -> Booleans:
+        """Whether each cell's slot is categorical."""
+        kinds = np.array([kind.categorical for kind in self.columns.kinds], bool)
+        return kinds[self.slot] if len(kinds) else np.zeros(0, bool)
+
+    @cached_property
+    def slots_of_unit(self) -> Floats:
+        """K: how many slots the schema offers to each unit."""
+        schema, columns = self.columns.schema, self.columns
+        if self.convention.unit == "turn":
+            offered = [s for s in schema.slots if self.services is None or service_of(s) in self.services]
+            return np.full(self.units, float(len(offered)))
+        sizes = {service.name: float(len(service.slots)) for service in schema.services}
+        return np.array([sizes.get(service, 0.0) for service in columns.services])[self.unit_service]
+
+    @cached_property
+    def gold_known(self) -> Booleans:
+        """Gold has filled the slot by now, in this turn or before."""
+        return self._ever(self.gold_there)
+
+    @cached_property
+    def predicted_known(self) -> Booleans:
+        """The prediction has filled the slot by now."""
+        return self._ever(self.predicted)
+
+    def _ever(self, there: Booleans) -> Booleans:
+        total = np.cumsum(there)
+        before_row = np.where(self.row_start, total - there, 0)
+        return np.asarray(total > np.maximum.accumulate(before_row), bool)
+
+    @cached_property
+    def gold_changed(self) -> Booleans:
+        """Gold says something new here: another value, or none any more. Other forms of one value are no change."""
+        return self._changed(self.gold_form, self.gold_known)
+
+    @cached_property
+    def predicted_changed(self) -> Booleans:
+        """The prediction says something new here."""
+        return self._changed(self.predicted_form, self.predicted_known)
+
+    def _changed(self, form: Integers, known: Booleans) -> Booleans:
+        """A slot's first value is new; from then on, whatever shares no form with the turn before, silence included."""
+        changed = known.copy()
+        changed[1:] &= self.row_start[1:] | ~known[:-1]
+        moved = np.flatnonzero((form[1:] != form[:-1]) & ~self.row_start[1:]) + 1
+        pairs = zip(form[moved - 1].tolist(), form[moved].tolist(), strict=True)
+        changed[moved] = [self.forms[before].isdisjoint(self.forms[after]) for before, after in pairs]
+        return changed
+
+    @cached_property
+    def named_units(self) -> npt.NDArray[np.str_]:
+        """`dialogue-turn` or `dialogue-turn-service` of each unit."""
+        columns, turns = self.columns, self.unit_turn
+        names = [
+            f"{columns.dialogues[d]}-{i}" for d, i in zip(self.unit_dialogue, columns.turn_index[turns], strict=True)
+        ]
+        if self.convention.unit == "frame":
+            names = [f"{n}-{columns.services[s]}" for n, s in zip(names, self.unit_service, strict=True)]
+        return np.array(names)
+
+
+Verdict = tuple[bool, bool, float, int, int]
+"""Filled by gold, by the prediction, how similar, and the numbers of the two forms."""
+
+
+def _judge_of(vocabulary: Vocabulary, convention: Convention) -> _Judge:
+    """The convention's judge for a vocabulary: it remembers what it has judged in earlier shards."""
+    if id(convention) not in vocabulary.judges:
+        vocabulary.judges[id(convention)] = _Judge(vocabulary, convention)
+    found = vocabulary.judges[id(convention)]
+    return found if isinstance(found, _Judge) else _Judge(vocabulary, convention)
+
+
+class _Judge:
+    """Prepares and compares values under a convention, each distinct one once."""
+
+    def __init__(self, vocabulary: Vocabulary, convention: Convention) -> None:
+        self.vocabulary, self.convention = vocabulary, convention
+        self.forms: list[frozenset[str]] = [frozenset()]
+        self._numbers: dict[frozenset[str], int] = {frozenset(): 0}
+        self._gold: dict[int, tuple[tuple[str, ...], int]] = {}
+        self._predicted: dict[int, tuple[str | None, int]] = {}
+        self._known: dict[int, Verdict] = {}
+
+    def verdicts(self, keys: list[int]) -> list[Verdict]:
+        """What is to be said of each (slot, gold, predicted), coded as one number."""
+        known = self._known
+        for key in keys:
+            if key not in known:
+                known[key] = self._judged(key >> _SLOT_SHIFT, key >> _GOLD_SHIFT & _MASK, key & _MASK)
+        return [known[key] for key in keys]
+
+    def _judged(self, slot: int, gold: int, predicted: int) -> Verdict:
+        accepted, gold_form = self._accepted(slot, gold)
+        value, form = self._value(slot, predicted)
+        similarity = 0.0
+        if accepted and value is not None:
+            name = self.vocabulary.slots.things[slot]
+            similarity = self.convention.similarity(name, accepted, value, self.vocabulary.kind(slot))
+        return bool(accepted), value is not None, similarity, gold_form, form
+
+    def _accepted(self, slot: int, number: int) -> tuple[tuple[str, ...], int]:
+        if not number:
+            return (), 0
+        key = slot << _GOLD_SHIFT | number
+        if key not in self._gold:
+            values = self.vocabulary.gold_values.things[number - 1]
+            accepted = self.convention.gold(self.vocabulary.slots.things[slot], values)
+            self._gold[key] = accepted, self._form(frozenset(accepted))
+        return self._gold[key]
+
+    def _value(self, slot: int, number: int) -> tuple[str | None, int]:
+        if not number:
+            return None, 0
+        key = slot << _GOLD_SHIFT | number
+        if key not in self._predicted:
+            raw = self.vocabulary.predicted_values.things[number - 1]
+            shown = raw if self.convention.reads_informed else raw.removeprefix(INFORMED)
+            value = self.convention.predicted(self.vocabulary.slots.things[slot], shown)
+            self._predicted[key] = value, self._form(frozenset() if value is None else frozenset((value,)))
+        return self._predicted[key]
+
+    def _form(self, forms: frozenset[str]) -> int:
+        if forms not in self._numbers:
+            self._numbers[forms] = len(self.forms)
+            self.forms.append(forms)
+        return self._numbers[forms]

@@ -1,0 +1,60 @@
+"""Gold that a prediction file carries itself, as a corpus."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import msgspec
+
+from dstress.corpora.base import Corpus
+from dstress.dialogue import Dialogue, Frame, Schema, Service, Slot, Turn, service_of
+from dstress.errors import PredictionError, place
+from dstress.predictions.base import Prediction
+from dstress.text.slot_names import multiwoz_slots
+
+
+def own_gold(name: str, predictions: list[Prediction]) -> tuple[Corpus, list[Prediction]]:
+    """The corpus that the `gold` states of a file's predictions make up, and the predictions that fit it.
+
+    CheckDST's perturbed files hold some turns of a dialogue only: turns are numbered anew, in their order.
+    """
+    if not predictions:
+        raise PredictionError("the file holds no predictions", where=name, fix="check that the tracker wrote it")
+    by_dialogue: dict[str, list[Prediction]] = {}
+    for prediction in predictions:
+        if prediction.gold is None:
+            where = place(name, prediction.dialogue, prediction.turn)
+            raise PredictionError("the prediction carries no gold", where=where, fix="add --gold CORPUS:SPLIT")
+        by_dialogue.setdefault(prediction.dialogue, []).append(prediction)
+    for dialogue, turns in by_dialogue.items():
+        turns.sort(key=lambda prediction: prediction.turn)
+        for before, after in pairwise(turns):
+            if before.turn == after.turn:
+                where = place(name, dialogue, after.turn)
+                raise PredictionError("this turn is there twice", where=where, fix="keep one prediction per turn")
+    dialogues = [Dialogue(dialogue, tuple(map(_turn, turns))) for dialogue, turns in by_dialogue.items()]
+    numbered = [
+        _numbered(prediction, index) for turns in by_dialogue.values() for index, prediction in enumerate(turns)
+    ]
+    return Corpus(name, "", _schema(predictions), lambda: iter(dialogues)), numbered
+
+
+def _numbered(prediction: Prediction, index: int) -> Prediction:
+    return prediction if prediction.turn == index else msgspec.structs.replace(prediction, turn=index)
+
+
+def _turn(prediction: Prediction) -> Turn:
+    gold = prediction.gold or {}
+    services = dict.fromkeys(service_of(slot) for slot in gold)
+    return Turn(prediction.utterance or "", "", gold, tuple(Frame(service) for service in services))
+
+
+def _schema(predictions: list[Prediction]) -> Schema:
+    """MultiWOZ's thirty slots where the gold stays within them, since scripts divide by thirty; else the file's."""
+    gold = dict.fromkeys(slot for found in predictions for slot in found.gold or ())
+    predicted = dict.fromkeys(slot for found in predictions for slot in found.state)
+    slots = multiwoz_slots() if set(gold) <= set(multiwoz_slots()) else tuple(gold | predicted)
+    services: dict[str, list[Slot]] = {}
+    for slot in slots:
+        services.setdefault(service_of(slot), []).append(Slot(slot.partition("-")[2]))
+    return Schema(tuple(Service(name, slots=tuple(listed)) for name, listed in services.items()))

@@ -1,0 +1,1 @@
+"""Studies of corpora, schemas, metrics and people's judgements."""

@@ -1,0 +1,223 @@
+"""People judge a stressor's turns: CoCo's human evaluation (Li et al. 2021, section 5.3, table 3).
+
+Two questions with yes or no: is the user's utterance human-like (fluent, and at home in its dialogue), and does it
+say, with the system's turn, exactly the goal of the turn? Judges see original and stressed turns in one shuffled
+sheet; which is which is in a key that they do not get. The verdict on an item is the majority's.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import msgspec
+
+from dstress.analysis.human_check.goal import in_words
+from dstress.analysis.human_check.page import instructions, page
+from dstress.analysis.human_check.verdict import Verdict, judge, read
+from dstress.corpora import load
+from dstress.dialogue import Dialogue, Turn, update
+from dstress.errors import DstressError, unknown
+from dstress.runs.folder import ORIGINAL, RunFolder, is_run
+from dstress.storage.atomic import replacing
+
+QUESTIONS = ("human_like", "correct")
+COLUMNS = ("item", "history", "system", "user", "goal", *QUESTIONS)
+_DESCRIPTION = "stress.json"
+_FORMULA = ("=", "+", "-", "@")
+"""A spreadsheet takes a cell that starts so for a formula."""
+
+
+class Variant(NamedTuple):
+    """A stressed corpus to take turns from."""
+
+    name: str
+    about: Mapping[str, Any]
+    source: Any
+    """Its dialogues, which can be read more than once."""
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One turn to be judged. `goal` is what the turn changes in the state, in words."""
+
+    variant: str
+    dialogue: str
+    turn: int
+    history: str
+    system: str
+    user: str
+    goal: str
+
+
+class Place(msgspec.Struct, frozen=True):
+    """What an item of the sheet is; judges must not know it."""
+
+    variant: str
+    dialogue: str
+    turn: int
+
+
+class Key(msgspec.Struct, frozen=True):
+    """What a sheet's items are, in the sheet's order, and where they came from."""
+
+    source: str
+    seed: int
+    turns: int
+    items: dict[str, Place]
+
+
+class _Read:
+    """A variant of a run, read as it is iterated."""
+
+    def __init__(self, run: RunFolder, variant: str) -> None:
+        self.run, self.variant = run, variant
+
+    def __iter__(self) -> Iterator[Dialogue]:
+        return self.run.dialogues(self.variant)
+
+
+def variants(folder: Path) -> list[Variant]:
+    """The stressed corpora of a run, of a folder that `dstress stress` wrote, or of a folder of such folders."""
+    if is_run(folder):
+        run = RunFolder.open(folder)
+        there = [name for name in run.variants if name != ORIGINAL and run.stressed_path(name).is_file()]
+        return [Variant(name, run.quality(name), _Read(run, name)) for name in there]
+    inside = (
+        [folder] if (folder / _DESCRIPTION).is_file() else sorted(p.parent for p in folder.glob(f"*/{_DESCRIPTION}"))
+    )
+    found = []
+    for one in inside:
+        about = msgspec.json.decode((one / _DESCRIPTION).read_bytes(), type=dict[str, Any])
+        found.append(Variant(str(about.get("stressor", one.name)), about, load(str(one))))
+    if not found:
+        problem = "there is neither a run nor a stressed corpus"
+        raise DstressError(problem, where=str(folder), fix="make one: `dstress stress CORPUS --with SPEC --out DIR`")
+    return found
+
+
+def chosen(found: Sequence[Variant], wanted: Sequence[str]) -> list[Variant]:
+    """The variants of these names; without names, those that rewrite single turns and labels, else single turns."""
+    by_name = {variant.name: variant for variant in found}
+    for name in wanted:
+        if name not in by_name:
+            raise unknown("stressor of the run", name, by_name)
+    if wanted:
+        return [by_name[name] for name in wanted]
+    of_turns = [variant for variant in found if variant.about.get("scope") == "turn"]
+    directional = [variant for variant in of_turns if variant.about.get("effect") == "directional"]
+    if not of_turns:
+        names = ", ".join(by_name) or "none"
+        raise DstressError(f"no stressor here changes single turns ({names})", fix="name those to judge with --with")
+    return directional or of_turns
+
+
+def draw(found: Sequence[Variant], turns: int, seed: int, history: int = 0) -> list[Item]:
+    """Turns that every variant changes, drawn at random, each as it was and under every variant; in shuffled order.
+
+    There may be fewer than were asked for: turns that only some variants change would not be compared fairly.
+    """
+    places: set[tuple[str, int]] | None = None
+    for variant in found:
+        changed = set(_changed(variant.source))
+        places = changed if places is None else places & changed
+    random = Random(seed)
+    drawn = sorted(places or ())
+    drawn = random.sample(drawn, min(turns, len(drawn)))
+    items: list[Item] = []
+    for number, variant in enumerate(found):
+        items += _items(variant, set(drawn), history, with_originals=number == 0)
+    random.shuffle(items)
+    return items
+
+
+def _changed(dialogues: Iterable[Dialogue]) -> Iterator[tuple[str, int]]:
+    """Turns whose words changed: there is nothing to judge in others."""
+    for dialogue in dialogues:
+        for index, turn in enumerate(dialogue.turns):
+            if turn.user != turn.original.user:
+                yield dialogue.id, index
+
+
+def _items(variant: Variant, drawn: set[tuple[str, int]], history: int, *, with_originals: bool) -> Iterator[Item]:
+    wanted = {dialogue for dialogue, _ in drawn}
+    for dialogue in variant.source:
+        if dialogue.id not in wanted:
+            continue
+        for index, turn in enumerate(dialogue.turns):
+            if (dialogue.id, index) in drawn:
+                earlier = [before.remembered for before in dialogue.turns[:index]]
+                yield _item(variant.name, dialogue.id, turn, earlier, history)
+                if with_originals:
+                    earlier = [before.original for before in dialogue.turns[:index]]
+                    yield _item(ORIGINAL, dialogue.id, turn.original, earlier, history)
+
+
+def _item(variant: str, dialogue: str, turn: Turn, earlier: Sequence[Turn], history: int) -> Item:
+    before = earlier[-1].state if earlier else {}
+    shown = earlier[-history:] if history else ()
+    told = [line for one in shown for line in (f"system: {one.system}" * bool(one.system), f"user: {one.user}") if line]
+    goal = in_words(update(before, turn.state))
+    return Item(variant, dialogue, len(earlier), "\n".join(told), turn.system, turn.user, goal)
+
+
+def write(items: Sequence[Item], out: Path, source: str, seed: int) -> Key:
+    """Write the sheet (CSV), the same as a page to fill in (HTML), instructions (Markdown), and the key (JSON)."""
+    told = blake2b(msgspec.json.encode((seed, items)), digest_size=2).hexdigest()
+    named = {f"{told}-{number:03}": item for number, item in enumerate(items, start=1)}
+    key = Key(
+        source,
+        seed,
+        len({(item.dialogue, item.turn) for item in items}),
+        {name: Place(item.variant, item.dialogue, item.turn) for name, item in named.items()},
+    )
+    rows = [(name, item.history, item.system, item.user, item.goal, "", "") for name, item in named.items()]
+    sheet = io.StringIO(newline="")
+    writer = csv.writer(sheet)
+    writer.writerow(COLUMNS)
+    writer.writerows([_cell(cell) for cell in row] for row in rows)
+    for suffix, content in (
+        (".csv", "\ufeff" + sheet.getvalue()),  # the mark tells spreadsheets that this is UTF-8
+        (".html", page(rows)),
+        (".md", instructions(len(items), out.name)),
+        (".key.json", msgspec.json.format(msgspec.json.encode(key), indent=2).decode() + "\n"),
+    ):
+        with replacing(beside(out, suffix)) as file:
+            file.write(content.encode("utf-8", "replace"))
+    return key
+
+
+def beside(out: Path, suffix: str) -> Path:
+    """A file of the sheet: its name with another ending."""
+    return out.parent / f"{out.name}{suffix}"
+
+
+def _cell(text: str) -> str:
+    return f" {text}" if text.startswith(_FORMULA) else text
+
+
+def score(key_file: Path, sheets: Sequence[Path]) -> Verdict:
+    """The verdict of the judges on the items of a key."""
+    key = _key(key_file)
+    names = [path.name for path in sheets]
+    twice = {str(path) for path in sheets if names.count(path.name) > 1}
+    read_sheets = {str(path) if str(path) in twice else path.name: read(path, key.items, QUESTIONS) for path in sheets}
+    if len(read_sheets) < len(sheets):
+        raise DstressError("one sheet is given twice", where=str(min(twice)), fix="give each judge's sheet once")
+    variant_of = {item: place.variant for item, place in key.items.items()}
+    in_order = sorted(variant_of, key=lambda item: (variant_of[item] != ORIGINAL, variant_of[item], item))
+    return judge(read_sheets, {item: variant_of[item] for item in in_order}, QUESTIONS)
+
+
+def _key(path: Path) -> Key:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Key)
+    except OSError as error:
+        raise DstressError(f"cannot read the key ({error.strerror})", where=str(path)) from None
+    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+        fix = "give the file NAME.key.json that `dstress sample` wrote beside the sheet"
+        raise DstressError(f"this is no key: {error}", where=str(path), fix=fix) from None

@@ -1,0 +1,65 @@
+"""The contract of an utterance generator: what would a user say to this system turn who wants exactly this?
+
+CoCo models p(user | system, turn-level goal) (Li et al. 2021, 4.2). Any way to say a goal will do: templates, a trained
+encoder-decoder, a large language model. Candidates are checked afterwards by filters that know no generator.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, NamedTuple
+
+from dstress.resources import Material, Setting
+
+
+class Goal(NamedTuple):
+    """The turn-level goal of one user turn, by slot ids.
+
+    `said` are the values that the user's words must say. `taken` are those that the turn's label holds without the user
+    saying them: an offer of the system's that is taken up, or something that no words express. They stay as they were.
+    """
+
+    said: Mapping[str, str]
+    taken: Mapping[str, str] = {}
+
+    @property
+    def slots(self) -> frozenset[str]:
+        """Every slot that the turn is about."""
+        return frozenset((*self.said, *self.taken))
+
+
+class Candidate(NamedTuple):
+    """One utterance. `score` is a log-probability, or anything that grows with the fit; the best comes first."""
+
+    text: str
+    score: float = 0.0
+
+
+class Asked(NamedTuple):
+    """One thing to say, and the system's words that it answers (empty at the start of a dialogue)."""
+
+    system: str
+    goal: Goal
+
+
+class Generator(ABC):
+    """Says goals in words. Constructor arguments become arguments of its spec."""
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Programs and extras that must be there; `prepare` looks for them."""
+
+    @abstractmethod
+    def prepare(self, setting: Setting, train: Material) -> None:
+        """Check every need, and learn from the training corpus. Afterwards it must survive pickling."""
+
+    @abstractmethod
+    def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
+        """Up to `n` different utterances, the best first; none if it knows no way to say the goal.
+
+        The same arguments always give the same candidates, whatever was asked before.
+        """
+
+    def generate_all(self, asked: Sequence[Asked], n: int) -> list[list[Candidate]]:
+        """Many at once, for generators that work in batches. What comes back must not depend on the others."""
+        return [self.generate(system, goal, n) for system, goal in asked]

@@ -1,0 +1,122 @@
+"""An utterance as words in which values stand as their kinds: "<hotel-name> for <number> people from <day>".
+
+What a sentence speaks about is in the words around its values. The values themselves change from corpus to corpus, and
+a counterfactual's are new. So a value that training says stands as the slots that it is said for, a number, a time and
+a day as what they are, and a run of words that training hardly knows as one unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Container, Sequence
+
+from dstress.dialogue import DONTCARE
+from dstress.generators.classifiers.calendar_words import listed
+from dstress.generators.classifiers.examples import Labelled
+from dstress.generators.flags import is_flag
+from dstress.text.letters import fold
+from dstress.text.numbers import number_words
+
+UNKNOWN = "<?>"
+_PART = re.compile(
+    r"\d{1,2} ?: ?\d\d(?: ?[ap] ?\.? ?m\b)?|\d{1,2} ?[ap]\.? ?m\b|\d+(?:st|nd|rd|th)\b|\d+|[^\W\d_]+|[?]"
+)
+_SUFFIX = re.compile(r" -(?=[a-z])")
+"""Some corpora part endings from their words: "restaurant -s"."""
+_SEEN = 2
+"""A value or a word that training has less often is unknown, as many will be that are asked about."""
+_OFTEN, _MOSTLY = 0.15, 0.5
+"""Shares of a value that make a slot's name and a service a part of its kind."""
+_LONGEST = 6
+_DIGITS = frozenset("0123456789")
+
+Words = tuple[str, ...]
+
+
+class Wording:
+    """Puts kinds for values, as it has learnt them from training exchanges."""
+
+    def __init__(self, examples: Sequence[Labelled]) -> None:
+        self._fixed = _fixed_kinds()
+        self._phrases = self._learnt(examples)
+        every = _Everything()
+        counts = Counter(
+            word for example in examples for word in self._kinds(self._parts(example.exchange.user), every)
+        )
+        self._known = {word for word, count in counts.items() if count > _SEEN}
+
+    def read(self, text: str) -> Words:
+        """The words and kinds of a text, in order."""
+        return tuple(self._kinds(self._parts(text), self._known))
+
+    def _parts(self, text: str) -> list[str]:
+        """Words; numbers, times and days by their kinds."""
+        words = _PART.findall(_SUFFIX.sub("", fold(text)))
+        fixed = self._fixed
+        for at, word in enumerate(words):
+            if word in fixed:
+                words[at] = fixed[word]
+            elif word[0] in _DIGITS:
+                words[at] = _numeric(word)
+        return words
+
+    def _kinds(self, parts: list[str], known: Container[str]) -> list[str]:
+        """Values by their kinds, the longest first, and one mark for words that nobody knows."""
+        phrases, found, at = self._phrases, [""], 0
+        while at < len(parts):
+            word, size = parts[at], 1
+            if word in phrases:
+                for length, kinds in phrases[word]:
+                    if (kind := kinds.get(tuple(parts[at : at + length]))) is not None:
+                        word, size = kind, length
+                        break
+            if word[0] != "<" and word not in known:
+                word = UNKNOWN
+            if word != UNKNOWN or found[-1] != UNKNOWN:
+                found.append(word)
+            at += size
+        return found[1:]
+
+    def _learnt(self, examples: Sequence[Labelled]) -> dict[str, list[tuple[int, dict[Words, str]]]]:
+        """By their first words: the values that training says, by how many words they have, and their kinds."""
+        slots: dict[Words, Counter[str]] = {}
+        for example in examples:
+            for slot, value, start, end in example.said:
+                phrase = tuple(self._parts(example.exchange.user[start:end]))
+                if value != DONTCARE and not is_flag(value) and 0 < len(phrase) <= _LONGEST and phrase[0][0] != "<":
+                    slots.setdefault(phrase, Counter())[slot] += 1
+        found: dict[str, dict[int, dict[Words, str]]] = {}
+        for phrase in sorted(slots):
+            if slots[phrase].total() >= _SEEN:
+                found.setdefault(phrase[0], {}).setdefault(len(phrase), {})[phrase] = _kind(slots[phrase])
+        return {first: sorted(lengths.items(), reverse=True) for first, lengths in found.items()}
+
+
+class _Everything:
+    def __contains__(self, word: object) -> bool:
+        return True
+
+
+def _numeric(word: str) -> str:
+    if word.isdigit():
+        return "<number>"
+    return "<date>" if word[-1] in "tdh" else "<time>"
+
+
+def _kind(slots: Counter[str]) -> str:
+    """The names of the slots that a value is often said for, and the service that it is mostly said for, if any."""
+    names, services = Counter[str](), Counter[str]()
+    for slot, count in slots.items():
+        service, _, name = slot.partition("-")
+        names[name] += count
+        services[service] += count
+    often = "/".join(sorted(name for name in names if names[name] >= _OFTEN * slots.total()))
+    service = min(services, key=lambda one: (-services[one], one))
+    return f"<{service}:{often}>" if services[service] >= _MOSTLY * slots.total() else f"<{often}>"
+
+
+def _fixed_kinds() -> dict[str, str]:
+    days = dict.fromkeys((*listed("weekdays"), *listed("relative")), "<day>")
+    numbers = {word: "<number>" for word in number_words() if word.isalpha()}
+    return numbers | {"1": "<one>", "one": "<one>"} | days | dict.fromkeys(listed("telling"), "<date>")

@@ -1,0 +1,85 @@
+"""Training utterances once more, with values that no training corpus has.
+
+Counterfactuals name hotels, dates and numbers that nobody has seen. A classifier that has learnt the names by heart
+does not see the slot then, or sees another. So it also learns from utterances in which values that the user says are
+made up: names of blended words, other numbers, times and dates. The label stays, as the slot is the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+from random import Random
+
+from dstress.dialogue import DONTCARE
+from dstress.generators.classifiers.calendar_words import listed
+from dstress.generators.classifiers.examples import Labelled
+from dstress.text.letters import words_of
+from dstress.text.numbers import number_of
+from dstress.text.times import time_of
+
+_OPEN = 10
+"""A slot with fewer different values has no others: an area, a price range."""
+_COMMON = 300
+"""So many of the most frequent words make no names."""
+_CLOCK = re.compile(r"\d{1,2}:\d\d")
+
+
+class Unfamiliar:
+    """Makes up values, from the words of a training corpus."""
+
+    def __init__(self, examples: Sequence[Labelled]) -> None:
+        words = Counter(word for example in examples for word in words_of(example.exchange.user) if word.isalpha())
+        ranked = sorted(words, key=lambda word: (-words[word], word))
+        self._words = [word for word in islice(ranked, _COMMON, None) if len(word) > 2] or ranked
+        values: dict[str, set[str]] = {}
+        for example in examples:
+            for slot, value, _, _ in example.said:
+                values.setdefault(slot, set()).add(value)
+        self._open = {slot for slot, found in values.items() if len(found) >= _OPEN}
+
+    def restate(self, example: Labelled, random: Random) -> str:
+        """The user's words with other values; the same words where none can be made up."""
+        text, end = example.exchange.user, len(example.exchange.user)
+        for slot, value, start, stop in sorted(example.said, key=lambda mention: -mention.start):
+            made = self._value(slot, value, text[start:stop], random) if stop <= end else ""
+            if made:
+                text, end = text[:start] + made + text[stop:], start
+        return text
+
+    def _value(self, slot: str, value: str, said: str, random: Random) -> str:
+        """Another value of this kind; empty if the words must stay as they are."""
+        if value == DONTCARE:
+            return ""
+        if _CLOCK.search(value) and time_of(value) is not None:
+            return _time(random)
+        if number_of(value) is not None:
+            return str(random.randint(1, 60)) if number_of(said.casefold()) is not None else ""
+        if said.casefold() in listed("weekdays"):
+            return f"{random.choice(listed('months'))} {_ordinal(random.randint(1, 31))}"
+        return self._name(said, random) if slot in self._open and value.casefold() not in listed("weekdays") else ""
+
+    def _name(self, said: str, random: Random) -> str:
+        """One to three words; what a name ends in often says what it is, and may stay."""
+        words = [self._word(random) for _ in range(random.choice((1, 1, 2, 2, 3)))]
+        last = said.split()[-1:] if " " in said and random.random() < 0.5 else []
+        return " ".join((*words, *last))
+
+    def _word(self, random: Random) -> str:
+        """A word of the corpus, or two halves of its words."""
+        one, other = random.choice(self._words), random.choice(self._words)
+        return one if random.random() < 0.5 else one[: (len(one) + 1) // 2] + other[len(other) // 2 :]
+
+
+def _time(random: Random) -> str:
+    hour, minute = random.randint(0, 23), random.randint(0, 59)
+    if random.random() < 0.5:
+        return f"{hour:02}:{minute:02}"
+    return f"{hour % 12 or 12}:{minute:02} {'pm' if hour >= 12 else 'am'}"
+
+
+def _ordinal(number: int) -> str:
+    last = 0 if number in (11, 12, 13) else number % 10
+    return f"{number}{('th', 'st', 'nd', 'rd')[last] if last < 4 else 'th'}"

@@ -1,0 +1,81 @@
+"""The goal of a user turn: what the user's words say, and the state that it leads to (CoCo, section 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dstress.dialogue import Schema, State
+from dstress.errors import DstressError, unknown
+from dstress.generators.base import Goal
+from dstress.generators.flags import is_bare_answer, is_flag
+from dstress.text.coreference import find
+from dstress.text.slot_names import SlotNames
+from dstress.text.utterance import Utterance
+
+
+def own_goal(said: Utterance) -> Goal:
+    """The goal that the user has in the corpus: what the user's words say, and what the label holds besides.
+
+    `yes` and `no` are said by what they are about; a bare "yes" is an answer, and what it agrees to is the system's.
+    What the user only refers to is in neither.
+    """
+    added = additions(said)
+    referred = _referred(said)
+    told: dict[str, str] = {}
+    for slot, value, start, end in said.mentions:
+        if slot in told or slot in referred or slot not in added:
+            continue
+        if not (is_flag(value) and is_bare_answer(said.text[start:end], value)):
+            told[slot] = value
+    return Goal(
+        {slot: told[slot] for slot in added if slot in told},
+        {slot: forms[0] for slot, forms in added.items() if slot not in told and slot not in referred},
+    )
+
+
+def _referred(said: Utterance) -> set[str]:
+    """The slots that the user fills by reference: as the corpus has it, or else by the finder of `coref-jga`."""
+    if said.turn.coreferences:
+        return {one.slot for one in said.turn.coreferences}
+    earlier = [words for turn in said.history for words in (turn.system, turn.user)]
+    return {one.slot for one in find(said.turn, said.before, earlier)}
+
+
+def additions(said: Utterance) -> State:
+    """The slots that the turn gives a value to."""
+    before = said.before
+    return {slot: forms for slot, forms in said.turn.state.items() if before.get(slot) != forms and forms}
+
+
+def state_with(said: Utterance, goal: Goal) -> State:
+    """The state after the turn, had the user had this goal (CoCo's rule for B_t).
+
+    It is the state before the turn with the goal on top. A slot that the goal drops so keeps the value that it had
+    before, if any. What the label takes back stays taken back. A value that the label has too keeps its other forms.
+    """
+    after = said.turn.state
+    state = {slot: forms for slot, forms in said.before.items() if slot in after}
+    for slot, value in (*goal.taken.items(), *goal.said.items()):
+        forms = after.get(slot, ())
+        state[slot] = forms if value in forms else (value,)
+    return state
+
+
+def goal_of(given: Mapping[str, str], schema: Schema, taken: Mapping[str, str] | None = None) -> Goal:
+    """A goal that a person gives: slots in any spelling, with the values that the user is to say.
+
+    `taken` is what the turn holds besides (see `own_goal`); a slot that is given leaves it.
+    """
+    if not given:
+        raise DstressError("the goal is empty", where="the goal", fix='give slots with values: {"hotel-area": "west"}')
+    names, said = SlotNames(schema), dict[str, str]()
+    for name, value in given.items():
+        slot = names.split(name)
+        if slot not in schema.slots:
+            raise unknown("slot", name, schema.slots, where="the goal", fix="slots are written as service-slot")
+        if slot in said:
+            raise DstressError(f"the slot {slot} is there twice, also as {name!r}", where="the goal")
+        if not str(value).strip():
+            raise DstressError(f"{slot} has no value", where="the goal", fix="give one, or leave the slot out")
+        said[slot] = str(value).strip()
+    return Goal(said, {slot: value for slot, value in (taken or {}).items() if slot not in said})

@@ -1,0 +1,35 @@
+"""The solved examples of the `llm` generator: turns of the training corpus whose users say just their goals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dstress.dialogue import Dialogue, service_of
+from dstress.generators.base import Asked
+from dstress.generators.goals import own_goal
+from dstress.generators.llm.prompt import Solved
+from dstress.generators.matching import oversaid, unsaid
+from dstress.llm import few_shot as drawing_examples
+from dstress.llm.few_shot import Ranked, rank_of
+from dstress.resources import Material
+from dstress.text.utterance import Utterance
+
+_LEAST = 2
+"""Slots of a goal that shows something, where there are such."""
+
+
+def draw(train: Material, count: int, seed: int) -> list[Solved]:
+    """`count` turns of different dialogues whose users say just their goals, spread over the services."""
+    schema = train.schema
+
+    def candidates(dialogue: Dialogue) -> Iterator[Ranked[Solved]]:
+        for number, (turn, update) in enumerate(zip(dialogue.turns, dialogue.updates(), strict=True)):
+            if not any(update.values()) or not all(update.values()):
+                continue
+            goal = own_goal(Utterance(dialogue, number, schema, ()))
+            if goal.said and not unsaid(turn.user, goal) and not oversaid(turn.user, goal):
+                # Goals of few slots come after all the others.
+                rank = f"{len(goal.said) < _LEAST:d}{rank_of(seed, dialogue, number)}"
+                yield Ranked(rank, service_of(next(iter(goal.said))), Solved(Asked(turn.system, goal), turn.user))
+
+    return drawing_examples.draw(train, candidates, count, "the training corpus")

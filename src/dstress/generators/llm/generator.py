@@ -1,0 +1,92 @@
+"""A language model behind any OpenAI-compatible endpoint as a generator: asked for ways to say a goal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dstress.dialogue import Schema
+from dstress.errors import DstressError, SpecError
+from dstress.generators.base import Asked, Candidate, Generator, Goal
+from dstress.generators.llm import examples as shots
+from dstress.generators.llm import prompt as prompting
+from dstress.generators.llm.prompt import Solved, Unreadable
+from dstress.llm.chat import BAD_REPLY, Reply
+from dstress.llm.client import DECLINED, OVER_BUDGET, Client, Options, Question, read_options
+from dstress.llm.post import REFUSED, Unanswered, checked_url
+from dstress.resources import Material, Setting
+
+
+class Llm(Generator):
+    """A language model, prompted with the system's turn and the goal, bound to a JSON list of utterances.
+
+    `base_url` is that of an OpenAI-compatible endpoint, such as "http://localhost:8000/v1". `shots` solved examples
+    come from the training corpus. `options` are the fields of `llm.client.Options`. A malformed or refused answer
+    gives no candidates. Responses are kept in the data home: asked again, the same goal gets the same utterances, and
+    costs nothing. The key comes from the environment (`DSTRESS_API_KEY`, or else `OPENAI_API_KEY`).
+    """
+
+    def __init__(self, base_url: str, model: str, shots: int = 0, **options: Any) -> None:
+        if shots < 0:
+            raise SpecError("llm: shots must be 0 or more")
+        self.base_url, self.model, self.shots = checked_url("llm", base_url), model, shots
+        self.options = read_options(Options, options, ("base_url", "model", "shots"))
+        self._client = Client(self.base_url, model, self.options, ("refused",))
+        self._folder: Path | None = None
+        self._schema = Schema()
+        self._examples: list[Solved] = []
+
+    def prepare(self, setting: Setting, train: Material) -> None:
+        """Draw the examples."""
+        self._folder, self._schema = setting.folder / "llm", setting.schema
+        self._examples = shots.draw(train, self.shots, self.options.seed or 0) if self.shots else []
+
+    def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
+        """The model's utterances."""
+        return self.generate_all([Asked(system, goal)], n)[0]
+
+    def generate_all(self, asked: Sequence[Asked], n: int) -> list[list[Candidate]]:
+        """The model's utterances, several goals asked for at once; each goal is asked for alone."""
+        if self._folder is None:
+            raise DstressError("the generator was not prepared", fix="call prepare(setting, train) first")
+        answers = self._client.ask_all([self._question(one, n) for one in asked], self._folder, self._failed)
+        return [answer[:n] for answer in answers]
+
+    def usage(self) -> dict[str, float]:
+        """Requests, tokens and money since the last call; also answers from the cache, malformed ones, and so on."""
+        return self._client.usage()
+
+    def close(self) -> None:
+        """Close connections and the cache."""
+        self._client.close()
+
+    def _question(self, asked: Asked, count: int) -> Question[list[Candidate]]:
+        messages = prompting.messages(asked, count, self._schema, self._examples)
+        return self._client.question(messages, prompting.constraint(), _read)
+
+    def _failed(self, problem: Unanswered) -> list[Candidate]:
+        """No candidates, if the answer is of no use."""
+        if problem.category == OVER_BUDGET:
+            raise DstressError(
+                f"the budget of {self.options.budget:g} is spent",
+                where=self.base_url,
+                fix="raise budget= and run it again: what was answered is kept",
+            ) from None
+        if problem.category not in (REFUSED, DECLINED, BAD_REPLY):
+            # What passes by itself must not decide which turns are changed.
+            raise DstressError(
+                f"the endpoint does not answer: {problem}",
+                where=self.base_url,
+                fix="run it again: what was answered is kept",
+            ) from None
+        self._client.count(refused=problem.category != BAD_REPLY)
+        return []
+
+
+def _read(reply: Reply) -> list[Candidate]:
+    try:
+        texts = prompting.read_utterances(reply)
+    except Unreadable as problem:
+        raise Unanswered(BAD_REPLY, str(problem)) from None
+    return [Candidate(text, -float(rank)) for rank, text in enumerate(texts)]

@@ -1,0 +1,98 @@
+"""Whether words say a goal: all of it, and nothing plainly beyond it.
+
+`unsaid` is CoCo's slot-value match filter against de-generation (section 4.3): every value that must be in the user's
+words is. Yes and no are said by what they are about, as the paper does for parking and wifi. `oversaid` is a check of
+ours against plain over-generation, before any classifier: a time, a day or a count that the goal knows nothing of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+
+from dstress.dialogue import DONTCARE
+from dstress.generators.base import Goal
+from dstress.generators.flags import is_bare_answer, is_flag
+from dstress.text import inflection as surface
+from dstress.text.letters import fold
+from dstress.text.mentions import Mention, find, merged
+from dstress.text.numbers import number_words
+from dstress.text.times import date_of
+
+_STARS = ("star", "stars")
+_NO = frozenset({"no", "nope"})
+_CLOCK = re.compile(r"(?<![\w:])\d{1,2}\s?:\s?\d\d(?!\d)|(?<![\w:])\d{1,2}\s?[ap]\.?m\b")
+_DATE = re.compile(
+    r"(?<!\w)(?:[a-z]{3,9}\.?\s\d{1,2}(?:st|nd|rd|th)?|\d{1,2}(?:st|nd|rd|th)(?:\sof)?\s[a-z]{3,9})(?!\w|\s?:)"
+)
+
+
+def unsaid(text: str, goal: Goal) -> tuple[str, ...]:
+    """The slots whose values are not in the words. Each value needs words of its own: 3 people are not 3 nights too."""
+    missing = []
+    found = {slot: _mentions(text, slot, value) for slot, value in goal.said.items()}
+    used: list[tuple[int, int]] = []
+    for slot in sorted(found, key=lambda one: len(found[one])):
+        if not found[slot]:
+            missing.append(slot)
+        elif not _shares(goal.said[slot]):
+            own = next((one[2:] for one in found[slot] if not _meets(one[2:], used)), None)
+            if own is None:
+                missing.append(slot)
+            else:
+                used.append(own)
+    return tuple(slot for slot in goal.said if slot in missing)
+
+
+def oversaid(text: str, goal: Goal) -> str:
+    """A time, a day or a count that the words say and the goal does not have; empty if there is none."""
+    known = merged(
+        mention[2:]
+        for part in (goal.said, goal.taken)
+        for slot, value in part.items()
+        for mention in find(text, slot, (value,))
+    )
+    folded = fold(text)
+    for kind, pattern in _patterns():
+        for match in pattern.finditer(folded):
+            if not _meets(match.span(), known) and (pattern is not _DATE or _has_month(match[0])):
+                return f"{kind} beyond the goal: {match[0]}"
+    return ""
+
+
+def _mentions(text: str, slot: str, value: str) -> list[Mention]:
+    """Where words say a value. Nothing counts that could answer any other question as well."""
+    found = find(text, slot, (value,))
+    if is_flag(value):
+        return [one for one in found if not is_bare_answer(text[one.start : one.end], value)]
+    return [one for one in found if fold(text[one.start : one.end]) not in _NO]
+
+
+def _shares(value: str) -> bool:
+    """Whether words may say it for several slots at once: "no wifi or parking", "any area and any price"."""
+    return value == DONTCARE or is_flag(value)
+
+
+def _meets(place: tuple[int, int], places: Iterable[tuple[int, int]]) -> bool:
+    return any(start < place[1] and place[0] < end for start, end in places)
+
+
+def _has_month(words: str) -> bool:
+    """Whether words are a date. "the 1st" may be the first of anything."""
+    date = date_of(words)
+    return date is not None and bool(date[0])
+
+
+@cache
+def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """What is plain wherever it stands."""
+    units = "|".join(sorted({word for pair in surface.table()["units"].items() for word in pair} | {*_STARS}))
+    numbers = "|".join(number_words())
+    weekdays = "|".join(surface.table()["weekdays"])
+    return (
+        ("a time", _CLOCK),
+        ("a day", re.compile(rf"(?<!\w)(?:{weekdays})(?!\w)")),
+        ("a day", _DATE),
+        ("a count", re.compile(rf"(?<![\w:.])(?:\d+|{numbers})[\s-](?:{units})(?!\w|[\s-](?:house|room))")),
+    )

@@ -1,0 +1,165 @@
+"""A trained encoder-decoder, p(user | system, goal): CoCo's own generator (Li et al. 2021, 4.2 and E.1)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dstress.dialogue import Dialogue, Slot, Turn
+from dstress.errors import DstressError, MissingExtraError, SpecError
+from dstress.generators.base import Asked, Candidate, Generator, Goal
+from dstress.generators.matching import unsaid
+from dstress.generators.network.examples import example_of, words_of_schema
+from dstress.generators.network.filler import Filled, Style, filled, style_of
+from dstress.generators.network.linear_form import Example
+from dstress.resources import Material, Setting
+
+if TYPE_CHECKING:
+    from dstress.generators.network.backbone import Backbone, Spoken
+
+_HOW = "train one: dstress train utterances TRAIN --dev DEV --out FOLDER, then seq2seq(folder=FOLDER)"
+
+
+class Seq2Seq(Generator):
+    """A network trained on a corpus, in `folder`: beam search with `beam` hypotheses, `batch` goals at a time.
+
+    `dstress train utterances` makes the folder, from scratch or from a pretrained checkpoint. `device` is torch's
+    name for where it runs; by default a GPU where there is one. A candidate that scores below `least` is hardly
+    language, and dropped; a score is a text's log-probability by its length, about -1 for good ones.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("models",)
+
+    def __init__(self, folder: str = "", beam: int = 5, batch: int = 32, device: str = "", least: float = -2.0) -> None:
+        if beam < 1 or batch < 1:
+            raise SpecError("seq2seq: beam and batch must be 1 or more")
+        if not folder:
+            raise SpecError("seq2seq: there is no network without a folder", fix=_HOW)
+        self.folder, self.beam, self.batch, self.device, self.least = folder, beam, batch, device, least
+        self._style = Style()
+        self._slots: dict[str, Slot] = {}
+        self._backbone: Backbone | None = None
+        self._turn = Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Weights stay behind when it is sent to another process, and are read again there."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("_backbone", "_turn")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state | {"_backbone": None, "_turn": Lock()}
+
+    def prepare(self, setting: Setting, train: Material) -> None:
+        """Read the network, and see how the corpus writes. It is trained already: `train` is not read."""
+        missing = [name for name in ("torch", "transformers") if find_spec(name) is None]
+        if missing:
+            raise MissingExtraError(f"the generator seq2seq needs {missing[0]}", fix="pip install 'dstress[models]'")
+        config = self._config()
+        known = words_of_schema(setting.schema) & set(config["slots"])
+        if not known:
+            raise DstressError(
+                "the network was trained for other services: it knows no slot of this corpus",
+                where=self.folder,
+                fix=_HOW,
+            )
+        self._slots = dict(setting.schema.slots)
+        self._style = style_of(_users(setting.corpus))
+        self._network()
+
+    def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
+        """The best of the beam."""
+        return self.generate_all([Asked(system, goal)], n)[0]
+
+    def generate_all(self, asked: Sequence[Asked], n: int) -> list[list[Candidate]]:
+        """The best of each beam, those first that say their whole goal.
+
+        Where none does, the beam is searched again in a way that is sure to say all but yes and no.
+        """
+        examples = [example_of(one, self._slots) for one in asked]
+        found = self._searched(examples, range(len(asked)), max(self.beam, n))
+        poor = [place for place, one in enumerate(asked) if all(unsaid(text, one.goal) for text, _ in found[place])]
+        for place, candidates in self._searched(examples, poor, max(self.beam, n), surely=True).items():
+            found[place] = _different([*found[place], *candidates])
+        return [
+            sorted(found[place], key=lambda candidate: bool(unsaid(candidate.text, one.goal)))[:n]
+            for place, one in enumerate(asked)
+        ]
+
+    def _searched(
+        self, examples: Sequence[Example], places: Iterable[int], beams: int, *, surely: bool = False
+    ) -> dict[int, list[Candidate]]:
+        """The candidates of the examples at some places; those of about one length are searched for together."""
+        order = sorted(places, key=lambda place: (_size(examples[place]), place))
+        found: dict[int, list[Candidate]] = {}
+        with self._turn:  # one batch at a time: each takes the whole machine
+            for at in range(0, len(order), self.batch):
+                batch = order[at : at + self.batch]
+                spoken = self._network().speak([examples[place] for place in batch], beams, surely=surely)
+                for place, texts in zip(batch, spoken, strict=True):
+                    found[place] = self._candidates(examples[place], texts)
+        return found
+
+    def _candidates(self, example: Example, spoken: Sequence[Spoken]) -> list[Candidate]:
+        found: list[Candidate] = []
+        for text, held, score in spoken:
+            wishes = [example.wishes[number] for number in held]
+            said = filled(text, [Filled(wish.value, wish.kind == "open") for wish in wishes], self._style)
+            found += [Candidate(said, score)] if score >= self.least else []
+        return _different(found)
+
+    def _config(self) -> dict[str, Any]:
+        from dstress.generators.network.backbone import CONFIG
+
+        path = Path(self.folder, CONFIG)
+        try:
+            config = json.loads(path.read_text(encoding="utf-8"))
+            if config["format"] != 1 or not isinstance(config["slots"], list):
+                raise DstressError("the network was trained by another version", where=self.folder, fix=_HOW)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DstressError(f"this is no trained network: {error}", where=self.folder, fix=_HOW) from error
+        found: dict[str, Any] = config
+        return found
+
+    def _network(self) -> Backbone:
+        if self._backbone is None:
+            self._backbone = load(Path(self.folder), self._config(), self.device)
+        return self._backbone
+
+
+def load(folder: Path, config: dict[str, Any], device: str = "") -> Backbone:
+    """The network of a trained folder, ready to be asked."""
+    import torch
+
+    from dstress.generators.network.pretrained import Pretrained
+    from dstress.generators.network.scratch import Scratch
+
+    kind: type[Scratch | Pretrained] = Pretrained if config["backbone"] == Pretrained.name else Scratch
+    try:
+        found = kind.load(folder, config)
+        found.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    except (OSError, RuntimeError, KeyError, TypeError, ValueError, EOFError) as error:
+        raise DstressError(
+            f"the network cannot be read: {str(error).splitlines()[0]}", where=str(folder), fix=_HOW
+        ) from error
+    found.settle()
+    return found
+
+
+def _different(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Different texts, the best first; another mark at the end makes no difference."""
+    found: dict[str, Candidate] = {}
+    for candidate in sorted(candidates, key=lambda one: -one.score):
+        if words := candidate.text.rstrip(" .?!"):
+            found.setdefault(words, candidate)
+    return list(found.values())
+
+
+def _users(corpus: Iterable[Dialogue]) -> Iterable[Turn]:
+    return (turn for dialogue in corpus for turn in dialogue.turns if turn.user)
+
+
+def _size(example: Example) -> int:
+    return sum(len(part.text) for part in example.system) + 24 * len(example.wishes)

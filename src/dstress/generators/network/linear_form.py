@@ -1,0 +1,168 @@
+"""A system turn and a goal as one sequence of words, as CoCo gives them to its encoder (Li et al. 2021, figure 2).
+
+A value is given in one of two ways. A placeholder, `<value:book_day>`, stands for the whole value in the system's turn,
+the goal and the user's words, and the value is put back afterwards: so one that was never seen comes out whole. Slots
+that were seldom seen share anonymous placeholders, `<value_1>`. Values of a listed slot that training texts often have
+may also be given in words, for people say them in many ways: `moderate` as "moderately priced".
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+from random import Random
+from typing import Any, Literal, NamedTuple
+
+from dstress.generators.network.vocabulary import (
+    CLEAN,
+    IS,
+    LOOSE,
+    MOST_VALUES,
+    SAID,
+    SYSTEM,
+    TAKEN,
+    VALUES,
+    typed,
+    words_in,
+)
+
+Kind = Literal["open", "listed", "flag"]
+"""Any words; one of a list; or yes, no and the like, which no words name."""
+
+Pair = tuple[str, str]
+"""A slot in words, and a value."""
+
+LONGEST = 100
+"""Words of a system turn, and of what a user says; CoCo's code has the same limit for tokens."""
+_OFTEN = 20
+_ANONYMOUS = 0.1
+"""How often a known slot is anonymous in training, so that networks learn what that means."""
+
+
+class Part(NamedTuple):
+    """A stretch of a text; `wish` is the number of the wish whose value it says, or -1."""
+
+    text: str
+    wish: int = -1
+
+
+class Wish(NamedTuple):
+    """One slot of a goal, in words (`hotel book day`), and its bare `name` (`book_day`).
+
+    `said`: the user's words must say it.
+    """
+
+    slot: str
+    value: str
+    said: bool = True
+    kind: Kind = "open"
+    name: str = ""
+
+
+class Example(NamedTuple):
+    """What the system said, what the user wants, and, in training, what the user said.
+
+    `clean`: as far as can be seen the user says nothing beyond the goal.
+    """
+
+    system: tuple[Part, ...]
+    wishes: tuple[Wish, ...]
+    user: tuple[Part, ...] = ()
+    clean: bool = True
+
+
+class Known(NamedTuple):
+    """What training texts often have: values to be said in words, and slots with a placeholder of their own."""
+
+    worded: Collection[Pair] = ()
+    typed: Collection[str] = ()
+
+
+class Lined(NamedTuple):
+    """An example as words. `held` are the wishes behind placeholders, by the placeholders."""
+
+    source: list[str]
+    target: list[str]
+    held: dict[str, int]
+
+
+def lined(example: Example, known: Known, random: Random | None = None) -> Lined:
+    """The words of an example. With `random`, as in training: slots in any order, worded values in either way."""
+    order = list(range(len(example.wishes)))
+    if random is not None:
+        random.shuffle(order)
+    order.sort(key=lambda number: not example.wishes[number].said)  # stable: the said ones first
+    held = [number for number in order if _is_held(example.wishes[number], known, random)][:MOST_VALUES]
+    places: dict[str, int] = {}
+    for place, number in enumerate(held):
+        places[_placeholder(example.wishes[number], place, known, places, random)] = number
+    names = {number: word for word, number in places.items()}
+    source = [CLEAN if example.clean else LOOSE, SYSTEM, *_words(example.system, names)[-LONGEST:]]
+    for number in order:
+        wish = example.wishes[number]
+        source += [SAID if wish.said else TAKEN, *words_in(wish.slot), IS]
+        source += [names[number]] if number in names else words_in(wish.value)
+    return Lined(source, _words(example.user, names)[:LONGEST], places)
+
+
+def in_plain_words(example: Example, random: Random | None = None) -> tuple[str, str]:
+    """The example for a network with word pieces of its own: "system: ... state: hotel area west , ..."."""
+    wishes = list(example.wishes)
+    if random is not None:
+        random.shuffle(wishes)
+    system, user = ("".join(part.text for part in parts) for parts in (example.system, example.user))
+    return f"system: {system} state: {' , '.join(f'{wish.slot} {wish.value}' for wish in wishes)}", user
+
+
+def known_from(examples: Iterable[Example]) -> Known:
+    """The values of listed slots, and the slots, that are there often enough to learn how they are said."""
+    wishes = [wish for example in examples for wish in example.wishes if wish.kind != "flag"]
+    values = Counter(
+        (wish.slot, wish.value) for wish in wishes if wish.kind == "listed" and wish.value.replace(" ", "").isalpha()
+    )
+    names = Counter(wish.name for wish in wishes if wish.name)
+    return Known(
+        frozenset(pair for pair, count in values.items() if count >= _OFTEN),
+        frozenset(name for name, count in names.items() if count >= _OFTEN),
+    )
+
+
+def _placeholder(wish: Wish, place: int, known: Known, taken: Collection[str], random: Random | None) -> str:
+    own = typed(wish.name)
+    if wish.name not in known.typed or own in taken or (random is not None and random.random() < _ANONYMOUS):
+        return VALUES[place]
+    return own
+
+
+def _is_held(wish: Wish, known: Known, random: Random | None) -> bool:
+    if wish.kind == "flag":
+        return False
+    if (wish.slot, wish.value) not in known.worded:
+        return True
+    return random is not None and random.random() < 0.5
+
+
+def _words(parts: Sequence[Part], names: dict[int, str]) -> list[str]:
+    return [word for part in parts for word in ([names[part.wish]] if part.wish in names else _parted(part.text))]
+
+
+@lru_cache(maxsize=1 << 17)  # training reads the same texts in every epoch
+def _parted(text: str) -> tuple[str, ...]:
+    return tuple(words_in(text))
+
+
+def written(example: Example) -> str:
+    """An example as a line of JSON."""
+    return json.dumps(example, ensure_ascii=False, separators=(",", ":"))
+
+
+def read(line: str) -> Example:
+    """The example of such a line."""
+    system, wishes, user, clean = json.loads(line)
+    return Example(_parts(system), tuple(Wish(*wish) for wish in wishes), _parts(user), clean)
+
+
+def _parts(data: Any) -> tuple[Part, ...]:
+    return tuple(Part(*part) for part in data)

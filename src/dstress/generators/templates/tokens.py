@@ -1,0 +1,113 @@
+"""Text as the templates see it: small tokens, sentences, and placeholders such as `[hotel-book day]`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+from dstress.dialogue import DONTCARE
+from dstress.text.tables import read_table
+
+_TOKEN = re.compile(
+    r"\[[^\[\]]+\]|\{[^{}]+\}|(?<![^\s\]])-[a-z]+\b|[$£€]?\d+(?:[.:,]\d+)*\w*|[^\W\d_]+(?:[-'’&][^\W\d_]+)*|[^\w\s]|_"
+)
+_NAME = re.compile(r"[a-z]+")
+_ENDS = frozenset(".?!;")
+_REMEMBERED = 16_384
+_YES = frozenset({"yes", "true", "free", "y"})
+_NO = frozenset({"no", "false", "n"})
+
+
+@cache
+def lists() -> dict[str, Any]:
+    """The tables of `words.toml`."""
+    return read_table(__package__, "words.toml")
+
+
+@cache
+def words(name: str) -> frozenset[str]:
+    """One of the lists of `words.toml`, such as `unclean` or `joining.starts`."""
+    table, _, inner = name.partition(".")
+    return frozenset(lists()[table][inner] if inner else lists()[table])
+
+
+def tokens_of(text: str) -> list[str]:
+    """Words, marks and placeholders, in small letters except the placeholders."""
+    return [token if token[0] in "[{" else token.lower().replace("’", "'") for token in _TOKEN.findall(text)]
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def sentences_of(tokens: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """The sentences; each ends with its mark, if it has one."""
+    found: list[tuple[str, ...]] = []
+    start = 0
+    for at, token in enumerate(tokens, start=1):
+        if token in _ENDS or at == len(tokens):
+            if at - start > 1 or token not in _ENDS or not found:  # "..." and "?!" end one sentence
+                found.append(tokens[start:at])
+            start = at
+    return tuple(found)
+
+
+def is_placeholder(token: str) -> bool:
+    """Whether a token stands for a slot's value."""
+    return token[0] == "["
+
+
+def is_mark(token: str) -> bool:
+    """Whether a token only marks that the words after it say a flag: `{hotel-parking=yes}`."""
+    return token[0] == "{"
+
+
+def elements_of(tokens: Iterable[str]) -> list[str]:
+    """The elements of a key that tokens say, in order."""
+    return list(dict.fromkeys(token[1:-1] for token in tokens if token[0] in "[{"))
+
+
+def slot_in(token: str) -> str:
+    """The slot id of a placeholder."""
+    return token[1:-1]
+
+
+def is_end(token: str) -> bool:
+    """Whether a token ends a sentence."""
+    return token in _ENDS
+
+
+def flag_of(value: str) -> str:
+    """`yes`, `no` or `dontcare` for a value that is said in words of its own; empty for any other."""
+    folded = value.strip().casefold()
+    if folded == DONTCARE:
+        return DONTCARE
+    return "yes" if folded in _YES else "no" if folded in _NO else ""
+
+
+def element(slot: str, value: str) -> str:
+    """What a template's key has for a slot: its id, and for a flag the value too."""
+    flag = flag_of(value)
+    return f"{slot}={flag}" if flag else slot
+
+
+def slot_of(part: str) -> str:
+    """The slot id in an element of a key."""
+    return part.partition("=")[0]
+
+
+def bare(slot: str) -> str:
+    """A slot's name without its service and without `book`: what a question asks for, whatever the service."""
+    return slot.partition("-")[2].lower().removeprefix("book ")
+
+
+def noun_of(service: str) -> str:
+    """What a service is about: `Restaurants_1` -> `restaurant`."""
+    match = _NAME.match(service.lower())
+    return match.group().removesuffix("s") if match else ""
+
+
+def runs(tokens: Sequence[str], longest: int) -> Iterable[str]:
+    """Every run of up to `longest` tokens."""
+    for start in range(len(tokens)):
+        for end in range(start + 1, min(start + longest, len(tokens)) + 1):
+            yield " ".join(tokens[start:end])

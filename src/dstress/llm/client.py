@@ -1,0 +1,218 @@
+"""Many questions to a language model: several at once, each different one once, within a budget, all of it counted.
+
+Whoever asks brings the prompt and reads the answer; what an answer that fails means is for them to say, too.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from dstress.errors import SpecError, unknown
+from dstress.llm.chat import BAD_REPLY, Endpoint, Reply
+from dstress.llm.post import Unanswered
+from dstress.storage.cache import ResponseCache, Spent, key_of
+
+OVER_BUDGET = "budget spent"
+DECLINED = "refused by the model"
+_REFUSALS = ("refusal", "content_filter")
+_MILLION = 1_000_000
+_COUNTED = ("requests", "retries", "cached", "tokens_in", "tokens_out", "cost", "malformed")
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How to ask. What is `none` is not sent, for endpoints that do not know it."""
+
+    concurrency: int = 8
+    budget: float | None = None
+    """Money where prices are given, else tokens."""
+    price_in: float = 0.0
+    """Money for a million tokens of prompt."""
+    price_out: float = 0.0
+    """Money for a million tokens of answer."""
+    temperature: float | None = 0.0
+    seed: int | None = 1
+    max_tokens: int | None = 1024
+    timeout: float = 60.0
+    retries: int = 5
+    version: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what can never work."""
+        if self.concurrency < 1 or self.timeout <= 0 or self.retries < 0:
+            raise SpecError("llm: concurrency must be 1 or more, timeout above 0, retries 0 or more")
+        if min(self.budget or 0.0, self.price_in, self.price_out) < 0 or (
+            self.max_tokens is not None and self.max_tokens < 1
+        ):
+            raise SpecError("llm: a budget or a price is not below 0, and max_tokens is 1 or more")
+
+    def sent(self) -> dict[str, Any]:
+        """The parameters that go to the endpoint."""
+        found = {"temperature": self.temperature, "seed": self.seed, "max_tokens": self.max_tokens}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def cost(self, reply: Reply) -> Spent:
+        """What a reply cost."""
+        money = (reply.tokens_in * self.price_in + reply.tokens_out * self.price_out) / _MILLION
+        return Spent(reply.tokens_in + reply.tokens_out, money)
+
+    def overspent(self, spent: Spent) -> str:
+        """Why no more may be asked; empty if more may be."""
+        if self.budget is None:
+            return ""
+        priced = self.price_in > 0 or self.price_out > 0
+        if (spent.money if priced else spent.tokens) < self.budget:
+            return ""
+        told = f"{spent.money:.4f} of {self.budget:g}" if priced else f"{spent.tokens:,} of {self.budget:,.0f} tokens"
+        return f"{told}; raise budget= and resume"
+
+
+T = TypeVar("T")
+Chosen = TypeVar("Chosen", bound=Options)
+
+
+def read_options(kind: type[Chosen], given: Mapping[str, Any], others: Sequence[str]) -> Chosen:
+    """The options that a component was given. `others` are its further arguments, for the names that it suggests."""
+    for name in given:
+        if name not in kind.__struct_fields__:
+            raise unknown("argument of llm", name, [*others, *kind.__struct_fields__])
+    try:
+        return msgspec.convert(given, kind)
+    except msgspec.ValidationError as error:
+        raise SpecError(f"llm: an argument does not fit: {error}") from None
+
+
+class Question(NamedTuple, Generic[T]):
+    """A request, the name of its response, and how to read one: `read` raises Unanswered for one of no use."""
+
+    key: str
+    request: dict[str, Any]
+    read: Callable[[Reply], T]
+
+
+class Client:
+    """A model at an endpoint. Responses are kept, and never paid for twice.
+
+    It is sent to other processes without its connections, its threads and its counts, but with its purse: all the
+    copies together keep to one budget. `counted` names what the owner counts beside the usual.
+    """
+
+    def __init__(
+        self, base_url: str, model: str, options: Options, counted: tuple[str, ...] = (), purse: str = ""
+    ) -> None:
+        self.base_url, self.model, self.options = base_url, model, options
+        self._counted, self._purse = counted, purse or uuid.uuid4().hex
+        self._counts = self._nothing()
+        self._lock = threading.Lock()
+        self._open: _Handles | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Connections, threads and files stay behind when it is sent to another process."""
+        return type(self), (self.base_url, self.model, self.options, self._counted, self._purse)
+
+    def question(
+        self, messages: Sequence[Mapping[str, Any]], constraint: Mapping[str, Any], read: Callable[[Reply], T]
+    ) -> Question[T]:
+        """The question that these messages ask; `constraint` are the fields that bind the answer to a shape."""
+        request = {"model": self.model, "messages": messages, **self.options.sent(), **constraint}
+        return Question(key_of(self.base_url, msgspec.json.encode(request), self.options.version), request, read)
+
+    def ask_all(self, questions: Sequence[Question[T]], folder: Path, failed: Callable[[Unanswered], T]) -> list[T]:
+        """What was read from each answer, in order, or what `failed` makes of the one that did not come.
+
+        `folder` is where responses are kept. Whatever `failed` raises ends the work.
+        """
+        if self._open is None:
+            self._open = _Handles(self.base_url, self.options, folder)
+        handles = self._open
+        # The same words are asked about once: a second request would only cost, and might be answered otherwise.
+        once = {question.key: question for question in questions}
+        waiting = {key: handles.pool.submit(self._answer, handles, one, failed) for key, one in once.items()}
+        try:
+            answers = {key: future.result() for key, future in waiting.items()}
+        finally:
+            for future in waiting.values():
+                future.cancel()
+        return [answers[question.key] for question in questions]
+
+    def count(self, **more: float) -> None:
+        """Add to the counts. Several threads may count at once."""
+        with self._lock:
+            for name, value in more.items():
+                self._counts[name] += value
+
+    def usage(self) -> dict[str, float]:
+        """Requests, tokens and money since the last call; also answers from the cache, malformed ones, and so on."""
+        if self._open is not None:
+            self.count(retries=self._open.endpoint.taken_retries())
+        counts, self._counts = self._counts, self._nothing()
+        return counts
+
+    def close(self) -> None:
+        """Close connections and the cache."""
+        if self._open is not None:
+            self.count(retries=self._open.endpoint.taken_retries())
+            self._open.close()
+            self._open = None
+
+    def _nothing(self) -> dict[str, float]:
+        return dict.fromkeys((*_COUNTED, *self._counted), 0.0)
+
+    def _answer(self, handles: _Handles, question: Question[T], failed: Callable[[Unanswered], T]) -> T:
+        """One answer, from the cache or from the model; whatever it costs is counted, whatever it is worth."""
+        reply = _stored(handles.cache.get(question.key))
+        known = reply is not None
+        try:
+            if reply is None:
+                reply = self._bought(handles, question.request)
+            answer = question.read(reply)
+        except Unanswered as problem:
+            self.count(malformed=problem.category == BAD_REPLY)
+            return failed(problem)
+        if known:
+            self.count(cached=1)
+        else:
+            # Only what can be used is kept: asking again for the rest may help.
+            handles.cache.put(question.key, self.model, msgspec.json.encode(reply))
+        return answer
+
+    def _bought(self, handles: _Handles, request: Mapping[str, Any]) -> Reply:
+        if problem := self.options.overspent(handles.cache.spent(self._purse)):
+            raise Unanswered(OVER_BUDGET, problem)
+        self.count(requests=1)
+        reply = handles.endpoint.chat(request)
+        cost = self.options.cost(reply)
+        handles.cache.spend(self._purse, cost)
+        self.count(tokens_in=reply.tokens_in, tokens_out=reply.tokens_out, cost=cost.money)
+        if reply.finish in _REFUSALS:
+            raise Unanswered(DECLINED, reply.text[:120])
+        return reply
+
+
+class _Handles:
+    """What is open while it works: connections, threads, the cache."""
+
+    def __init__(self, base_url: str, options: Options, folder: Path) -> None:
+        self.cache = ResponseCache(folder / "responses.sqlite")
+        self.endpoint = Endpoint(base_url, options.timeout, options.retries, options.concurrency)
+        self.pool = ThreadPoolExecutor(options.concurrency, thread_name_prefix="llm")
+
+    def close(self) -> None:
+        # The threads first: a connection that is opened while all are being closed would stay open.
+        self.endpoint.stop()
+        self.pool.shutdown(cancel_futures=True)
+        self.endpoint.close()
+        self.cache.close()
+
+
+def _stored(reply: bytes | None) -> Reply | None:
+    try:
+        return None if reply is None else msgspec.json.decode(reply, type=Reply)
+    except msgspec.DecodeError:  # written by another version: ask again
+        return None

@@ -1,0 +1,244 @@
+"""Augment a training corpus with stressed versions of its dialogues: CoCo's defence (Li et al. 2021, 5.4 and D).
+
+The new corpus has the dialogues as they were and, `times` times over, what a stressor makes of them with another seed.
+A test stays a test only if training never shows its values: those of the dictionary that tests use (O) are kept out.
+One that comes in is an error, and then nothing is left behind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from dstress._version import __version__
+from dstress.corpora.base import Corpus
+from dstress.dialogue import Dialogue, State, Turn, update
+from dstress.engines.base import Engine
+from dstress.errors import DstressError, SpecError, place, unknown
+from dstress.pipeline.stress import SEED, StressedCorpus, reseeded, stress
+from dstress.storage.atomic import replacing
+from dstress.stressors.base import Stressor
+from dstress.stressors.quality import Quality
+from dstress.stressors.values import dictionary
+from dstress.stressors.values.dictionary import Dictionary
+from dstress.text.letters import words_of
+from dstress.text.numbers import number_of
+from dstress.text.tables import is_table_file
+from dstress.text.times import time_of
+
+Layout = Literal["dialogues", "examples"]
+TEST_DICTIONARY, NOTHING = "O", "none"
+"""The dictionary of the tests, and the word for none."""
+
+_replace = msgspec.structs.replace
+
+
+class Augmentation(msgspec.Struct, frozen=True):
+    """What an augmented corpus is, enough to make it again: `augment.json`."""
+
+    stressor: str
+    corpus: str
+    times: int
+    seeds: list[int]
+    layout: Layout
+    keep_out: str
+    values_kept_out: int
+    dialogues: dict[str, int]
+    examples: int
+    dstress: str
+    quality: dict[str, Any]
+
+
+class Augmenting:
+    """A corpus and its stressed versions. All that the stressor needs is checked and fitted when it is created."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        stressor: Stressor | str,
+        times: int = 1,
+        *,
+        seed: int = SEED,
+        keep_out: str = TEST_DICTIONARY,
+        engine: Engine | None = None,
+    ) -> None:
+        if times < 1:
+            raise DstressError(f"{times} versions are none", fix="give 1 or more")
+        first = stress(corpus, stressor, seed=seed, engine=engine)
+        if first.stressor.scope == "schema":
+            raise SpecError(
+                f"{first.stressor.spec} gives slots other names, and a corpus has one schema",
+                fix="write each version as a corpus of its own with `dstress stress`",
+            )
+        self.corpus, self.keep_out = corpus, keep_out
+        self.versions = [first, *(reseeded(first, seed + more, engine) for more in range(1, times))]
+        self.guard = Guard.named(keep_out, corpus)
+
+    def write(
+        self, folder: Path, layout: Layout = "dialogues", watch: Callable[[str], None] = lambda _: None
+    ) -> Augmentation:
+        """Write the augmented split as a corpus (dialogues, schema, and last `augment.json`, which describes it)."""
+        split = self.corpus.split or "train"
+        quality, counted = Quality(self.versions[0].stressor), Counter[str]()
+        with _no_empty_folder(folder), replacing(folder / f"{split}.jsonl") as lines:
+            ids: set[str] = set()
+            for dialogue in self._dialogues(layout, quality, counted, watch):
+                if dialogue.id in ids:
+                    fix = "give the dialogues of the corpus other ids: new ones end in +1, +2 ... and @TURN"
+                    raise DstressError("two dialogues have one id", where=place("", dialogue.id), fix=fix)
+                ids.add(dialogue.id)
+                lines.write(msgspec.json.encode(dialogue) + b"\n")
+        with replacing(folder / f"{split}.schema.json") as out:
+            out.write(msgspec.json.encode(self.corpus.schema))
+        told = self._description(layout, quality, counted)
+        with replacing(folder / "augment.json") as out:
+            out.write(msgspec.json.format(msgspec.json.encode(told), indent=2) + b"\n")
+        return told
+
+    def _dialogues(
+        self, layout: Layout, quality: Quality, counted: Counter[str], watch: Callable[[str], None]
+    ) -> Iterator[Dialogue]:
+        for dialogue in self.corpus:
+            counted["original"] += 1
+            watch("original")
+            yield dialogue
+        for number, version in enumerate(self.versions, start=1):
+            for dialogue in version:
+                quality.add(dialogue)
+                self.guard.check(dialogue)
+                watch(f"version {number}")
+                changed = sum(turn.changed for turn in dialogue.turns)
+                counted["examples"] += changed
+                counted["unchanged"] += not changed
+                for new in _laid_out(dialogue, number, layout) if changed else ():
+                    counted["added"] += 1
+                    yield new
+
+    def _description(self, layout: Layout, quality: Quality, counted: Counter[str]) -> Augmentation:
+        first: StressedCorpus = self.versions[0]
+        return Augmentation(
+            first.stressor.spec,
+            f"{self.corpus.name}:{self.corpus.split}",
+            len(self.versions),
+            [version.seed for version in self.versions],
+            layout,
+            self.keep_out,
+            len(self.guard),
+            {name: counted[name] for name in ("original", "added", "unchanged")},
+            counted["examples"],
+            __version__,
+            msgspec.to_builtins(quality.summary()),
+        )
+
+
+def _laid_out(dialogue: Dialogue, number: int, layout: Layout) -> Iterator[Dialogue]:
+    """A changed dialogue of one version, under a new id.
+
+    As `examples`, a turn that was changed by itself ends a dialogue of its own, after the turns that it follows on:
+    every label then fits the words before it, whatever tool reads it. A dialogue that changed as a whole stays one.
+    """
+    name = f"{dialogue.id}+{number}"
+    alone = [index for index, turn in enumerate(dialogue.turns) if turn.changed and turn.stress and turn.stress.alone]
+    if layout == "dialogues" or not alone:
+        yield _replace(dialogue, id=name)
+        return
+    history = [_replace(turn.remembered, stress=None) for turn in dialogue.turns]
+    for index in alone:
+        yield _replace(dialogue, id=f"{name}@{index}", turns=(*history[:index], dialogue.turns[index]))
+
+
+class Guard:
+    """Values that must not come into a training corpus: those that tests bring in and that it does not have itself.
+
+    The labels of changed turns must not have them, nor the words say a name of several words among them: the user of
+    `disfluency` names a wrong value first. Shorter names, such as `zoo`, are also words of other meanings.
+    """
+
+    def __init__(self, kept: Dictionary | None, corpus: Iterable[Dialogue]) -> None:
+        self.where = kept.where if kept else ""
+        self._kept: set[tuple[str, object]] = set()
+        self._names: dict[str, str] = {}
+        if kept is None:
+            return
+        own = {(slot, meaning(form)) for slot, forms in dictionary.values_of(corpus).items() for form in forms}
+        for slot in kept.slots:
+            for value in kept.pool(slot):
+                key = (slot, meaning(value))
+                if not kept.is_seen(slot, value) and key not in own:
+                    self._kept.add(key)
+                    if isinstance(key[1], str) and len(words_of(value)) > 1:
+                        self._names.setdefault(" ".join(words_of(value)), slot)
+        self._said = re.compile("|".join(sorted(map(re.escape, self._names), key=len, reverse=True)) or r"(?!)")
+
+    @classmethod
+    def named(cls, name: str, corpus: Corpus) -> Guard:
+        """The guard of a dictionary by its name (I, O, train-O) or file; `none` lets everything in."""
+        if name == NOTHING:
+            return cls(None, ())
+        if is_table_file(name):
+            return cls(dictionary.read(name).settled(corpus.schema), corpus)
+        if name not in dictionary.SHIPPED:
+            fix = "give one of them, a .toml or .json file, or none"
+            raise unknown("dictionary", name, (*dictionary.SHIPPED, NOTHING), fix=fix)
+        shipped = dictionary.shipped(name)
+        try:
+            return cls(shipped.adapted(corpus.schema), corpus)
+        except DstressError:  # it has nothing for these slots: tests with it cannot be spoilt
+            return cls(None, ())
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def check(self, dialogue: Dialogue) -> None:
+        """Raise an error if a changed turn brings in a value that must stay out."""
+        if not self._kept:
+            return
+        before: State = {}
+        for index, turn in enumerate(dialogue.turns):
+            if turn.changed:
+                leak = next(self._leaks(turn, before), None)
+                if leak is not None:
+                    raise DstressError(
+                        f"the test value {leak[1]!r} of {leak[0]} ({self.where}) would be in the training data",
+                        where=place("", dialogue.id, index),
+                        fix="augment with values apart from it, such as train-O; --keep-out names another dictionary",
+                    )
+            before = turn.remembered.state
+
+    def _leaks(self, turn: Turn, before: State) -> Iterator[tuple[str, str]]:
+        for slot, forms in update(before, turn.state).items():
+            known = turn.original.state.get(slot, ())
+            yield from ((slot, form) for form in forms if (slot, meaning(form)) in self._kept and form not in known)
+        for now, then in ((turn.user, turn.original.user), (turn.system, turn.original.system)):
+            if now != then:
+                said = " ".join(words_of(then))
+                found = self._said.findall(" ".join(words_of(now)))
+                yield from ((self._names[name], name) for name in found if name not in said)
+
+
+def meaning(value: str) -> object:
+    """A value as a test would find it again: a time by the clock, a number by its size, a name by its letters."""
+    folded = value.strip().casefold()
+    if (minutes := time_of(folded)) is not None and number_of(folded) is None:
+        return "time", minutes
+    if (number := number_of(folded)) is not None:
+        return "number", number
+    return "".join(words_of(folded)) or folded
+
+
+@contextmanager
+def _no_empty_folder(folder: Path) -> Iterator[None]:
+    """Work that fails leaves no folder behind that it made."""
+    was_there = folder.exists()
+    try:
+        yield
+    except BaseException:
+        if not was_there and folder.exists() and not any(folder.iterdir()):
+            folder.rmdir()
+        raise

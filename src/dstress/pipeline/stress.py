@@ -1,0 +1,186 @@
+"""Stress a corpus: the second step of the flow, load -> stress -> track -> score -> report.
+
+Dialogues stream through in small groups, in this process or shared out by an engine. Groups come back in the order they
+left, so the result is the same whoever did the work, and never more than a few are in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dstress._version import __version__
+from dstress.corpora import load
+from dstress.corpora.base import Corpus
+from dstress.dialogue import Dialogue
+from dstress.engines.base import Engine, Job
+from dstress.errors import SpecError
+from dstress.resources import Setting
+from dstress.storage.atomic import replacing
+from dstress.storage.home import home
+from dstress.stressors import create
+from dstress.stressors.base import SchemaStressor, Stressor
+from dstress.stressors.composition import Composition
+from dstress.stressors.quality import Quality, Summary
+
+SEED = 1
+_GROUP = 16
+"""Dialogues that travel together: enough to be worth a batch or a message, few enough to share out evenly."""
+
+_GROUPS = msgspec.json.Decoder(list[Dialogue])
+
+
+class StressedCorpus(Corpus):
+    """A corpus split under a stressor: dialogues are stressed as they are iterated."""
+
+    def __init__(
+        self, original: Corpus, stressor: Composition, seed: int, read: Callable[[], Iterator[Dialogue]]
+    ) -> None:
+        name = f"{original.name}+{stressor.spec}"
+        super().__init__(name, original.split, stressor.schema_of(original.schema, seed), read)
+        self.original, self.stressor, self.seed = original, stressor, seed
+        self.seen, self.size, self.train, self.stressed = original.seen, original.size, original.train, True
+
+
+def stress(
+    corpus: Corpus | str, stressor: Stressor | str, *, seed: int = SEED, engine: Engine | None = None
+) -> StressedCorpus:
+    """A corpus, or its name, under `typos(rate=0.05)+disfluency` or a stressor of your own.
+
+    All that the stressor needs is checked and fitted now; dialogues are stressed when they are asked for, here or by
+    an engine, such as `Local(workers=4)`: the words are the same.
+    """
+    original = load(corpus) if isinstance(corpus, str) else corpus
+    composed = _composed(stressor)
+    composed.prepare(_setting(original), seed)
+
+    def read() -> Iterator[Dialogue]:
+        return _stressed(original, composed, seed, engine)
+
+    return StressedCorpus(original, composed, seed, read)
+
+
+def reseeded(stressed: StressedCorpus, seed: int, engine: Engine | None = None) -> StressedCorpus:
+    """The same corpus under the same stressor, which need not be prepared again, with another seed."""
+    original, stressor = stressed.original, stressed.stressor
+
+    def read() -> Iterator[Dialogue]:
+        return _stressed(original, stressor, seed, engine)
+
+    return StressedCorpus(original, stressor, seed, read)
+
+
+def first(corpus: Corpus, dialogues: int) -> Corpus:
+    """The first dialogues of a corpus, as a corpus."""
+    part = Corpus(corpus.name, corpus.split, corpus.schema, lambda: islice(iter(corpus), dialogues))
+    part.seen, part.train = corpus.seen, corpus.train
+    part.size = None if corpus.size is None else min(corpus.size, dialogues)
+    return part
+
+
+def calibrated(
+    corpus: Corpus, stressor: str, target: Mapping[str, float], *, seed: int = SEED, progress: Any = None
+) -> str:
+    """The spec with what must be set to reach a target, such as a word error rate of 0.30, found on this corpus."""
+    composed = create(stressor)
+    setting = _setting(corpus)
+    parts, found = [], False
+    for part in composed.parts:
+        calibrate = getattr(part, "calibrate", None)
+        if calibrate is not None:
+            part.prepare(setting)
+            part.spec = _with_arguments(part.spec, calibrate(corpus, target, seed, progress))
+            found = True
+        parts.append(part.spec)
+    if not found:
+        raise SpecError(
+            f"nothing in {stressor} can be calibrated", fix="speech can: --with speech --calibrate wer=0.30"
+        )
+    return "+".join(parts)
+
+
+def write(stressed: StressedCorpus, folder: Path, quality: Quality, watch: Callable[[Dialogue], None]) -> Summary:
+    """Write the stressed split as a corpus of its own (dialogues, schema, and last `stress.json`, which describes it).
+
+    Any verb takes the folder in place of a corpus name; `watch` sees each dialogue as it passes.
+    """
+    split = stressed.split or "test"
+    with replacing(folder / f"{split}.jsonl") as lines:
+        for dialogue in stressed:
+            quality.add(dialogue)
+            watch(dialogue)
+            lines.write(msgspec.json.encode(dialogue) + b"\n")
+    with replacing(folder / f"{split}.schema.json") as out:
+        out.write(msgspec.json.encode(stressed.schema))
+    summary = quality.summary()
+    with replacing(folder / "stress.json") as out:
+        out.write(msgspec.json.format(msgspec.json.encode(describe(stressed, summary)), indent=2) + b"\n")
+    return summary
+
+
+def describe(stressed: StressedCorpus, summary: Summary) -> dict[str, Any]:
+    """What a stressed corpus is, enough to make it again: the key `names` restores the original of a schema variant."""
+    parts = stressed.stressor.parts
+    names = {part.spec: part.names(stressed.seed) for part in parts if isinstance(part, SchemaStressor)}
+    told = {
+        "stressor": stressed.stressor.spec,
+        "corpus": f"{stressed.original.name}:{stressed.original.split}",
+        "seed": stressed.seed,
+        "effect": stressed.stressor.effect,
+        "scope": stressed.stressor.scope,
+        "guarded": stressed.stressor.guarded,
+        "dstress": __version__,
+        "quality": summary,
+    }
+    return told | ({"names": names} if names else {})
+
+
+def _setting(corpus: Corpus) -> Setting:
+    return Setting(corpus.schema, corpus, load, home(), train=corpus.train)
+
+
+def _composed(stressor: Stressor | str) -> Composition:
+    if isinstance(stressor, str):
+        return create(stressor)
+    return stressor if isinstance(stressor, Composition) else Composition([stressor])
+
+
+def _with_arguments(spec: str, arguments: Mapping[str, Any]) -> str:
+    from dstress.spec import parse
+    from dstress.stressors import stressors
+
+    read = stressors.shortest(parse(spec))
+    return str(stressors.shortest(msgspec.structs.replace(read, arguments=read.arguments | dict(arguments))))
+
+
+class Stressing(Job):
+    """A prepared stressor at work on groups of dialogues."""
+
+    def __init__(self, stressor: Composition, seed: int) -> None:
+        self.stressor, self.seed = stressor, seed
+
+    def run(self, piece: bytes) -> bytes:
+        """Stress one group."""
+        return msgspec.json.encode(self.stressor.stress(_GROUPS.decode(piece), self.seed))
+
+
+def _stressed(
+    corpus: Iterable[Dialogue], stressor: Composition, seed: int, engine: Engine | None
+) -> Iterator[Dialogue]:
+    groups = _groups(corpus)
+    if engine is None:  # in this process, where nothing needs to be packed up
+        for group in groups:
+            yield from stressor.stress(group, seed)
+        return
+    for done in engine.in_order(Stressing(stressor, seed), map(msgspec.json.encode, groups)):
+        yield from _GROUPS.decode(done)
+
+
+def _groups(corpus: Iterable[Dialogue]) -> Iterator[list[Dialogue]]:
+    dialogues = iter(corpus)
+    while group := list(islice(dialogues, _GROUP)):
+        yield group

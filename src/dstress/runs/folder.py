@@ -1,0 +1,224 @@
+"""The run folder: all that a run is and did, so that it can be resumed, scored anew, reported, and made again.
+
+    run.toml             what was asked for: suite, tracker, corpus, seed; versions; what the answers depend on, hashed
+    stressed/*.jsonl     the corpus as it is and under each stressor, with its schema and a summary of what changed
+    predictions/*.jsonl  the tracker's answers, a line each
+    usage.json           what the answers cost, where the tracker counts it: tokens, requests, money
+    scores.json          every number
+    report.html          the numbers to look at
+
+Files are whole or not there, but for the answers, which are added as they come (`dstress.runs.journal`).
+"""
+
+from __future__ import annotations
+
+import errno
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dstress.dialogue import Dialogue, Schema
+from dstress.errors import DstressError
+from dstress.runs.journal import Journal
+from dstress.scoring.scorecard import Score, Scorecard
+from dstress.storage.atomic import replacing
+from dstress.storage.file_names import folder_name
+from dstress.storage.lock import only_one
+from dstress.suites.base import ORIGINAL, Suite
+
+_MANIFEST, _SCORES, _USAGE = "run.toml", "scores.json", "usage.json"
+_DIALOGUE = msgspec.json.Decoder(Dialogue)
+
+
+class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What was asked for. `hashes` are of what the answers depend on: a run never mixes two trackers or corpora."""
+
+    tracker: str
+    corpus: str
+    suite_name: str
+    seed: int
+    limit: int
+    convention: str
+    hashes: dict[str, str]
+    versions: dict[str, str]
+    suite: Suite
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """One cell of the suite's final table; without a score where the corpus cannot give one, and why."""
+
+    column: str
+    variant: str
+    metric: str
+    score: Score | None = None
+    missing: str = ""
+
+
+class Drop(msgspec.Struct, frozen=True):
+    """What a stressor costs: the metric under it less the original's, paired by unit, and whether that is chance."""
+
+    original: float
+    stressed: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_holm: float
+
+
+class Scores(msgspec.Struct):
+    """Every number of a run: `scores.json`."""
+
+    variants: dict[str, Scorecard]
+    paired: dict[str, dict[str, Score]] = {}
+    across: dict[str, dict[str, Score]] = {}
+    drops: dict[str, Drop] = {}
+    table: list[Cell] = []
+    failed: dict[str, int] = {}
+    usage: dict[str, float] = {}
+    notes: list[str] = []
+
+
+class RunFolder:
+    """One run's folder. Variants are `original` and the stressors' specs."""
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        self.path, self.manifest = path, manifest
+
+    @classmethod
+    def create(cls, path: Path, manifest: Manifest) -> RunFolder:
+        """A new run; the folder must not hold one."""
+        if (path / _MANIFEST).exists():
+            raise DstressError(
+                "there is a run already", where=str(path), fix="go on with --resume, or give another --out"
+            )
+        with replacing(path / _MANIFEST) as out:
+            out.write(msgspec.toml.encode(manifest))
+        return cls(path, manifest)
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """A run that is there."""
+        try:
+            text = (path / _MANIFEST).read_text(encoding="utf-8")
+        except (FileNotFoundError, NotADirectoryError):
+            raise DstressError("there is no run", where=str(path), fix="`dstress run SUITE ...` makes one") from None
+        try:
+            return cls(path, msgspec.convert(tomllib.loads(text), Manifest))
+        except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+            problem = f"the manifest is damaged: {error}"
+            raise DstressError(problem, where=str(path / _MANIFEST), fix="run it again, into another folder") from None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Nobody else may change the run meanwhile."""
+        refusal = DstressError(
+            "another process is at work on this run", where=str(self.path), fix="wait for it, or give another --out"
+        )
+        with only_one(self.path, refusal):
+            for torn in self.path.glob("*/.*.part"):  # what a killed process was writing
+                torn.unlink()
+            try:
+                yield
+            except OSError as error:
+                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                    raise
+                fix = "make room, then go on with --resume: what is whole is kept"
+                raise DstressError("the disk is full", where=str(self.path), fix=fix) from error
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """The variants of the corpus that were asked for, the original first."""
+        return self.manifest.suite.variants
+
+    def stressed_path(self, variant: str) -> Path:
+        """Where a variant's dialogues are."""
+        return self.path / "stressed" / f"{folder_name(variant)}.jsonl"
+
+    def schema(self, variant: str) -> Schema:
+        """A variant's schema."""
+        return msgspec.json.decode(self.stressed_path(variant).with_suffix(".schema.json").read_bytes(), type=Schema)
+
+    def dialogues(self, variant: str) -> Iterator[Dialogue]:
+        """A variant's dialogues, as they are read."""
+        with self.stressed_path(variant).open("rb") as lines:
+            for line in lines:
+                yield _DIALOGUE.decode(line)
+
+    def quality(self, variant: str) -> dict[str, Any]:
+        """What the stressor did: the summary that was written with the dialogues; empty for the original."""
+        path = self.stressed_path(variant).with_suffix(".json")
+        return dict(msgspec.json.decode(path.read_bytes())) if path.exists() else {}
+
+    def write_stressed(
+        self, variant: str, dialogues: Iterable[Dialogue], schema: Schema, describe: Callable[[], dict[str, Any]]
+    ) -> None:
+        """Write a variant; the description, which is asked for when all dialogues have passed, comes last."""
+        path = self.stressed_path(variant)
+        with replacing(path) as lines:
+            for dialogue in dialogues:
+                lines.write(msgspec.json.encode(dialogue) + b"\n")
+        with replacing(path.with_suffix(".schema.json")) as out:
+            out.write(msgspec.json.encode(schema))
+        with replacing(path.with_suffix(".json")) as out:
+            out.write(msgspec.json.format(msgspec.json.encode(describe()), indent=2) + b"\n")
+
+    def predictions_path(self, variant: str) -> Path:
+        """Where the answers to a variant are."""
+        return self.path / "predictions" / f"{folder_name(variant)}.jsonl"
+
+    def journal(self, variant: str) -> Journal:
+        """The answers to a variant, so far."""
+        return Journal(self.predictions_path(variant))
+
+    @property
+    def usage(self) -> dict[str, float]:
+        """What the answers have cost so far, over all resumes; empty for a tracker that counts nothing."""
+        path = self.path / _USAGE
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, float]) if path.exists() else {}
+
+    def add_usage(self, cost: Mapping[str, float]) -> None:
+        """Add to what the answers have cost."""
+        if cost:
+            with replacing(self.path / _USAGE) as out:
+                out.write(msgspec.json.encode(Counter(self.usage) + Counter(cost), order="sorted") + b"\n")
+
+    @property
+    def scores(self) -> Scores:
+        """Every number."""
+        try:
+            written = msgspec.json.decode((self.path / _SCORES).read_bytes())
+        except FileNotFoundError:
+            raise DstressError(
+                "the run has no scores yet", where=str(self.path), fix="go on with `dstress run --resume`"
+            ) from None
+        return msgspec.convert(_with_undefined(written), Scores)
+
+    def write_scores(self, scores: Scores) -> None:
+        """Write every number, whole or not at all."""
+        with replacing(self.path / _SCORES) as out:
+            out.write(msgspec.json.format(msgspec.json.encode(scores), indent=2) + b"\n")
+
+
+def is_run(path: Path) -> bool:
+    """Whether a folder holds a run."""
+    return (path / _MANIFEST).is_file()
+
+
+def _with_undefined(written: Any) -> Any:
+    """JSON has no "not a number": in a score, null stands for a value that is undefined."""
+    if isinstance(written, dict):
+        scored = written.keys() >= {"value", "low", "high"} or written.keys() >= {"difference", "low", "high"}
+        return {
+            name: float("nan") if scored and value is None else _with_undefined(value)
+            for name, value in written.items()
+        }
+    return [_with_undefined(value) for value in written] if isinstance(written, list) else written
+
+
+__all__ = ["ORIGINAL", "Cell", "Drop", "Manifest", "RunFolder", "Scores", "is_run"]

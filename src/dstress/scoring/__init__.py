@@ -1,0 +1,1 @@
+"""From aligned cells to scores: tallies, slices, resampling, tests, scorecards."""

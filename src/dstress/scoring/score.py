@@ -1,0 +1,271 @@
+"""Score a prediction file: read, pair with gold, lay out in columns, judge, tally, and say how sure it is.
+
+Everything streams: gold and predictions are paired as they are read, laid out shard by shard, and only sums are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from dstress import corpora
+from dstress._version import __version__
+from dstress.alignment.own_gold import own_gold
+from dstress.alignment.pairing import Coverage, Pairing
+from dstress.conventions import conventions
+from dstress.conventions.base import Convention
+from dstress.corpora.base import Corpus
+from dstress.errors import DstressError, PredictionError, UnknownNameError
+from dstress.metrics import metrics
+from dstress.metrics.base import Floats, Metric
+from dstress.predictions import detect, formats
+from dstress.predictions.base import Format, Prediction
+from dstress.scoring.garbage import without_collection
+from dstress.scoring.resampling import bca_interval, percentile_interval
+from dstress.scoring.scorecard import Score, Scorecard, SlotErrors, signature_text
+from dstress.scoring.shards import Plan, in_halves, tally_pairs
+from dstress.scoring.slices import SLICES
+from dstress.scoring.tally import Tally
+from dstress.storage.sources import Source, open_source
+
+STANDARD = "standard"
+"""Every metric over states, frames and flags; those that read the words of the dialogue come with `all`."""
+_CONFUSIONS = 5
+
+
+class Options(msgspec.Struct, frozen=True):
+    """How to score, beside what: the defaults are what a paper should report."""
+
+    allow_partial: bool = False
+    format: str = ""
+    resamples: int = 1000
+    seed: int = 1
+    level: float = 0.95
+    interval: Literal["percentile", "bca"] = "percentile"
+    lenient: bool = False
+    """Leave out a metric for which the data has nothing, even if it was asked for by name."""
+
+
+DEFAULTS = Options()
+
+
+class Scored(msgspec.Struct):
+    """A tally with all that its scorecard needs to say."""
+
+    convention: str
+    tally: Tally
+    signature: dict[str, str]
+    notes: list[str]
+    options: Options
+
+    def card(self) -> Scorecard:
+        """Values, intervals, slices and error tables."""
+        tally = self.tally
+        resampled = tally.resampled()
+        scores = {name: self._score(name, metric, resampled[name]) for name, metric in tally.metrics.items()}
+        slices = {name: _values(sums, tally.metrics) for name, sums in tally.slices.items()}
+        if "slot" in tally.slice_names:
+            slices["slot"] = {slot: _slot_scores(row) for slot, row in tally.slots.items()}
+        return Scorecard(self.signature, scores, slices, _slot_errors(tally), self.notes)
+
+    def _score(self, name: str, metric: Metric, resampled: Floats) -> Score:
+        sums, level = self.tally.sums(name), self.options.level
+        if self.options.interval == "bca" and not self.tally.streamed:
+            low, high = bca_interval(self.tally.totals(name), resampled, metric.value, level)
+        else:
+            low, high = percentile_interval(resampled, metric.value, level)
+        signature = signature_text(name, self.signature)
+        return Score(float(metric.value(sums)), low, high, metric.count(sums), signature)
+
+
+def score(
+    predictions: str | Path | Iterable[Prediction],
+    gold: str | Corpus | None = None,
+    convention: str = "",
+    metrics: str | Sequence[str] = STANDARD,
+    by: Sequence[str] = (),
+    options: Options = DEFAULTS,
+) -> Scorecard:
+    """Score a prediction file (or predictions) against gold, under one convention.
+
+    Without `gold` the file must carry its own. Without `convention`, the one of the script that reads such files.
+    """
+    (scored,) = tallied(predictions, gold, [convention], metrics, by, options)
+    return scored.card()
+
+
+def tallied(
+    predictions: str | Path | Iterable[Prediction],
+    gold: str | Corpus | None,
+    wanted: Sequence[str],
+    metrics: str | Sequence[str] = STANDARD,
+    by: Sequence[str] = (),
+    options: Options = DEFAULTS,
+) -> list[Scored]:
+    """Score under several conventions at once: the data is read and laid out once for all of them."""
+    unknown_slice = next((name for name in by if name not in SLICES), None)
+    if unknown_slice:
+        raise DstressError(f"no slice {unknown_slice!r}", fix=f"choose from {', '.join(SLICES)}")
+    with without_collection(), _opened(predictions, gold, options) as (corpus, arriving, usual):
+        chosen = [conventions.create(text or usual) for text in wanted]
+        plan = Plan(corpus, chosen, _selected(metrics), _slices(by, corpus), options.resamples, options.seed)
+        pairing = Pairing(corpus, arriving, corpus.schema)
+        tallies, notes = in_halves(predictions, pairing, plan) or tally_pairs(pairing, plan)
+    _check(pairing, chosen, corpus, options)
+    notes += [pairing.ignored] if pairing.ignored else []
+    if pairing.coverage.misfits.counts:
+        notes.append(f"left out or counted as wrong: {pairing.coverage.misfits.describe()}")
+    for tally in tallies:
+        _without_missing(tally, metrics, pairing.coverage, options.lenient)
+    texts = [text or usual for text in wanted]
+    return [
+        Scored(text, tally, _signature(corpus, text, convention, tally, pairing.coverage, options), notes, options)
+        for text, convention, tally in zip(texts, chosen, tallies, strict=True)
+    ]
+
+
+def _slices(by: Sequence[str], corpus: Corpus) -> tuple[str, ...]:
+    """Results on a stressed corpus are always told apart by what the stressor did, such as seen and unseen values."""
+    return (*by, "stress") if corpus.stressed and "stress" not in by else tuple(by)
+
+
+@contextmanager
+def _opened(
+    predictions: str | Path | Iterable[Prediction], gold: str | Corpus | None, options: Options
+) -> Iterator[tuple[Corpus, Iterable[Prediction], str]]:
+    """The gold corpus, the predictions as they arrive, and the usual convention of such a file."""
+    corpus = corpora.load(gold) if isinstance(gold, str) else gold
+    if not isinstance(predictions, str | Path):
+        if corpus is not None:
+            yield corpus, predictions, "exact"
+        else:
+            yield (*own_gold("predictions", list(predictions)), "exact")
+        return
+    with open_source(predictions) as source:
+        reader = _reader(source, options.format)
+        if corpus is not None:
+            yield corpus, reader.read(source, corpus.schema), reader.convention
+        elif reader.carries_gold:
+            yield (*own_gold(Path(predictions).name, list(reader.read(source))), reader.convention)
+        else:
+            raise PredictionError(
+                f"the format {reader.name!r} carries no gold", where=str(predictions), fix="add --gold CORPUS:SPLIT"
+            )
+
+
+def _reader(source: Source, wanted: str) -> Format:
+    if not wanted:
+        return detect(source)
+    reader = formats.create(wanted)
+    if not reader.matches(source):
+        found = detect(source).name
+        raise PredictionError(
+            f"the file has the shape of {found!r}, not of {wanted!r}", where=source.address, fix="leave --format out"
+        )
+    return reader
+
+
+def _selected(wanted: str | Sequence[str]) -> dict[str, Metric]:
+    """The metrics asked for; `all` and `standard` are open: what cannot be computed is left out in the end."""
+    names = list(metrics.targets) if _is_open(wanted) else [wanted] if isinstance(wanted, str) else list(wanted)
+    made = {name: metrics.create(name) for name in names}
+    return {name: metric for name, metric in made.items() if wanted != STANDARD or not metric.on_request}
+
+
+def _is_open(wanted: str | Sequence[str]) -> bool:
+    return wanted in (STANDARD, "all")
+
+
+def _without_missing(tally: Tally, wanted: str | Sequence[str], coverage: Coverage, lenient: bool) -> None:
+    stateless = [name for name, metric in tally.metrics.items() if metric.needs_states and not coverage.stateful_turns]
+    reasons = dict.fromkeys(stateless, "the gold has no state in any turn") | tally.missing
+    for name, reason in reasons.items():
+        if not (_is_open(wanted) or lenient) or len(reasons) == len(tally.metrics):
+            raise PredictionError(f"{name} cannot be computed: {reason}", fix="leave it out, or add what it needs")
+    tally.metrics = {name: metric for name, metric in tally.metrics.items() if name not in reasons}
+
+
+def _check(pairing: Pairing, chosen: list[Convention], corpus: Corpus, options: Options) -> None:
+    gold, hint = f"{corpus.name}:{corpus.split}".rstrip(":"), _other_split(pairing, corpus)
+    if hint and not pairing.coverage.turns:
+        raise PredictionError(f"no prediction fits {gold}: {pairing.coverage.misfits.describe()}", fix=hint)
+    pairing.require_predictions(gold)
+    if not options.allow_partial:
+        pairing.require_complete(schema_only=all(convention.within_schema for convention in chosen), hint=hint)
+
+
+def _other_split(pairing: Pairing, corpus: Corpus) -> str:
+    """Which split of the corpus the predictions are of, if it is not this one."""
+    strangers = pairing.strangers
+    if not strangers:
+        return ""
+    from dstress.alignment.pairing import key
+    from dstress.corpora import store
+
+    try:
+        names = [name for name in store.existing(corpus.name).splits if name != corpus.split]
+    except (UnknownNameError, DstressError):
+        return ""
+    for name in names:
+        ids = {key(dialogue.id) for dialogue in corpora.load(f"{corpus.name}:{name}")}
+        if sum(stranger in ids for stranger in strangers) > len(strangers) / 2:
+            return f"the predictions are those of {corpus.name}:{name}; score them against that split"
+    return ""
+
+
+def _signature(
+    corpus: Corpus, text: str, convention: Convention, tally: Tally, coverage: Coverage, options: Options
+) -> dict[str, str]:
+    parts = {"corpus": f"{corpus.name}.{corpus.split}" if corpus.split else corpus.name, "turns": str(tally.turns)}
+    if convention.unit == "frame":
+        parts["frames"] = str(tally.units)
+    parts |= {"conv": text, "unit": convention.unit}
+    if fuzz := getattr(convention, "fuzz", ""):
+        parts["fuzz"] = str(fuzz)
+    if not coverage.complete:
+        parts["coverage"] = f"{coverage.turns / max(1, coverage.gold_turns):.4f}"
+    kind = "poisson" if tally.streamed else options.interval
+    return parts | {"boot": f"{kind}.{options.resamples}", "seed": str(options.seed), "dstress": __version__}
+
+
+def _values(sums: dict[str, dict[str, Floats]], made: dict[str, Metric]) -> dict[str, dict[str, float | None]]:
+    return {
+        key: {name: _number(made[name].value(row)) for name, row in by_metric.items() if name in made}
+        for key, by_metric in sums.items()
+    }
+
+
+def _number(value: Floats) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _slot_scores(row: Floats) -> dict[str, float | None]:
+    right, wrong, missed, extra = row.tolist()
+    predicted, gold = right + wrong + extra, right + wrong + missed
+    return {
+        "slot-precision": right / predicted if predicted else None,
+        "slot-recall": right / gold if gold else None,
+        "slot-f1": 2 * right / (predicted + gold),
+        "right": right,
+        "wrong": wrong,
+        "missed": missed,
+        "extra": extra,
+    }
+
+
+def _slot_errors(tally: Tally) -> dict[str, SlotErrors]:
+    by_slot: dict[str, list[tuple[str, str, int]]] = {}
+    for (slot, gold, predicted), times in sorted(tally.confusions.items(), key=lambda item: (-item[1], item[0])):
+        kept = by_slot.setdefault(slot, [])
+        if len(kept) < _CONFUSIONS:
+            kept.append((gold, predicted, times))
+    errors = {}
+    for slot, row in tally.slots.items():
+        right, wrong, missed, extra = (int(count) for count in row)
+        errors[slot] = SlotErrors(right, wrong, missed, extra, by_slot.get(slot, []))
+    return errors

@@ -1,0 +1,161 @@
+"""Is the difference between two systems more than chance? Tests for two systems on the same dialogues.
+
+Both resampling tests take `totals_a` and `totals_b`, (dialogues, k), row by row the same dialogues, and are seeded.
+Their p-values count the observed data as one more resample (Davison & Hinkley 1997, section 4.2; Phipson & Smyth
+2010), so that they are never 0 and never too small.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dstress.scoring.resampling import (
+    UNKNOWN,
+    Floats,
+    Interval,
+    Value,
+    as_totals,
+    block_rows,
+    defined,
+    evaluate,
+    resampled_sums,
+    tolerance,
+)
+
+EXACT_UP_TO = 1000
+"""Discordant pairs up to which McNemar's test is exact; beyond, p-values above 0.001 agree within 1 %."""
+
+
+class Comparison(NamedTuple):
+    """Value of A less value of B, its interval, and the two-sided p-value of "no difference"."""
+
+    difference: float
+    interval: Interval
+    p: float
+
+
+class McNemar(NamedTuple):
+    """A two-sided p-value and how it was found: `exact` or `chi-square`."""
+
+    p: float
+    method: str
+
+
+def paired_bootstrap(
+    totals_a: Floats, totals_b: Floats, value: Value, resamples: int, seed: int, level: float = 0.95
+) -> Comparison:
+    """The paired bootstrap test: both systems are measured on the same resampled dialogues.
+
+    With d the observed difference and d* the resampled ones, d* - d stands for the noise around "no difference"
+    (Efron & Tibshirani 1993, section 16.4; Berg-Kirkpatrick et al. 2012), so
+
+        p = (1 + #{|d* - d| >= |d|}) / (1 + #{d*})
+
+    The interval is its dual, the symmetric one (Hall 1988): d -+ the smallest w that the test would not reject. It
+    leaves 0 out exactly when p <= 1 - level, so that a report never contradicts itself; it is infinite where there
+    are too few resamples for any p-value to be that small. Resamples without a value do not count.
+    """
+    totals_a, totals_b = _paired(totals_a, totals_b)
+    difference = _difference(value, totals_a.sum(axis=0), totals_b.sum(axis=0))
+    sums = resampled_sums(np.hstack((totals_a, totals_b)), resamples, seed)
+    k = totals_a.shape[1]
+    noise = np.abs(defined(_differences(value, sums[:, :k], sums[:, k:]) - difference))
+    if not noise.size:
+        return Comparison(difference, UNKNOWN, math.nan)
+    width = _critical(noise, 1 - level)
+    return Comparison(difference, Interval(difference - width, difference + width), _p_value(noise, difference))
+
+
+def approximate_randomisation(
+    totals_a: Floats, totals_b: Floats, value: Value, resamples: int, seed: int
+) -> Comparison:
+    """The approximate randomisation test (Noreen 1989; Yeh 2000): if the systems are alike, their names are arbitrary.
+
+    Each resample swaps the two systems on each dialogue, whole, with probability 1/2;
+
+        p = (1 + #{|d*| >= |d|}) / (1 + #{d*})
+
+    It needs no large sample, unlike the bootstrap, and gives no interval.
+    """
+    totals_a, totals_b = _paired(totals_a, totals_b)
+    sum_a, sum_b, swap = totals_a.sum(axis=0), totals_b.sum(axis=0), totals_b - totals_a
+    blocks = []
+    for swapped in swap_masks(len(totals_a), resamples, seed):
+        moved = swapped.astype(np.float64) @ swap
+        blocks.append(_differences(value, sum_a + moved, sum_b - moved))
+    difference = _difference(value, sum_a, sum_b)
+    return Comparison(difference, UNKNOWN, _p_value(np.abs(defined(np.concatenate(blocks))), difference))
+
+
+def swap_masks(dialogues: int, resamples: int, seed: int, *, block: int | None = None) -> Iterator[NDArray[np.uint8]]:
+    """Fair coins, (block, dialogues), one bit of the stream each; whole words per row, so blocks do not matter."""
+    generator = np.random.Generator(np.random.PCG64(seed))
+    words, rows = -(-dialogues // 64), block or block_rows(dialogues)
+    for start in range(0, resamples, rows):
+        shape = (min(rows, resamples - start), words)
+        drawn = generator.integers(0, 2**64 - 1, size=shape, dtype=np.uint64, endpoint=True).astype("<u8")
+        yield np.unpackbits(drawn.view(np.uint8), axis=1, count=dialogues)
+
+
+def mcnemar(only_a: int, only_b: int) -> McNemar:
+    """McNemar's test (1947) on the turns, or dialogues, that only one of two systems gets right.
+
+    Exact: the binomial at 1/2, both tails. Large: chi-square with Edwards' (1948) continuity correction, never below
+    zero. It takes the pairs as independent, as turns of one dialogue are not: prefer it for one turn per dialogue.
+    """
+    if min(only_a, only_b) < 0:
+        raise ValueError("counts of pairs are not negative")
+    discordant = only_a + only_b
+    if discordant <= EXACT_UP_TO:
+        tail = sum(math.comb(discordant, right) for right in range(min(only_a, only_b) + 1))
+        return McNemar(min(1.0, 2 * tail / 2**discordant), "exact")
+    excess = max(0, abs(only_a - only_b) - 1)
+    return McNemar(math.erfc(excess / math.sqrt(2 * discordant)), "chi-square")
+
+
+def holm(p_values: Sequence[float] | Floats) -> list[float]:
+    """Holm's (1979) step-down adjustment, in the order given: safe for any dependence between the tests.
+
+    A test that has no p-value (nan) was not made: it stays nan and does not make the others stricter.
+    """
+    given = np.asarray(p_values, dtype=np.float64)
+    made = np.flatnonzero(~np.isnan(given))
+    order = made[np.argsort(given[made], kind="stable")]
+    adjusted = np.full(given.shape, math.nan)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(given[order] * np.arange(order.size, 0, -1)))
+    return [float(p) for p in adjusted]
+
+
+def _paired(totals_a: Floats, totals_b: Floats) -> tuple[Floats, Floats]:
+    totals_a, totals_b = as_totals(totals_a), as_totals(totals_b)
+    if totals_a.shape != totals_b.shape:
+        raise ValueError(f"paired systems have the same dialogues: {totals_a.shape} is not {totals_b.shape}")
+    return totals_a, totals_b
+
+
+def _differences(value: Value, sums_a: Floats, sums_b: Floats) -> Floats:
+    with np.errstate(invalid="ignore"):
+        return evaluate(value, sums_a) - evaluate(value, sums_b)
+
+
+def _difference(value: Value, sums_a: Floats, sums_b: Floats) -> float:
+    return float(_differences(value, sums_a, sums_b))
+
+
+def _p_value(noise: Floats, difference: float) -> float:
+    """The share of noise at least as large as the difference, a tie included, with the data as one more resample."""
+    if not noise.size or not math.isfinite(difference):
+        return math.nan
+    reached = np.count_nonzero(noise >= abs(difference) - tolerance(difference))
+    return (1 + int(reached)) / (1 + noise.size)
+
+
+def _critical(noise: Floats, alpha: float) -> float:
+    """The largest |difference| that would not be significant, so the half width of the test's own interval."""
+    beyond = math.floor(alpha * (noise.size + 1) * (1 + 1e-12))
+    return float(np.partition(noise, -beyond)[-beyond]) if beyond else math.inf

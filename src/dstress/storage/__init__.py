@@ -1,0 +1,1 @@
+"""Files of the house: the data home, atomic writes, locks, sources of any kind, caches."""

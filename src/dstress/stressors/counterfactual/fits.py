@@ -1,0 +1,58 @@
+"""What is learned from a training corpus is learned once, however many stressors of a run want it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from hashlib import blake2b
+from itertools import islice
+from typing import TypeVar
+
+import msgspec
+
+from dstress.dialogue import Dialogue
+from dstress.generators.base import Generator
+from dstress.generators.classifiers.base import SlotClassifier
+from dstress.resources import Material, Setting
+
+_KEPT = 4
+_GLANCED = 50
+"""Dialogues of the corpus at hand that tell its way of writing."""
+
+_fitted: OrderedDict[str, Generator | SlotClassifier] = OrderedDict()
+
+Part = TypeVar("Part", Generator, SlotClassifier)
+
+
+def fitted(part: Part, setting: Setting, train: Material) -> Part:
+    """The part, prepared; one with the same arguments that has learned from the same dialogues is used again."""
+    arguments = sorted((name, repr(value)) for name, value in vars(part).items() if not name.startswith("_"))
+    key = _digest(
+        [f"{type(part).__module__}.{type(part).__qualname__}", repr(arguments)],
+        [msgspec.json.encode(setting.schema)],
+        _encoded(train),
+        _encoded(islice(iter(setting.corpus), _GLANCED)),
+    )
+    if key not in _fitted:
+        part.prepare(setting, train)
+        _fitted[key] = part
+        while len(_fitted) > _KEPT:
+            _fitted.popitem(last=False)
+    _fitted.move_to_end(key)
+    known = _fitted[key]
+    if not isinstance(known, type(part)):  # the key has its type, so this never happens
+        raise TypeError(f"{known!r} is no {type(part).__name__}")
+    return known
+
+
+def _encoded(dialogues: Iterable[Dialogue]) -> Iterable[bytes]:
+    return (msgspec.json.encode(dialogue) for dialogue in dialogues)
+
+
+def _digest(texts: Iterable[str], *parts: Iterable[bytes]) -> str:
+    digest = blake2b("\x1f".join(texts).encode(), digest_size=16)
+    for part in parts:
+        for piece in part:
+            digest.update(piece)
+        digest.update(b"\0")
+    return digest.hexdigest()

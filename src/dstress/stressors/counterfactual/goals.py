@@ -1,0 +1,233 @@
+"""Counterfactual goals: what else could the user have wanted here? (CoCo, section 4.2)
+
+The turn-level goal of a user turn is changed by three operations, in this order: *drop* a slot, *change* the values of
+those that are left, *add* slots that go with them. Only what the user alone brought up is dropped or changed. A value
+that the system named and the user repeats stays, and is to be said again: it is a choice among offers. What no words of
+the user's say and what the label takes back stay as they are. What the user only refers to ("on the same day") goes:
+the new words will not refer to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from dstress.dialogue import DONTCARE, State, service_of
+from dstress.errors import SpecError
+from dstress.generators.base import Goal
+from dstress.generators.flags import is_flag, plain
+from dstress.generators.goals import additions, own_goal, state_with
+from dstress.stressors.base import Kept
+from dstress.stressors.counterfactual.combinations import Combinations
+from dstress.stressors.values.dictionary import Dictionary
+from dstress.stressors.values.substitution import are_plausible, is_heard, meaning
+from dstress.text.letters import words_of
+from dstress.text.utterance import Utterance
+
+_TRIES = 4
+"""Draws of one value, before all that fit are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How far a goal may go from the user's own; the defaults are those that the paper's code works with.
+
+    At most `drop` slots are dropped, at most `add` are added, none to a goal that has `slots` slots already. A limit of
+    0 turns its operation off, `change=False` leaves the values of the other slots (the ablations of table 4). With
+    `offers`, slots are also added where the user says no value but only takes up what the system offers.
+    """
+
+    drop: int = 1
+    add: int = 2
+    slots: int = 3
+    change: bool = True
+    offers: bool = False
+
+    def __post_init__(self) -> None:
+        for name, limit, least in (("drop", self.drop, 0), ("add", self.add, 0), ("slots", self.slots, 1)):
+            if limit < least:
+                raise SpecError(f"{name}={limit} is too small", fix=f"{name} is {least} or more")
+        if not (self.drop or self.add or self.change):
+            raise SpecError(
+                "without drop, change and add every goal stays as it is", fix="leave one of the three switched on"
+            )
+
+
+class Counterfactual(NamedTuple):
+    """Another goal for a turn, the dialogue's state after it, and the slots that each operation touched.
+
+    `tag` is `seen` if the training data have every new value, `unseen` if not all, empty if no value is new.
+    """
+
+    goal: Goal
+    state: State
+    dropped: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    tag: str = ""
+
+
+PAPER = Limits()
+
+
+def counterfactual(
+    said: Utterance, dictionary: Dictionary, combinations: Combinations, limits: Limits = PAPER
+) -> Counterfactual | Kept | None:
+    """Another goal for a user turn, or why there is none; None where the turn adds nothing to the state."""
+    added = additions(said)
+    if not added:
+        return None
+    own = own_goal(said)
+    heard = {slot for slot, forms in added.items() if _is_offered(said, slot, forms)}
+    if not own.said and not (limits.offers and heard == added.keys()):
+        return Kept("the user says no value of the turn")
+    draft = _Draft(said, own, dictionary, frozenset(own.said.keys() - heard))
+    draft.drop(limits)
+    if limits.change:
+        draft.change()
+    if limits.add:
+        draft.add(limits, combinations)
+    if not (draft.dropped or draft.changed or draft.added):
+        return Kept("no other value or slot fits")
+    goal = Goal(draft.said, own.taken)
+    operations = (tuple(draft.dropped), tuple(draft.changed), tuple(draft.added))
+    return Counterfactual(goal, state_with(said, goal), *operations, draft.tag())
+
+
+def _is_offered(said: Utterance, slot: str, forms: tuple[str, ...]) -> bool:
+    """Whether the system names a value. Its question whether wifi is needed, or which area, is no value."""
+    is_open = DONTCARE in forms or any(map(is_flag, forms))
+    return not is_open and is_heard(said.turn.system, slot, forms)
+
+
+class _Draft:
+    """A goal in the making. Each operation leaves it consistent."""
+
+    def __init__(self, utterance: Utterance, own: Goal, dictionary: Dictionary, free: frozenset[str]) -> None:
+        self.utterance, self.own, self.dictionary = utterance, own, dictionary
+        self.free = [slot for slot in own.said if slot in free]
+        self.random = utterance.random
+        self.said = dict(own.said)
+        self.state = dict(utterance.turn.state)
+        self.dropped: list[str] = []
+        self.changed: list[str] = []
+        self.added: list[str] = []
+
+    def drop(self, limits: Limits) -> None:
+        """Drop as many slots as allowed, if more are said: something must be left to say."""
+        if len(self.said) <= limits.drop:
+            return
+        for slot in self.random.sample(self.free, min(limits.drop, len(self.free))):
+            self._take_out(slot)
+            if slot in self.utterance.before:
+                self.state[slot] = self.utterance.before[slot]
+            self.dropped.append(slot)
+
+    def change(self) -> None:
+        """Another value for every slot that is left and has one.
+
+        First for all at once. If the first draws leave a later slot nothing (no arrival after such a late departure),
+        one by one: then each new value goes with the old ones, and what finds none stays.
+        """
+        before = dict(self.said), dict(self.state)
+        slots = [slot for slot in self.free if slot in self.said and self._news(slot)]
+        for slot in slots:
+            self._take_out(slot)
+        if not all(self._draw(slot) for slot in slots):
+            self.said, self.state = before
+            slots = [slot for slot in slots if self._draw(slot)]
+        self.said = {slot: self.said[slot] for slot in before[0]}
+        self.changed += slots
+
+    def add(self, limits: Limits, combinations: Combinations) -> None:
+        """Add slots of the services that the user speaks of. If none fits, what was dropped returns (paper's code)."""
+        for slot in self._addable(combinations):
+            if len(self.added) == limits.add or len(self.said) + len(self.own.taken) >= limits.slots:
+                break
+            if self._draw(slot):
+                self.added.append(slot)
+        if self.added:
+            return
+        for slot in self.dropped[:]:
+            if limits.change and self._draw(slot):
+                self.changed.append(slot)
+            elif not limits.change:
+                self._put_in(slot, self.own.said[slot])
+            if slot in self.said:
+                self.dropped.remove(slot)
+
+    def tag(self) -> str:
+        """Whether the training data have the new values."""
+        new = [*self.changed, *self.added]
+        seen = all(self.dictionary.is_seen(slot, self.said[slot]) for slot in new)
+        return ("seen" if seen else "unseen") if new else ""
+
+    def _addable(self, combinations: Combinations) -> list[str]:
+        """What may be added, in random order: by service, the slots that go with all its active ones."""
+        active = [*self.said, *self.own.taken]
+        known = {*self.utterance.before, *self.utterance.turn.state}
+        found = [
+            slot
+            for service in dict.fromkeys(map(service_of, self.said or self.own.taken))
+            for slot in combinations.addable(one for one in active if service_of(one) == service)
+            if slot not in known and service_of(slot) == service
+        ]
+        self.random.shuffle(found)
+        return found
+
+    def _draw(self, slot: str) -> bool:
+        """Give a slot a new value that goes with the others; False if there is none."""
+        news = self._news(slot)
+        if not news:
+            return False
+        # "fish" is not heard beside "lure fish house", nor 30 people beside 30 nights, if there is a choice.
+        held = [words for other, value in self.said.items() if other != slot and (words := _words(value))]
+        for _ in range(_TRIES):  # mostly the first will do; to look at all of a pool takes longer
+            new = self.random.choice(news)
+            if not _overlaps(new, held) and self._is_plausible(slot, new):
+                break
+        else:
+            fitting = [one for one in news if self._is_plausible(slot, one)]
+            distinct = [one for one in fitting if not _overlaps(one, held)] or fitting
+            if not distinct:
+                return False
+            new = self.random.choice(distinct)
+        self._put_in(slot, new)
+        return True
+
+    def _is_plausible(self, slot: str, new: str) -> bool:
+        """Whether the state makes sense with a value: nobody arrives before leaving."""
+        return are_plausible(self.utterance.turn.state, self.state | {slot: (new,)}, (slot,))
+
+    def _news(self, slot: str) -> list[str]:
+        """The values of the pool, without those that mean what the slot has or had."""
+        utterance = self.utterance
+        held = (*utterance.turn.state.get(slot, ()), *utterance.before.get(slot, ()))
+        known = {DONTCARE, *map(_meaning, held)}
+        return [new for new in self.dictionary.pool(slot) if _meaning(new) not in known]
+
+    def _put_in(self, slot: str, value: str) -> None:
+        self.said[slot] = value
+        self.state[slot] = (value,)
+
+    def _take_out(self, slot: str) -> None:
+        del self.said[slot], self.state[slot]
+
+
+@lru_cache(maxsize=16_384)
+def _meaning(value: str) -> str | int | float:
+    """What a value means: `yes`, `true` and `free` are one."""
+    return plain(value) or meaning(value)
+
+
+@lru_cache(maxsize=16_384)
+def _words(value: str) -> str:
+    """A value's words, so that one is found in another only as whole words; none of a yes, a no or a dontcare."""
+    return "" if is_flag(value) or value == DONTCARE else f" {' '.join(words_of(value))} "
+
+
+def _overlaps(value: str, held: Iterable[str]) -> bool:
+    words = _words(value)
+    return bool(words) and any(words in other or other in words for other in held)

@@ -1,0 +1,1 @@
+"""Spoken disfluencies and repairs."""

@@ -1,0 +1,275 @@
+"""Plausible other values: what a person could have said in place of a value, in the same form.
+
+A number, a time, a date or a day is changed in place, so that "quarter to three" gives "quarter to four" and "9:15"
+gives "9:45". For everything else the pool is what users of the corpus said for the same slot, in their own spelling:
+a value that nobody ever says ("concerthall") is never offered. `docs/stressors/disfluency.md` shows both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+from dstress.dialogue import Dialogue, Schema, update
+from dstress.text.tables import read_table
+
+_PART = re.compile(r"\d+|[^\W\d_]+")
+_CLOCK = re.compile(r"(?<![\d.:])(\d{1,2})([:.])([0-5]\d)(?![\d:])")
+_HOUR = re.compile(r"(?<![\d.:])(\d{1,2})(?=\s*(?:[ap]\.?\s?m\b|o\s?['’]?\s?clock))", re.IGNORECASE)
+_ORDINAL = re.compile(r"(?<!\d)(\d{1,2})(st|nd|rd|th)\b", re.IGNORECASE)
+_NUMBER = re.compile(r"(?<![\d.,:])\d{1,3}(?:,\d{3})+(?![\d,])|(?<![\d.,:])\d{1,7}(?![\d:]|[.,]\d)")
+_WORD = re.compile(r"[^\W\d_]+")
+_HALF_DAY = re.compile(r"(?<![a-z])[ap]\.?\s?m\b|\b(?:morning|afternoon|evening|night)\b", re.IGNORECASE)
+_DAY_PART = re.compile(r"\b(?:morning|afternoon|evening|night)\b", re.IGNORECASE)
+_MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b", re.IGNORECASE)
+_MARKS = re.compile(r"[\W_]+")
+_UNSAYABLE = re.compile(r"[|/_<>{}\[\]\\@#]")
+_LONGEST_WORDS, _LONGEST = 6, 48
+_REMEMBERED = 16_384
+_ENOUGH = 4
+_ACRONYM = 4
+_LAST_DAY, _LAST_HOUR, _NOON = 28, 23, 12
+_SMALL_WORDS = frozenset({"a", "an", "and", "at", "by", "de", "for", "in", "la", "of", "on", "the", "to"})
+
+
+class _Lists(NamedTuple):
+    numbers: tuple[str, ...]
+    ordinals: tuple[str, ...]
+    siblings: dict[str, tuple[str, ...]]
+    plain: frozenset[str]
+    fixed: frozenset[str]
+    hours: dict[str, frozenset[int]]
+
+
+@cache
+def _lists() -> _Lists:
+    table: dict[str, Any] = read_table(__package__, "alternatives.toml")
+    siblings = {word: tuple(group) for group in table["siblings"] for word in group}
+    plain = frozenset([*table["numbers"], *table["ordinals"], *table["around"], "st", "nd", "rd", "th"])
+    hours = {part: frozenset(hours) for part, hours in table["hours"].items()}
+    return _Lists(tuple(table["numbers"]), tuple(table["ordinals"]), siblings, plain, frozenset(table["fixed"]), hours)
+
+
+class Alternatives:
+    """For every slot of a corpus, the values that its users say, each as it is most often written."""
+
+    def __init__(self, schema: Schema, corpus: Iterable[Dialogue]) -> None:
+        said: defaultdict[str, defaultdict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+        for dialogue in corpus:
+            for slot, surface in _spoken(dialogue):
+                said[slot][squashed(surface)][surface] += 1
+        self._known: dict[tuple[str, str, tuple[str, ...]], tuple[str, ...]] = {}
+        self._pool = {slot: _usual(forms) for slot, forms in said.items()}
+        self._possible = {slot: frozenset(meant.values) for slot, meant in schema.slots.items() if meant.categorical}
+        for slot, meant in schema.slots.items():
+            # With hardly a value said (a corpus cut short), the schema's own have to do.
+            if meant.categorical and len(self._pool.get(slot, ())) < 2:
+                self._pool[slot] = {squashed(value): value for value in meant.values if is_sayable(value)}
+
+    def others(self, slot: str, surface: str, forms: Sequence[str]) -> tuple[str, ...]:
+        """What could have been said for `slot` in place of `surface`, in the same form; `forms` are its true values.
+
+        Empty where the surface is not the value's own name ("myself" for one person) or leaves nothing to mistake
+        (yes and no): there is no other value in the same form.
+        """
+        key = (slot, surface, tuple(forms))
+        if key not in self._known:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known[key] = self._found(*key)
+        return self._known[key]
+
+    def _found(self, slot: str, surface: str, forms: Sequence[str]) -> tuple[str, ...]:
+        if any(form.casefold() in _lists().fixed for form in forms):
+            return ()
+        shifted = shifts(surface)
+        if shifted or any(character.isdigit() for character in surface):
+            return tuple(other for other in shifted if self._is_possible(slot, other))
+        found = (_like(other, surface) for other in self._named(slot, surface, forms))
+        return tuple(other for other in found if other)
+
+    def _is_possible(self, slot: str, number: str) -> bool:
+        """Whether a number is among a categorical slot's: there is no hotel with six stars."""
+        possible = self._possible.get(slot)
+        if not possible or not any(value.isdigit() for value in possible):
+            return True
+        numbers = _lists().numbers
+        folded = number.casefold()
+        return (str(numbers.index(folded)) if folded in numbers else folded) in possible
+
+    def _named(self, slot: str, surface: str, forms: Sequence[str]) -> Iterator[str]:
+        own, pool = squashed(surface), self._pool.get(slot, {})
+        plural = not any(own == squashed(form) for form in forms)
+        if plural and not any(own == squashed(form) + "s" for form in forms):
+            return
+        for name, other in pool.items():
+            # A value inside the other one would be said along with it.
+            if name not in own and own not in name:
+                yield f"{other}s" if plural and not other.endswith("s") else other
+
+
+def _spoken(dialogue: Dialogue) -> Iterator[tuple[str, str]]:
+    """Slots and the words that users say for their new values."""
+    before: dict[str, tuple[str, ...]] = {}
+    for turn in dialogue.turns:
+        user, folded = turn.user, turn.user.lower()
+        for slot, forms in update(before, turn.state).items():
+            for form in forms:
+                start = folded.find(form.lower()) if form else -1
+                end = start + len(form)
+                if start >= 0 and not folded[start - 1 : start].isalnum() and not folded[end : end + 1].isalnum():
+                    surface = user[start:end]
+                    if is_sayable(surface):
+                        yield slot, surface
+        before = turn.remembered.state
+
+
+def is_sayable(value: str) -> bool:
+    """Whether a value is a name that a person could say: not a number or time, no marks of notation, not too long."""
+    words = value.split()
+    return (
+        bool(words)
+        and len(words) <= _LONGEST_WORDS
+        and len(value) <= _LONGEST
+        and value.casefold() not in _lists().fixed
+        and not _UNSAYABLE.search(value)
+        and not any(character.isdigit() for character in value)
+        and not any(word in _lists().numbers for word in value.casefold().split())
+        and value.isprintable()
+        and squashed(value) != ""
+    )
+
+
+def _usual(forms: dict[str, Counter[str]]) -> dict[str, str]:
+    """Each value as it is most often written, in an order that does not depend on the corpus's.
+
+    What was said only once is left out where there is enough without it: that is where annotations are wrong.
+    """
+    often = [name for name in forms if forms[name].total() > 1]
+    names = often if len(often) >= _ENOUGH else forms
+    return {name: max(forms[name].items(), key=lambda item: (item[1], item[0]))[0] for name in sorted(names)}
+
+
+def squashed(text: str) -> str:
+    """Letters and digits only, small: "Guest house" and "guesthouse" are one."""
+    return _MARKS.sub("", text.casefold())
+
+
+def _like(other: str, surface: str) -> str:
+    """The other value with the capitals of the surface; empty where an acronym would get a full name."""
+    if surface == surface.lower():
+        return other.lower()
+    if surface == surface.upper() and len(surface) > 1:
+        return other.upper() if len(surface) > _ACRONYM or other == other.upper() else ""
+    if other != other.lower():
+        return other
+    # A corpus that writes some users' names small: "Kings lynn" is not how the others write it.
+    words = [word if word in _SMALL_WORDS else word[:1].upper() + word[1:] for word in other.split(" ")]
+    return " ".join(words) if surface[:1].isupper() else other
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def shifts(surface: str) -> tuple[str, ...]:
+    """The surface with its number, time, date or day changed, in all plausible ways; empty if it is something else."""
+    lists, folded = _lists(), surface.casefold()
+    words = _PART.findall(folded)
+    if not words or len(words) > 2 * _LONGEST_WORDS:
+        return ()
+    for word in words:
+        if word in lists.siblings and all(other == word or other in lists.plain for other in words):
+            return tuple(_exchanged(surface, word, [one for one in lists.siblings[word] if one != word]))
+    if not all(word.isdigit() or word in lists.plain for word in words):
+        return ()
+    return tuple(_numbers(surface))
+
+
+def _hours(surface: str, hour: int, first: int, last: int) -> list[int]:
+    """The hours around an hour, within the part of the day that the surface names."""
+    part = _DAY_PART.search(surface)
+    near = _near(hour, first, last)
+    return [other for other in near if other in _lists().hours[part[0].lower()]] if part else near
+
+
+def _numbers(surface: str) -> Iterator[str]:
+    if found := _CLOCK.search(surface):
+        yield from _clocks(surface, found)
+    elif found := _HOUR.search(surface):
+        yield from _changed(surface, found, _hours(surface, int(found[1]), 1, _NOON), len(found[1]))
+    elif found := _ORDINAL.search(surface):
+        for day in _near(int(found[1]), 1, _LAST_DAY):
+            yield f"{surface[: found.start()]}{day}{_ending(day, found[2])}{surface[found.end() :]}"
+    elif found := _NUMBER.search(surface):
+        yield from _amounts(surface, found)
+    else:
+        yield from _spelled(surface)
+
+
+def _clocks(surface: str, found: re.Match[str]) -> Iterator[str]:
+    hour, mark, minute = found.groups()
+    half_day = bool(_HALF_DAY.search(surface))
+    first, last = (1, _NOON) if half_day else (0, _LAST_HOUR)
+    # "5:15" without am or pm means an hour up to twelve: nobody would go on to 13 and mean the same half of the day.
+    if not half_day and not hour.startswith("0") and 0 < int(hour) < _NOON and len(hour) == 1:
+        first, last = 1, _NOON
+    width = 1 if half_day and not hour.startswith("0") else len(hour)
+    for other in _hours(surface, int(hour), first, last):
+        yield f"{surface[: found.start()]}{other:0{width}d}{mark}{minute}{surface[found.end() :]}"
+    for quarter in ("00", "15", "30", "45"):
+        if quarter != minute:
+            yield f"{surface[: found.start()]}{hour}{mark}{quarter}{surface[found.end() :]}"
+
+
+def _amounts(surface: str, found: re.Match[str]) -> Iterator[str]:
+    number = int(found[0].replace(",", ""))
+    if _MONTH.search(surface) or _DAY_PART.search(surface):
+        near = _near(number, 1, _LAST_DAY) if _MONTH.search(surface) else _hours(surface, number, 1, _NOON)
+        yield from (f"{surface[: found.start()]}{other}{surface[found.end() :]}" for other in near)
+        return
+    step = 1
+    while number >= 40 * step and not 1900 <= number <= 2100:  # a year changes by single years
+        step *= 10
+    commas = "," if "," in found[0] else ""
+    for factor in (-2, -1, 1, 2):
+        other = number + factor * step
+        if other > 0:
+            yield f"{surface[: found.start()]}{other:{commas}}{surface[found.end() :]}"
+
+
+def _spelled(surface: str) -> Iterator[str]:
+    """Numbers as words: the last one is the hour in "ten to three"."""
+    lists = _lists()
+    for word in reversed(_WORD.findall(surface)):
+        for series in (lists.numbers, lists.ordinals):
+            if word.casefold() in series:
+                near = _hours(surface, series.index(word.casefold()), 1, _NOON)
+                yield from _exchanged(surface, word.casefold(), [series[number] for number in near])
+                return
+
+
+def _near(number: int, first: int, last: int) -> list[int]:
+    return [other for other in (number - 2, number - 1, number + 1, number + 2) if first <= other <= last]
+
+
+def _changed(surface: str, found: re.Match[str], numbers: Iterable[int], width: int) -> Iterator[str]:
+    for number in numbers:
+        padded = f"{number:0{width}d}" if found[1].startswith("0") else str(number)
+        yield f"{surface[: found.start()]}{padded}{surface[found.end() :]}"
+
+
+def _exchanged(surface: str, word: str, others: Iterable[str]) -> Iterator[str]:
+    places = [found for found in _WORD.finditer(surface) if found[0].casefold() == word]
+    if not places:
+        return
+    start, end = places[-1].span()
+    own = surface[start:end]
+    for other in others:
+        told = other.upper() if own.isupper() and len(own) > 1 else other.capitalize() if own[0].isupper() else other
+        yield f"{surface[:start]}{told}{surface[end:]}"
+
+
+def _ending(day: int, like: str) -> str:
+    ending = "th" if day in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+    return ending.upper() if like.isupper() else ending

@@ -1,0 +1,141 @@
+"""Repairs: a wrong value is said first, taken back, and the right one follows.
+
+The parts go by Shriberg's names (1994): the *reparandum* ("at 5 pm"), the *interregnum* with its editing term ("uh,
+sorry, I mean") and the *repair* ("at 6 pm"), which is the user's own text and stays as it was. As speakers do, the
+short words before the value are often said again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from random import Random
+from typing import NamedTuple
+
+from dstress.stressors.disfluency.alternatives import Alternatives
+from dstress.text import mentions as values
+from dstress.text.mentions import Mention
+from dstress.text.utterance import Utterance
+from dstress.text.words import Addition, Words
+from dstress.text.writing_style import Manner, dressed
+
+_RETRACED = frozenset(
+    ["to", "from", "at", "on", "in", "for", "by", "the", "a", "an", "after", "before", "until", "with"]
+)
+_JOINING = frozenset("-'’/%$£€")
+_BETWEEN = re.compile(r"[^\w:.'’]+|[.'’](?!\w)")
+_ARTICLES = {"a", "an"}
+_RETRACING = 0.45
+_AGAIN = 2
+"""So many words at most are said again with the value."""
+
+_TRIES = 4
+_REMEMBERED = 16_384
+
+
+class Style(NamedTuple):
+    """How an addition is to be written: in the utterance's manner, with or without commas."""
+
+    manner: Manner
+    marked: bool
+
+    def write(self, phrase: str) -> str:
+        """A phrase of plain English with its commas, or without them."""
+        return dressed(phrase if self.marked else phrase.replace(",", ""), self.manner)
+
+    def after(self, said: str, phrase: str) -> str:
+        """The words, which stay as they are, and a phrase that begins with a comma or a blank behind them."""
+        return said + self.write(f"x{phrase}")[1:]
+
+
+def repairable(said: Utterance, words: Words) -> list[Mention]:
+    """The new values that are said in words of their own: whole tokens that no other value shares."""
+    return [mention for mention in said.mentions if _stands_alone(mention, said, words)]
+
+
+def _stands_alone(mention: Mention, said: Utterance, words: Words) -> bool:
+    following = said.text[mention.end : mention.end + 1]
+    if mention.start not in words.starts or following.isalnum() or following in _JOINING:
+        return False
+    if any(other.start < mention.end and mention.start < other.end for other in said.mentions if other is not mention):
+        return False
+    at = words.starts.index(mention.start)
+    # The corpus may count "the" as a part of the name; anything else before the value belongs to something longer.
+    return not words.inside[at] or (words.cores[at - 1] == "the" and not words.inside[at - 1])
+
+
+def wrong_value(said: Utterance, mention: Mention, alternatives: Alternatives) -> str:
+    """A plausible other value in the same form, unknown to the utterance and its state; empty if there is none."""
+    forms = said.turn.state[mention.slot]
+    others = alternatives.others(mention.slot, said.text[mention.start : mention.end], forms)
+    if not others:
+        return ""
+    text = said.text.casefold()
+    taken = {form.casefold() for known in said.turn.state.values() for form in known}
+    for _ in range(_TRIES):
+        other = others[int(said.random.random() * len(others))]
+        folded = other.casefold()
+        if folded not in text and folded not in taken and not values.find(other, mention.slot, forms):
+            return other
+    return ""
+
+
+def repair(words: Words, mention: Mention, wrong: str, term: str, style: Style, random: Random) -> Addition:
+    """What is said before the value: the wrong one, with the short words before it where they are said again."""
+    at = words.starts.index(mention.start)
+    if at and words.cores[at - 1] == "the" and wrong[:4].lower() == "the ":
+        wrong = wrong[4:]
+    first = _retraced(words, at, random)
+    again = words.tokens[first:at]
+    if again and again[-1].lower() in _ARTICLES:
+        again[-1] = _article(again[-1], wrong)
+    return Addition(first, style.after(" ".join([*again, wrong]), f", {term}"))
+
+
+def _retraced(words: Words, at: int, random: Random) -> int:
+    """The token from which the speaker says the words again."""
+    first = at
+    while first and at - first < _AGAIN and words.cores[first - 1] in _RETRACED and words.tokens[first - 1].isalpha():
+        first -= 1
+    if first == at:
+        return at
+    if words.cores[at - 1] in _ARTICLES or words.inside[at]:
+        # An article has to fit its noun, and one that belongs to a name stays with it: both are said again.
+        return at - 1
+    return first if random.random() < _RETRACING else at
+
+
+def _article(article: str, noun: str) -> str:
+    fitting = "an" if noun[:1].lower() in "aeiou" else "a"
+    return fitting.capitalize() if article[0].isupper() else fitting
+
+
+def said_last(said: Utterance, text: str, alternatives: Alternatives) -> bool:
+    """Whether each new value that the utterance says is, in `text`, not followed by another one for its slot.
+
+    Another value that a later mention takes back ("for 5 people for 4, no, I mean 2 nights") is that mention's.
+    """
+    rivals: set[str] = set()
+    for mention in sorted(said.mentions, key=lambda one: one.start, reverse=True):
+        forms, surface = said.turn.state[mention.slot], said.text[mention.start : mention.end]
+        others = {_plain(other) for other in alternatives.others(mention.slot, surface, forms)}
+        if others:
+            now, then = (_behind(one, mention.slot, forms, surface) for one in (text, said.text))
+            if any(other in now and now.count(other) > then.count(other) for other in others - rivals):
+                return False
+            rivals |= others
+    return True
+
+
+def _behind(text: str, slot: str, forms: Sequence[str], surface: str) -> str:
+    """What follows the last place that says the value; the whole text where none does."""
+    found = values.find(text, slot, forms)
+    end = found[-1].end if found else text.rfind(surface) + len(surface) if surface in text else 0
+    return _plain(text[end:])
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _plain(text: str) -> str:
+    """Small words, each between blanks of its own: no number is found in a longer one, and repeats are counted."""
+    return f" {_BETWEEN.sub('  ', text.casefold()).strip()} "

@@ -1,0 +1,1 @@
+"""Named entities, scrambled or replaced by unseen ones."""

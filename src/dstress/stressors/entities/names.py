@@ -1,0 +1,311 @@
+"""Where a dialogue says the names that its states hold: in full, shortened, with a clitic, in any capitals.
+
+A name is looked for as words: `rosas` is also "Rosa's" and "rosa 's", "&" is "and". Beside the whole name its telling
+part counts ("the hamilton" for the hamilton lodge), unless that is one ordinary word or a town: someone who books the
+Curry Garden may still want curry. Such a word alone is the name only where a span or a capital letter inside a
+sentence says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple
+
+from dstress.dialogue import DONTCARE, Dialogue, Frame, State, slot_id
+from dstress.stressors.entities.words import entity_words
+from dstress.text import mentions as values
+from dstress.text.inflection import opens_sentence
+
+_TOKEN = re.compile(r"[^\W_]+(?:\s?['’`´]\s?s(?![^\W_]))?|&")
+_LAST_WORD = re.compile(r"([A-Za-z]+)\s+$")
+_NEXT_WORD = re.compile(r"\s+([A-Za-z]+)")
+_LONGEST = 10
+"""Letters of the longest word before a name that is looked at, and a blank or two."""
+_CLITIC = re.compile(r"\s?['’`´]\s?s$")
+_NOT_NAMES = frozenset({"", "none", "yes", "no", "true", "false", "not mentioned", DONTCARE})
+_SHORT = 4
+"""Fewer letters are no telling part by themselves."""
+
+_GAP = 6
+"""Characters between two words of a name, at most."""
+
+Words = tuple[str, ...]
+Spans = tuple[tuple[int, int], ...]
+
+
+class Token(NamedTuple):
+    """A word of a text. `bare` is without a clitic: both `pizza hut's` and `rosa's` must find their names."""
+
+    word: str
+    bare: str
+    start: int
+    end: int
+
+
+class Match(NamedTuple):
+    """Words that say the name `name`, or a part of it."""
+
+    name: Words
+    tokens: tuple[Token, ...]
+
+
+def lowered(text: str) -> str:
+    """The text in lower case, character by character, so that places stay the same."""
+    low = text.lower()
+    if len(low) == len(text):
+        return low
+    return "".join(small if len(small := character.lower()) == 1 else character for character in text)
+
+
+def tokens(text: str) -> list[Token]:
+    """The words of a text, in lower case."""
+    return [_token(match) for match in _TOKEN.finditer(lowered(text))]
+
+
+def _token(match: re.Match[str]) -> Token:
+    said = match.group()
+    if said.isalnum():
+        return Token(said, said, match.start(), match.end())
+    if said == "&":
+        return Token("and", "and", match.start(), match.end())
+    bare = _CLITIC.sub("", said)
+    return Token(bare + "s", bare, match.start(), match.end())
+
+
+@lru_cache(maxsize=16_384)
+def name_words(value: str) -> Words:
+    """A value's words, less an article in front."""
+    words = tuple(token.word for token in tokens(value))
+    return words[1:] if len(words) > 1 and words[0] in ("the", "a", "an") else words
+
+
+@lru_cache(maxsize=16_384)
+def core(name: Words) -> Words:
+    """The telling part of a name: without little words and kinds of places at its ends."""
+    idle = entity_words().idle
+    first, last = 0, len(name)
+    while first < last and name[first] in idle:
+        first += 1
+    while last > first and name[last - 1] in idle:
+        last -= 1
+    return name[first:last]
+
+
+@lru_cache(maxsize=16_384)
+def telling(name: Words) -> Words:
+    """The words of a name that can be other words."""
+    idle = entity_words().idle
+    return tuple(word for word in core(name) if word not in idle and len(word) > 1 and word.isalpha())
+
+
+def is_name(value: str) -> bool:
+    """Whether a value of a named-entity slot names anything."""
+    return value.lower() not in _NOT_NAMES and bool(telling(name_words(value)))
+
+
+class Mentioned:
+    """The names of a dialogue's states, and a search for them in its texts.
+
+    `parts`: single words of a name of several count too. They tell where a word of a name is, but not always whose.
+    """
+
+    def __init__(self, dialogue: Dialogue, is_entity_slot: Callable[[str], bool], *, parts: bool) -> None:
+        self.slots: dict[Words, str] = {}
+        """Each name, and the slot that it is first a value of; a slot for names goes before one for places."""
+        self.entering: dict[Words, int] = {}
+        """The turn whose state has the name first."""
+        self._same: dict[Words, Words] = {}
+        others: set[str] = set()
+        before: State = {}
+        for index, turn in enumerate(dialogue.turns):
+            if turn.state == before:
+                continue
+            for slot, forms in turn.state.items():
+                if before.get(slot) == forms:
+                    continue
+                if is_entity_slot(slot):
+                    self._add([name_words(form) for form in forms if is_name(form)], slot, index)
+                else:
+                    others.update(word for form in forms for word in name_words(form))
+            before = turn.state
+        self._table = _table(self.slots, others, parts) if self.slots else {}
+        self._found: dict[tuple[str, Spans], list[Match]] = {}
+
+    def _add(self, names: list[Words], slot: str, index: int) -> None:
+        for name in names:
+            known = self.slots.setdefault(name, slot)
+            self.entering.setdefault(name, index)
+            if slot.endswith("name") and not known.endswith("name"):
+                self.slots[name] = slot
+        for other in {self.entity(name): None for name in names[1:]}:
+            if other != self.entity(names[0]):
+                self._same[other] = self.entity(names[0])
+
+    def entity(self, name: Words) -> Words:
+        """What a name names, by the telling part of one of its names. All accepted forms of a value name the same."""
+        own = core(name)
+        while own in self._same:
+            own = self._same[own]
+        return own
+
+    def missed(self, dialogue: Dialogue, is_entity_slot: Callable[[str], bool]) -> set[Words]:
+        """What a user names for the state in words that are not found here: misspelled, or abbreviated beyond a name.
+
+        To rename it would part the label from the words, so it must keep its name.
+        """
+        found: set[Words] = set()
+        before: State = {}
+        for turn in dialogue.turns:
+            if turn.state == before:
+                continue
+            matches = self.find(turn.user, marked(turn.frames, is_entity_slot))
+            whole = {self.entity(match.name) for match in matches if len(match.tokens) >= len(core(match.name))}
+            for slot, forms in turn.state.items():
+                if before.get(slot) == forms or not is_entity_slot(slot):
+                    continue
+                named = {self.entity(name_words(form)) for form in forms if is_name(form)}
+                if (
+                    named
+                    and not named & whole
+                    and _is_uncovered(turn.user, values.find(turn.user, slot, forms), matches)
+                ):
+                    found |= named
+            before = turn.state
+        return found
+
+    def find(self, text: str, spans: Spans = ()) -> list[Match]:
+        """Where a text says names, in order; the longest where several are possible. `spans` are marked as names."""
+        if (text, spans) not in self._found:
+            self._found[text, spans] = self._find(text, spans)
+        return self._found[text, spans]
+
+    def _find(self, text: str, spans: Spans) -> list[Match]:
+        low = lowered(text)
+        found: list[Match] = []
+        for anchor, options in self._table.items():
+            at = low.find(anchor)
+            while at >= 0:
+                if not at or not low[at - 1].isalnum():
+                    for words, name, sign in options:
+                        said = _said(low, at, words)
+                        if said and _is_shown(sign, text, at, said[-1].end, spans):
+                            found.append(Match(name, said))
+                            break
+                at = low.find(anchor, at + 1)
+        return _apart(found) if len(found) > 1 else found
+
+
+def _is_uncovered(text: str, mentions: Iterable[values.Mention], matches: Iterable[Match]) -> bool:
+    """Whether a mention has words, other than little ones and kinds, that no match has."""
+    idle, seen = entity_words().idle, {token.start for match in matches for token in match.tokens}
+    return any(
+        token.word not in idle and mention.start + token.start not in seen
+        for mention in mentions
+        for token in tokens(text[mention.start : mention.end])
+    )
+
+
+def _apart(found: list[Match]) -> list[Match]:
+    """Of matches that overlap the first, of those the longest."""
+    kept: list[Match] = []
+    for match in sorted(found, key=lambda one: (one.tokens[0].start, -len(one.tokens))):
+        if not kept or match.tokens[0].start >= kept[-1].tokens[-1].end:
+            kept.append(match)
+    return kept
+
+
+def marked(frames: Sequence[Frame], is_entity_slot: Callable[[str], bool]) -> Spans:
+    """Where annotations say that an utterance has a name."""
+    return tuple(
+        (span.start, span.end)
+        for frame in frames
+        for span in frame.spans
+        if is_entity_slot(slot_id(frame.service, span.slot))
+    )
+
+
+class _Sign(Enum):
+    """What must speak for it that words are a name: nothing, an annotation or a capital, or no `in` before them."""
+
+    NONE = 0
+    MARK = 1
+    NOT_WITHIN = 2
+
+
+_Option = tuple[Words, Words, _Sign]
+
+
+def _table(names: Iterable[Words], others: Collection[str], parts: bool) -> dict[str, list[_Option]]:
+    """By what their first word starts with: words to look for, the name they say, and the sign they need.
+
+    Longest first. The s of a first word may stand apart from it, so it is not looked for.
+    """
+    found: dict[Words, _Option] = {}
+    for name in names:
+        for words, sign in _forms(name, others, parts):
+            # Where two names share a short form, it says the one whose whole it is, else the first.
+            if words not in found or (words == name != found[words][1]):
+                found[words] = words, name, sign
+    table: dict[str, list[_Option]] = {}
+    for words in sorted(found, key=len, reverse=True):
+        table.setdefault(words[0].removesuffix("s") or "s", []).append(found[words])
+    return table
+
+
+def _forms(name: Words, others: Collection[str], parts: bool) -> Iterator[tuple[Words, _Sign]]:
+    """The name, its telling part, the first words of that, and single words of it."""
+    table = entity_words()
+    own, distinct = core(name), telling(name)
+    yield name, _Sign.MARK if len(name) == 1 and name[0] in table.ordinary else _Sign.NONE
+    short = [own] if own != name else []
+    short += [own[:end] for end in range(len(own) - 1, 1, -1) if own[end - 1] not in table.idle]
+    if parts and len(distinct) > 1:
+        short += [(word,) for word in distinct]
+    for words in short:
+        if len(words) > 1:
+            yield words, _Sign.MARK if words != own and all(word in table.ordinary for word in words) else _Sign.NONE
+        elif words[0] in table.ordinary or words[0] in others or words[0] in table.towns or len(words[0]) < _SHORT:
+            yield words, _Sign.MARK
+        else:
+            yield words, _Sign.NOT_WITHIN
+
+
+def _is_shown(sign: _Sign, text: str, start: int, end: int, spans: Spans) -> bool:
+    if sign is _Sign.NONE:
+        return True
+    if any(low <= start and end <= high for low, high in spans):
+        return True
+    table = entity_words()
+    if sign is _Sign.NOT_WITHIN:
+        after = _NEXT_WORD.match(text, end)
+        if after and after[1].lower() in table.streets:
+            return False
+        before = _LAST_WORD.search(text, max(0, start - _LONGEST), start)
+        return before is None or before[1].lower() not in table.within
+    return text[start].isupper() and not text[start:end].isupper() and not opens_sentence(text, start)
+
+
+def _said(low: str, at: int, words: Words) -> tuple[Token, ...]:
+    """The words of the text from a place on, if they are these; a clitic may follow the last."""
+    said: list[Token] = []
+    for number, word in enumerate(words):
+        match = _TOKEN.match(low, at) if not said else _TOKEN.search(low, at, at + _GAP + 2 * len(word) + _GAP)
+        if match is None:
+            return ()
+        token = _token(match)
+        if token.word != word and not (number == len(words) - 1 and token.bare == word):
+            return ()
+        if said and not _is_gap(low[at : token.start], said[-1].word):
+            return ()
+        said.append(token)
+        at = token.end
+    return tuple(said)
+
+
+def _is_gap(between: str, before: str) -> bool:
+    """What may stand between two words of a name: blanks, a hyphen, the stop of an abbreviation (St. John's)."""
+    mark = between.strip()
+    return mark in ("", "-", "–", "'", "’", "&") or (mark == "." and len(before) < _SHORT)

@@ -1,0 +1,190 @@
+"""RADDLE's unseen entities: each name becomes another real one that training does not have (sections 4.1 and 4.2).
+
+Names come from a dictionary or from another corpus and are of the same kind: a restaurant for a restaurant. One name
+becomes the same other one through the whole dialogue, in what both sides say, in states, goal, acts and spans.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from random import Random
+
+from dstress.dialogue import Dialogue, Edit
+from dstress.errors import DstressError, unknown
+from dstress.resources import Setting
+from dstress.stressors.base import DialogueStressor, Effect
+from dstress.stressors.entities.names import Match, Mentioned, Spans, Words, core, is_name, lowered, marked, name_words
+from dstress.stressors.entities.renaming import Renaming
+from dstress.stressors.entities.words import entity_words
+from dstress.stressors.values import dictionary
+from dstress.stressors.values.dictionary import values_of
+from dstress.text import inflection as surface
+from dstress.text.slot_kinds import also, kind_of
+from dstress.text.slot_names import is_named_entity_slot
+from dstress.text.tables import is_table_file
+
+_KIND_BEHIND = re.compile(r"\s+([^\W\d_]+)(?:\s+([^\W\d_]+))?")
+_PARTS_OF_TOWNS = frozenset({"station", "airport", "street", "road", "centre", "center", "city", "town"})
+_SAYABLE = re.compile(r"[\w'’&.,:!? -]{2,40}")
+_QUOTES = "'’`´ "
+
+
+class UnseenEntities(DialogueStressor):
+    """Every name that the state holds becomes a real one that training does not have (RADDLE).
+
+    `source`: I, O, train-O, a TOML or JSON file, or a corpus such as sgd:test. `train` names the training corpus whose
+    names are left out.
+    """
+
+    effect: Effect = "directional"
+
+    def __init__(self, source: str = "O", train: str = "") -> None:
+        self.source, self.train = source, train
+
+    def reads(self, train: str) -> tuple[str, ...]:
+        """The training corpus, and the one that values are taken from."""
+        return tuple(name for name in (self.train, self.source) if ":" in name)
+
+    def prepare(self, setting: Setting) -> None:
+        """Gather new names for every slot that holds names."""
+        super().prepare(setting)
+        self._entity_slots = {slot for slot in setting.schema.slots if is_named_entity_slot(slot, setting.schema)}
+        seen = {core(name_words(value)) for value in _names(setting, self.train)} if self.train else set()
+        given = _given(self.source, setting)
+        self._pools = {}
+        for slot in sorted(self._entity_slots):
+            pool = _pool(slot, given)
+            self._pools[slot] = [
+                new for new in pool if core(name_words(new)) not in seen and _is_fit(new, kind_of(slot))
+            ]
+        if not any(self._pools.values()):
+            raise DstressError(
+                f"{self.source} has no names for this corpus's slots ({', '.join(sorted(self._entity_slots)[:3])} ...)",
+                where="unseen_entities",
+                fix="give source= a dictionary or a corpus with such names that training does not have",
+            )
+
+    def rewrite(self, dialogue: Dialogue, random: Random) -> Dialogue:
+        """The dialogue under other names."""
+        names = Mentioned(dialogue, self._entity_slots.__contains__, parts=False)
+        chosen = self._chosen(dialogue, names, random) if names.slots else {}
+        if not chosen:
+            return dialogue
+
+        def edits(text: str, spans: Spans) -> list[Edit]:
+            found = [match for match in names.find(text, spans) if names.entity(match.name) in chosen]
+            return surface.edits(
+                text, [_change(text, match, names, chosen[names.entity(match.name)]) for match in found]
+            )
+
+        def value(form: str) -> str:
+            new = chosen.get(names.entity(name_words(form)))
+            return surface.styled(form, new) if new else form
+
+        return Renaming(edits, value, self._entity_slots.__contains__).dialogue(dialogue)
+
+    def _chosen(self, dialogue: Dialogue, names: Mentioned, random: Random) -> dict[Words, str]:
+        """By its telling part, each name that is said before the state has it, and its new name."""
+        heard = lowered(" ".join([text for turn in dialogue.turns for text in (turn.system, turn.user)]))
+        used: set[str] = set()
+        found: dict[Words, str] = {}
+        for name in grounded(dialogue, names, self._entity_slots):
+            pool = self._pools.get(names.slots[name], ())
+            free = [new for new in pool if new not in used and lowered(new) not in heard]
+            if free:
+                found[names.entity(name)] = new = random.choice(free)
+                used.add(new)
+        return found
+
+
+def grounded(dialogue: Dialogue, names: Mentioned, entity_slots: set[str]) -> list[Words]:
+    """The names that are said at the latest when they enter the state, one spelling of each."""
+    first: dict[Words, int] = {}
+    for index, turn in enumerate(dialogue.turns):
+        for text, frames in ((turn.system, turn.system_frames), (turn.user, turn.frames)):
+            for match in names.find(text, marked(frames, entity_slots.__contains__)):
+                first.setdefault(names.entity(match.name), index)
+    entered: dict[Words, int] = {}
+    for name, index in names.entering.items():
+        entered.setdefault(names.entity(name), index)
+    late = {entity for entity, index in entered.items() if first.get(entity, index + 1) > index}
+    late |= names.missed(dialogue, entity_slots.__contains__)
+    return list({entity: name for name in names.slots if (entity := names.entity(name)) not in late}.values())
+
+
+def _change(text: str, match: Match, names: Mentioned, new: str) -> tuple[int, int, str]:
+    """Where the name stands and what replaces it."""
+    start, end = match.tokens[0].start, match.tokens[-1].end
+    last = match.tokens[-1]
+    if last.word != last.bare and last.word not in match.name:
+        end = start + len(text[start:end].rstrip("sS").rstrip(_QUOTES))  # a clitic stays behind the new name
+    else:
+        end = _kind_end(text, end, match, new)
+    shown = surface.styled(text[start:end], new, opens=surface.opens_sentence(text, start))
+    return surface.placed(text, start, end, shown, town=kind_of(names.slots[match.name]) == "town")
+
+
+def _kind_end(text: str, end: int, match: Match, new: str) -> int:
+    """Past a kind behind the name (`acorn guesthouse`), where the old name has it or the new one ends with it."""
+    behind = _KIND_BEHIND.match(text, end)
+    if behind is None:
+        return end
+    kinds = entity_words().kinds
+    first, second = lowered(behind[1]), lowered(behind[2] or "")
+    if len(match.tokens) < len(match.name):  # a short form: what follows says what it is
+        tail = "".join(match.name[-2:])
+        if first + second == tail or (first in kinds and second in kinds and {first, second} <= {*match.name}):
+            return behind.end()
+        return behind.end(1) if first in kinds and first not in _PARTS_OF_TOWNS else end
+    return behind.end(1) if first == name_words(new)[-1] and first in kinds else end
+
+
+def _given(source: str, setting: Setting) -> Mapping[str, Sequence[str]]:
+    """Slot id -> names, as the source has them."""
+    if source in dictionary.SHIPPED:
+        shipped = dictionary.shipped(source)
+        return {
+            slot: [value for value in shipped.pool(slot) if not shipped.is_seen(slot, value)] for slot in shipped.slots
+        }
+    if is_table_file(source):
+        own = dictionary.read(source).settled(setting.schema)
+        return {slot: own.pool(slot) for slot in own.slots}
+    if ":" not in source:
+        raise unknown(
+            "source of names", source, dictionary.SHIPPED, fix="or give a .toml or .json file, or a corpus:split"
+        )
+    corpus = setting.load(source)
+    return {
+        slot: sorted(counts) for slot, counts in values_of(corpus).items() if is_named_entity_slot(slot, corpus.schema)
+    }
+
+
+def _is_fit(name: str, kind: str) -> bool:
+    """Whether a name can be said as it is; a town's has no number in it."""
+    return is_name(name) and bool(_SAYABLE.fullmatch(name)) and not (kind == "town" and any(map(str.isdigit, name)))
+
+
+def _names(setting: Setting, corpus: str) -> list[str]:
+    found = setting.load(corpus)
+    return [
+        value
+        for slot, counts in values_of(found).items()
+        if is_named_entity_slot(slot, found.schema)
+        for value in counts
+    ]
+
+
+def _pool(slot: str, given: Mapping[str, Sequence[str]]) -> list[str]:
+    """Names for a slot: its own in the source, else those of its kind."""
+    if given.get(slot):
+        return list(given[slot])
+    kind = kind_of(slot)
+    kinds = {kind, *also(kind)} - {""}
+    bare = slot.partition("-")[2]
+    fitting = [
+        names
+        for other, names in sorted(given.items())
+        if kind_of(other) in kinds or (not kind and other.endswith("-" + bare))
+    ]
+    return sorted({lowered(name): name for names in fitting for name in names}.values())

@@ -1,0 +1,1 @@
+"""Utterances that are foreign to a corpus."""

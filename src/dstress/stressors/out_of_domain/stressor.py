@@ -1,0 +1,118 @@
+"""Foreign utterances: the user says something that the system is not there for, and the state stays as it was.
+
+After RADDLE's out-of-domain utterances (sections 4.1 and 4.2) and the two ways of Lee and Shalyminov (2019) to bring
+them into a dialogue: a whole turn, or a foreign segment beside the user's own words.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Literal
+
+from dstress.dialogue import DONTCARE, Schema
+from dstress.errors import CorpusError, SpecError
+from dstress.resources import Setting
+from dstress.stressors.base import Kept, Outcome, Restated, TurnStressor
+from dstress.stressors.out_of_domain.foreign import Filter
+from dstress.text import mentions as values
+from dstress.text.tables import read_table
+from dstress.text.utterance import Utterance
+from dstress.text.words import usual_writing
+from dstress.text.writing_style import Manner, dressed, manner_of
+
+_ENDED = re.compile(r"[.?!…][\"')\]]*\s*$")
+_TRIES = 4
+_FEWEST = 20
+_ANSWERS = frozenset({DONTCARE, "yes", "no", "True", "False", "true", "false"})
+
+
+class OutOfDomain(TurnStressor):
+    """Foreign utterances in place of the user's (the state stays as it was), or beside the user's own words.
+
+    A share `rate` of the turns changes. `mode=turn` replaces the utterance and marks the turn `ood`; `mode=segment`
+    adds a foreign sentence before or after it. `corpus` names a corpus to take the user utterances of, such as
+    `kvret:train`; without it they come from a list of our own.
+    """
+
+    def __init__(self, rate: float = 0.2, mode: Literal["turn", "segment"] = "turn", corpus: str | None = None) -> None:
+        if not 0 <= rate <= 1:
+            raise SpecError(f"out_of_domain: rate={rate} is not a share of the turns", fix="give a rate from 0 to 1")
+        self.rate, self.mode, self.corpus = rate, mode, corpus
+        self.effect = "directional" if mode == "turn" else "invariant"
+
+    def reads(self, train: str) -> tuple[str, ...]:
+        """The corpus whose utterances are foreign here."""
+        return (self.corpus,) if self.corpus else ()
+
+    def prepare(self, setting: Setting) -> None:
+        """Choose the foreign utterances that touch nothing of the corpus."""
+        super().prepare(setting)
+        self._usual = usual_writing(setting.corpus)
+        admits = Filter(setting.schema, setting.corpus)
+        if self.corpus is None:
+            self._foreign = [text for text in embedded(setting.schema) if admits.is_foreign(text)]
+        else:
+            self._foreign = admits.chosen(setting.load(self.corpus))
+        if len(self._foreign) < _FEWEST:
+            source = self.corpus or "the embedded list"
+            raise CorpusError(
+                f"out_of_domain: only {len(self._foreign)} utterances of {source} are foreign to the stressed corpus",
+                fix="give corpus= another corpus, about something else, or leave it out for the embedded list",
+            )
+
+    def restate(self, said: Utterance) -> Outcome:
+        """A foreign utterance at a share of the turns; turns that are out of domain already stay."""
+        random = said.random
+        if random.random() >= self.rate or said.turn.ood:
+            return None
+        manner = manner_of(said.text, said.turn.system or self._usual)
+        for _ in range(_TRIES):
+            foreign = self._foreign[int(random.random() * len(self._foreign))]
+            if _says_none(said, foreign):
+                return self._placed(said, dressed(foreign, manner), manner)
+        return Kept("every foreign utterance said a value")
+
+    def _placed(self, said: Utterance, foreign: str, manner: Manner) -> Restated:
+        if self.mode == "turn":
+            return Restated(foreign, said.before, ood=True)
+        own = said.text.strip()
+        if said.random.random() < 0.5 or not own:
+            return Restated(f"{foreign} {said.text}".rstrip())
+        stop = "" if _ENDED.search(own) else " ." if manner.parted else "."
+        return Restated(f"{said.text.rstrip()}{stop} {foreign}")
+
+    def objection(self, said: Utterance, restated: Restated) -> str:
+        """The foreign words say no value of the state; the user's own, where they stay, say all of theirs."""
+        if self.mode == "segment":
+            return super().objection(said, restated)
+        return "" if _says_none(said, restated.text) else "the foreign utterance says a value"
+
+
+def _says_none(said: Utterance, foreign: str) -> bool:
+    """Whether the text says nothing that the state knows. Yes, no and "any" would be answers, not values, in it."""
+    for slot, forms in said.turn.state.items():
+        if forms[0] not in _ANSWERS and values.find(foreign, slot, forms):
+            return False
+    return True
+
+
+@cache
+def _topics() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    table = read_table(__package__, "topics.toml")["topics"]
+    return {name: (tuple(topic["covered_by"]), tuple(topic["said"])) for name, topic in table.items()}
+
+
+def embedded(schema: Schema) -> list[str]:
+    """The utterances of our own list, without the topics that a service of the schema is about."""
+    known = {
+        word
+        for service in schema.services
+        for word in re.findall(r"[a-z]+", f"{service.name} {service.description}".lower())
+    }
+    return [
+        text
+        for covered_by, said in _topics().values()
+        if not any(word.startswith(beginning) for beginning in covered_by for word in known)
+        for text in said
+    ]

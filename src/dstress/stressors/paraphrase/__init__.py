@@ -1,0 +1,1 @@
+"""The same in other words, by back-translation."""

@@ -1,0 +1,83 @@
+"""What a whole back-translated candidate must keep to be a paraphrase, beside the values that the label guard checks.
+
+CoCo keeps a paraphrase if every value is still said (Li et al. 2021, footnote 8). A lost negation or a "from" that
+became a "to" would pass that test and change the label, so more is asked here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+
+from dstress.stressors.paraphrase.changes import WORD
+from dstress.text.tables import read_table
+
+SHORTEST, LONGEST = 0.5, 2.0
+"""A candidate's length as a share of the original's, in words."""
+_MARKED = re.compile(r"[*@#]\w")
+_PUNCTUATION = re.compile(r"\s*([.?!,;])(?=\s|$)")
+_CLITIC = re.compile(r"(?<=\w)(n['’]t|['’](?:m|s|re|ve|ll|d))\b", re.IGNORECASE)
+_TOKENISED = re.compile(r"\w [.?!,](?:\s|$)")
+
+
+def problem(original: str, candidate: str) -> str:
+    """Why a candidate is no paraphrase of the original; empty if it may be one."""
+    before, after = _words(original), _words(candidate)
+    if before == after:
+        return "the words came back unchanged"
+    if _MARKED.search(candidate) and not _MARKED.search(original):
+        return "a word was left untranslated"
+    if _foreign(candidate) - _foreign(original):
+        return "a word was left untranslated"
+    if _stutters(after) and not _stutters(before):
+        return "words were repeated"
+    if not SHORTEST * len(before) - 1 <= len(after) <= LONGEST * len(before) + 1:
+        return "the length changed too much"
+    return _changed_meaning(original, candidate, before, after)
+
+
+def in_style(candidate: str, original: str) -> str:
+    """The candidate in the original's letters and spacing: lower case, or blanks around punctuation as in MultiWOZ."""
+    styled = " ".join(candidate.split())
+    if _TOKENISED.search(original):
+        styled = _CLITIC.sub(r" \1", _PUNCTUATION.sub(r" \1", styled))
+    if original.islower():
+        return styled.lower()
+    return styled[:1].upper() + styled[1:] if original[:1].isupper() else styled
+
+
+def _changed_meaning(original: str, candidate: str, before: list[str], after: list[str]) -> str:
+    lists = _lists()
+    if bool(lists["negations"] & set(before)) != bool(lists["negations"] & set(after)):
+        return "a negation came or went"
+    if ("?" in original) != ("?" in candidate):
+        return "a question became none, or the reverse"
+    if lists["kept"] & (set(before) ^ set(after)):
+        return "a word that carries meaning for a slot came or went"
+    digits = [Counter(word for word in words if word.isdigit()) for words in (before, after)]
+    if digits[0] != digits[1] and not lists["numbers"] & set(before):
+        return "a number came or went"
+    return ""
+
+
+def _words(text: str) -> list[str]:
+    return [word.replace("’", "'") for word in WORD.findall(text.lower())]
+
+
+def _foreign(text: str) -> set[str]:
+    return {letter for letter in text.lower() if letter.isalpha() and not letter.isascii()}
+
+
+def _stutters(words: list[str]) -> bool:
+    return any(
+        words[at : at + size] == words[at + size : at + 2 * size] and words[at : at + size]
+        for size in (1, 2, 3)
+        for at in range(len(words) - 2 * size + 1)
+    )
+
+
+@cache
+def _lists() -> dict[str, frozenset[str]]:
+    read = read_table(__package__, "candidates.toml")
+    return {name: frozenset(words) for name, words in read.items()}

@@ -1,0 +1,1 @@
+"""Other schemas: SGD-X's variants, corrupted ones, back-translated ones."""

@@ -1,0 +1,106 @@
+"""Schemas in back-translated words, SGD-X's way to augment training (Lee et al. 2022, section 4.2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+from typing import ClassVar
+
+from dstress.dialogue import Schema, Service
+from dstress.resources import Setting
+from dstress.spec import ComponentSpec
+from dstress.stressors.base import SchemaStressor
+from dstress.stressors.paraphrase import candidates
+from dstress.stressors.paraphrase.changes import Rephrasing, applied, phrases
+from dstress.stressors.schema.wording import Element, reworded
+from dstress.text.schema_distance import elements
+from dstress.text.tables import read_table
+from dstress.translators import Translation
+from dstress.translators.round_trip import Backtranslation
+
+_SUBJECT = re.compile(r"^it (?=\w+s\b)", re.IGNORECASE)
+"""Spanish verbs need no subject, so "find a bus" comes back as "it finds a bus"."""
+_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W0-9_A-Za-z]+")
+
+
+class SchemaBacktranslation(SchemaStressor):
+    """Names and descriptions of slots and intents through another language and back; what cannot change stays.
+
+    SGD-X makes one schema for each of its languages: give one route in `pivots` at a time for the same. With several,
+    an element takes the words of one of them at random. Names are translated as words and joined in their own style.
+    From a rough translator such as Apertium only known good changes are taken over; `whole=true` takes its answers as
+    they are, further from the original and with broken grammar, which augmentation may bear.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("apertium",)
+
+    def __init__(
+        self,
+        pivots: tuple[str, ...] = (),
+        translator: str | ComponentSpec = "apertium",
+        names: bool = True,
+        descriptions: bool = True,
+        whole: bool = False,
+    ) -> None:
+        self.backtranslation = Backtranslation(translator, pivots)
+        self.rephrasing = Rephrasing(phrases(), read_table(__package__, "backtranslation.toml"))
+        self.with_names, self.with_descriptions = names, descriptions
+        self.whole = whole or not self.backtranslation.translator.rough
+
+    def prepare(self, setting: Setting) -> None:
+        """Every step of every route can be taken."""
+        super().prepare(setting)
+        self.backtranslation.check()
+
+    def variant(self, schema: Schema, random: Callable[[str], Random]) -> Schema:
+        """The schema in the words that came back; all its texts are translated in one batch."""
+        texts = {text for service in schema.services for text in _texts(service)}
+        asked = sorted(text for text in texts if text.strip())
+        back = dict(zip(asked, self.backtranslation.translations(asked), strict=True))
+
+        def names(element: Element) -> Sequence[str]:
+            # A service keeps its name: it says which service it is, and "Restaurants_1" has little to rephrase.
+            if not self.with_names or element.kind == "service":
+                return ()
+            said = self._said(_spoken(element.name), back, random(f"{element.key} name"))
+            return [_joined_like(element.name, said)] if said and said != _spoken(element.name) else ()
+
+        def description(element: Element) -> str:
+            if not self.with_descriptions:
+                return element.description
+            return self._said(element.description, back, random(f"{element.key} description")) or element.description
+
+        return reworded(schema, names, description)
+
+    def _said(self, text: str, back: dict[str, list[list[Translation]]], random: Random) -> str:
+        """The text in other words, by a route drawn from those that change it; empty if none does."""
+        ways = sorted({way for route in back.get(text, ()) for way in self._ways(text, route)} - {text})
+        return random.choice(ways) if ways else ""
+
+    def _ways(self, text: str, route: Sequence[Translation]) -> list[str]:
+        if not self.whole:
+            return [applied(text, self.rephrasing.changes(text, candidate.text)) for candidate in route[:1]]
+        styled = [candidates.in_style(_SUBJECT.sub("", candidate.text), text) for candidate in route]
+        return [way for way in styled if not candidates.problem(text, way)][:1]
+
+
+def _texts(service: Service) -> Iterator[str]:
+    yield service.description
+    for element in elements(service):
+        yield _spoken(element.name)
+        yield element.description
+
+
+def _spoken(name: str) -> str:
+    """A name as words: `alarm_time`, `GetAlarms` -> `alarm time`, `get alarms`."""
+    return " ".join(_PARTS.findall(name)).lower()
+
+
+def _joined_like(name: str, said: str) -> str:
+    """Words as a name in the style of another: with underscores or blanks, or in CamelCase."""
+    words = _PARTS.findall(said)
+    if "_" in name or name.islower():
+        return (" " if " " in name else "_").join(words).lower()
+    joined = "".join(word.capitalize() for word in words)
+    return joined if name[:1].isupper() else joined[:1].lower() + joined[1:]

@@ -1,0 +1,150 @@
+"""Find the noise that makes the channel reach a word error rate, and keep what was found.
+
+More noise, more errors: the search goes by the curve's slope on a small sample of the corpus's own utterances, and then
+measures on a larger one, the whole of a small corpus. Every utterance has the voice and the noise that it will have
+when the corpus is stressed, so what was heard last need not be heard again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from dstress.errors import DstressError
+from dstress.storage.atomic import replacing
+from dstress.stressors.speech import recognizer, voice
+from dstress.stressors.speech.audio_cache import content_key
+from dstress.stressors.speech.channel import Conditions, Heard, Speaker
+from dstress.stressors.speech.channel_pool import Listeners
+from dstress.stressors.speech.spoken import words
+from dstress.stressors.speech.word_errors import WordErrors, total, word_errors
+
+SAMPLES = (120, 400, 1600)
+"""How many utterances the search, its refinement and the last measurement look at."""
+
+CLOSE = (0.02, 0.02, 0.013)
+"""How near to the target each of them must come. The last leaves room: a corpus is off by its own luck."""
+
+FIRST_GUESS = 30.0
+LOUDEST, SOFTEST = -20.0, 70.0
+_MOST_TRIALS = 14
+_FINEST = 0.02
+_LONGEST_STEP = 10.0
+_SLOPE, _FLATTEST, _STEEPEST = -0.03, -0.003, -0.08
+"""Word error rate for each decibel: until the curve itself has told, and within what it is believed."""
+
+Utterances = Sequence[tuple[str, Speaker]]
+Progress = Callable[[str, int], None]
+"""Told after each trial: what was measured, and how many trials there were."""
+
+
+class Calibration(msgspec.Struct, frozen=True):
+    """A noise level that was found, and the word error rate that was measured there over so many utterances."""
+
+    target: float
+    snr: float
+    wer: float
+    utterances: int
+    seed: int
+
+
+class _Point(NamedTuple):
+    snr: float
+    rate: float
+
+
+class _Curve(NamedTuple):
+    start: float
+    slope: float
+
+
+def errors_of(utterances: Utterances, heard: Sequence[Heard]) -> WordErrors:
+    """Word errors as the stressed corpus will have them: a turn of which nothing was heard stays as it was."""
+    return total(
+        word_errors(words(text), words(text) if found.problem else found.text.split())
+        for (text, _), found in zip(utterances, heard, strict=True)
+    )
+
+
+class Search:
+    """The search for one target, on one corpus's utterances."""
+
+    def __init__(self, utterances: Utterances, conditions: Conditions, listeners: Listeners, told: Progress) -> None:
+        self.utterances, self.conditions, self.listeners, self.told = utterances, conditions, listeners, told
+        self.trials = 0
+
+    def run(self, target: float, seed: int) -> Calibration:
+        """The noise level for the target; `seed` is the one that the utterances were given their voices with."""
+        self._check(target)
+        found, slope = _Point(FIRST_GUESS, target), _SLOPE
+        for size, close in zip(SAMPLES, CLOSE, strict=True):
+            last = size >= len(self.utterances)
+            found, slope = self._stage(size, CLOSE[-1] if last else close, target, _Curve(found.snr, slope))
+            if last:
+                break
+        return Calibration(target, found.snr, found.rate, min(SAMPLES[-1], len(self.utterances)), seed)
+
+    def _check(self, target: float) -> None:
+        clean = self._rate(None, SAMPLES[0])
+        if clean > target - 0.005:
+            without = "" if self.conditions.language.model else "; lm= with a training corpus hears better"
+            raise DstressError(
+                f"a word error rate of {target:.0%} cannot be reached: without any noise it is {clean:.1%} already",
+                fix=f"ask for more than {clean:.0%}{without}",
+            )
+
+    def _stage(self, size: int, close: float, target: float, curve: _Curve) -> tuple[_Point, float]:
+        """Newton's steps with the slope of the last two points, kept between a level too loud and one too soft.
+
+        A small sample may jump over the target; then the nearest level is the answer.
+        """
+        at, slope = curve
+        loud, soft = LOUDEST, SOFTEST
+        tried: list[_Point] = []
+        while len(tried) < _MOST_TRIALS and soft - loud > _FINEST:
+            point = _Point(at, self._rate(at, size))
+            if tried and tried[-1].snr != at:
+                slope = min(_FLATTEST, max(_STEEPEST, (point.rate - tried[-1].rate) / (at - tried[-1].snr)))
+            tried.append(point)
+            if abs(point.rate - target) <= close:
+                break
+            loud, soft = (at, soft) if point.rate > target else (loud, at)
+            step = at + max(-_LONGEST_STEP, min(_LONGEST_STEP, (target - point.rate) / slope))
+            # A step that leaves the bracket would try a level that is known to be wrong: halve the bracket instead.
+            at = round(step if loud < step < soft else (loud + soft) / 2, 2)
+        return min(tried, key=lambda each: abs(each.rate - target)), slope
+
+    def _rate(self, snr: float | None, size: int) -> float:
+        asked = self.utterances[:size]
+        heard = self.listeners.hear(asked, self.conditions._replace(snr=snr))
+        found = errors_of(asked, heard).rate
+        level = "without noise" if snr is None else f"at {snr:.2f} dB"
+        self.trials += 1
+        self.told(f"{len(asked)} utterances {level}, word error rate {found:.1%}", self.trials)
+        return found
+
+
+def calibration_path(
+    folder: Path, conditions: Conditions, voices: Sequence[str], wer: float, texts: Sequence[str]
+) -> Path:
+    """Where a calibration is kept: by channel, voices, target and utterances."""
+    heard_by = (voice.version(), recognizer.version())
+    key = content_key(heard_by, conditions._replace(snr=None), *voices, f"{wer:.4f}", *texts).hex()
+    return folder / "calibrations" / f"{key}.json"
+
+
+def stored(path: Path) -> Calibration | None:
+    """A calibration that was found before."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Calibration)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def keep(path: Path, found: Calibration) -> None:
+    """Keep it for the next time."""
+    with replacing(path) as out:
+        out.write(msgspec.json.encode(found))

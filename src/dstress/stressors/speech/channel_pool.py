@@ -1,0 +1,58 @@
+"""The channel in several processes at once."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+
+from dstress.stressors.speech.channel import Channel, Conditions, Heard, Speaker
+
+_GROUP = 6
+"""Utterances that travel together: few, so that no process waits long for the last."""
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # pragma: no cover - only Linux says which cores
+        return os.cpu_count() or 1
+
+
+class Listeners:
+    """Processes that hear; use it in a `with`. With one core, this process does it all."""
+
+    def __init__(self, folder: Path, processes: int = 0) -> None:
+        self.folder, self.processes = folder, processes or cores()
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Listeners:
+        if self.processes > 1:
+            # Not forked: whoever shows progress has threads, and those do not survive a fork.
+            self._pool = ProcessPoolExecutor(self.processes, multiprocessing.get_context("spawn"))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def hear(self, utterances: Sequence[tuple[str, Speaker]], conditions: Conditions) -> list[Heard]:
+        """What is understood of each utterance, in order."""
+        if self._pool is None:
+            return _hear(self.folder, conditions, utterances)
+        groups = [utterances[start : start + _GROUP] for start in range(0, len(utterances), _GROUP)]
+        heard = self._pool.map(_hear, [self.folder] * len(groups), [conditions] * len(groups), groups)
+        return [one for group in heard for one in group]
+
+
+def _hear(folder: Path, conditions: Conditions, utterances: Sequence[tuple[str, Speaker]]) -> list[Heard]:
+    return _channel(folder, conditions).hear(utterances)
+
+
+@lru_cache(maxsize=1)
+def _channel(folder: Path, conditions: Conditions) -> Channel:
+    return Channel(folder, conditions)

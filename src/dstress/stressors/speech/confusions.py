@@ -1,0 +1,153 @@
+"""What the channel's errors look like, counted: which words become which, and how errors change with noise.
+
+An *error region* is a stretch of words that came out as another stretch, with right words on both sides: "guesthouse"
+as "guest house", "east of" as "least of", "the" as nothing. Its *shape* is how many words went in and out (`1>2`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+from rapidfuzz.distance import Levenshtein
+
+from dstress.stressors.speech.vocabulary import Vocabulary, packed
+from dstress.stressors.speech.word_errors import WordErrors, total, word_errors
+
+LONGEST = 4
+"""Words of a region on either side; longer ones are cut into pieces."""
+
+Pair = tuple[Sequence[str], Sequence[str]]
+"""What was said and what was heard."""
+
+Mix = tuple[float, float, float]
+
+
+class Level(msgspec.Struct, frozen=True):
+    """The errors at one level of noise: rate, shares of substitutions, deletions, insertions, and counts of shapes."""
+
+    wer: float
+    mix: Mix
+    shapes: dict[str, int]
+
+
+class Fit(msgspec.Struct, frozen=True):
+    """All that the confusion model knows.
+
+    `levels` goes by the kind of noise, the softest first. `regions` are what stretches became, `words` how often a word
+    was said and how often an error began at it, `heard` how often the recogniser gave each word. `vocabulary` are the
+    words that it knows, packed, and `strange` the shapes of errors that begin at words that it does not know.
+    """
+
+    levels: dict[str, list[Level]]
+    regions: dict[str, dict[str, int]]
+    words: dict[str, tuple[int, int]]
+    heard: dict[str, int]
+    vocabulary: str = ""
+    strange: dict[str, int] = {}
+
+
+class Region(NamedTuple):
+    """Where errors are: `said` words from place `start` came out as `heard`."""
+
+    start: int
+    said: tuple[str, ...]
+    heard: tuple[str, ...]
+
+    @property
+    def shape(self) -> str:
+        """How many words went in and came out."""
+        return f"{len(self.said)}>{len(self.heard)}"
+
+
+def regions(said: Sequence[str], heard: Sequence[str]) -> Iterator[Region]:
+    """The error regions of an utterance."""
+    start = end = at = upto = 0
+    for code in [*Levenshtein.opcodes(said, heard)]:
+        if code.tag == "equal":
+            yield from _pieces(start, said[start:end], heard[at:upto])
+            start, at = code.src_end, code.dest_end
+        end, upto = code.src_end, code.dest_end
+    yield from _pieces(start, said[start:end], heard[at:upto])
+
+
+def _pieces(start: int, said: Sequence[str], heard: Sequence[str]) -> Iterator[Region]:
+    """A region, cut evenly if it is long."""
+    count = -(-max(len(said), len(heard)) // LONGEST)
+    for piece in range(count):
+        first, last = len(said) * piece // count, len(said) * (piece + 1) // count
+        low, high = len(heard) * piece // count, len(heard) * (piece + 1) // count
+        yield Region(start + first, tuple(said[first:last]), tuple(heard[low:high]))
+
+
+def fit(heard: Mapping[str, Sequence[Sequence[Pair]]], known: Iterable[str] = ()) -> Fit:
+    """Count, for each kind and level of noise, what was said and heard. `known` is the recogniser's vocabulary."""
+    vocabulary = packed(known)
+    familiar = Vocabulary(vocabulary)
+    table: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    strange: Counter[str] = Counter()
+    tried: Counter[str] = Counter()
+    begun: Counter[str] = Counter()
+    output: Counter[str] = Counter()
+    levels: dict[str, list[Level]] = {}
+    for kind, noisy in heard.items():
+        found = []
+        for pairs in noisy:
+            shapes: Counter[str] = Counter()
+            for said, came in pairs:
+                output.update(came)
+                inside: set[int] = set()
+                for region in regions(said, came):
+                    shapes[region.shape] += 1
+                    table[" ".join(region.said)][" ".join(region.heard)] += 1
+                    inside.update(range(region.start + 1, region.start + len(region.said)))
+                    if region.said:
+                        begun[region.said[0]] += 1
+                        if region.said[0] not in familiar:
+                            strange[region.shape] += 1
+                tried.update(word for place, word in enumerate(said) if place not in inside)
+            errors = _errors(pairs)
+            found.append(Level(round(errors.rate, 4), _rounded(errors.mix), dict(sorted(shapes.items()))))
+        levels[kind] = sorted(found, key=lambda level: level.wer)
+    return Fit(
+        levels,
+        {said: dict(sorted(came.items())) for said, came in sorted(table.items())},
+        {word: (tried[word], begun[word]) for word in sorted(tried)},
+        dict(sorted(output.items())),
+        vocabulary,
+        dict(sorted(strange.items())),
+    )
+
+
+def _errors(pairs: Iterable[Pair]) -> WordErrors:
+    return total(word_errors(said, came) for said, came in pairs)
+
+
+def _rounded(mix: Mix) -> Mix:
+    substituted, deleted, inserted = (round(share, 4) for share in mix)
+    return substituted, deleted, inserted
+
+
+class Blend(NamedTuple):
+    """What errors are made of at a word error rate between two levels that were heard."""
+
+    mix: Mix
+    shapes: dict[str, float]
+
+
+def blend(levels: Sequence[Level], wer: float) -> Blend:
+    """Between the two nearest levels; beyond the last one, as there."""
+    above = next((number for number, level in enumerate(levels) if level.wer >= wer), len(levels))
+    low, high = levels[max(0, above - 1)], levels[min(above, len(levels) - 1)]
+    share = 0.0 if high.wer == low.wer else min(1.0, max(0.0, (wer - low.wer) / (high.wer - low.wer)))
+    weights: Counter[str] = Counter()
+    for level, part in ((low, 1 - share), (high, share)):
+        every = sum(level.shapes.values()) or 1
+        for shape, count in level.shapes.items():
+            weights[shape] += part * count / every  # type: ignore[assignment]
+    substituted, deleted, inserted = (
+        (1 - share) * one + share * other for one, other in zip(low.mix, high.mix, strict=True)
+    )
+    return Blend((substituted, deleted, inserted), dict(weights))

@@ -1,0 +1,254 @@
+"""The confusion model at work: mishear words as the channel would, without audio.
+
+Walk through the words. An error begins at a word with the word's own probability. It takes a stretch that the channel
+was heard to confuse, in one of the ways that were heard; or, the rarer the stretch, a shape that errors have at this
+rate, filled with words that sound alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate
+from random import Random
+from typing import Generic, NamedTuple, TypeVar
+
+from dstress.stressors.speech.confusions import LONGEST, Fit, blend
+from dstress.stressors.speech.sounds import Lookalikes
+from dstress.stressors.speech.vocabulary import Vocabulary
+from dstress.stressors.speech.word_errors import WordErrors, total, word_errors
+
+T = TypeVar("T")
+Shape = tuple[int, int]
+
+PRIOR = 6.0
+"""A word's own rate weighs as much as the rate of words of its length once it was said so often."""
+
+TRUST = 2.0
+"""A stretch that was confused so often is confused in the same ways half of the time, else in a new one."""
+
+_ROUNDS = 4
+_HALVINGS = 10
+_WIDEST = 3.0
+_LONG_WORD = 8
+_REMEMBERED = 50_000
+
+
+class Draw(Generic[T]):
+    """A weighted choice, with one random number each time."""
+
+    __slots__ = ("items", "sums", "weight")
+
+    def __init__(self, weights: Sequence[tuple[T, float]]) -> None:
+        self.items = [item for item, _ in weights]
+        self.sums = list(accumulate(weight for _, weight in weights))
+        self.weight = self.sums[-1] if weights else 0.0
+
+    def __call__(self, random: Random) -> T:
+        return random.choices(self.items, cum_weights=self.sums)[0]
+
+
+class Knobs(NamedTuple):
+    """`bias` is added to every word's log-odds of an error; the others weigh errors that lose and that add words."""
+
+    bias: float = 0.0
+    dropping: float = 1.0
+    adding: float = 1.0
+
+
+class Mishearing:
+    """Mishears at a word error rate, with the errors that a kind of noise makes at that rate."""
+
+    def __init__(self, fit: Fit, noise: str, wer: float) -> None:
+        self.fit, self.wer, self.target = fit, wer, blend(fit.levels[noise], wer)
+        self._alike = Lookalikes(fit.heard)
+        self._substitutes: dict[str, Draw[str]] = {}
+        self._vocabulary = Vocabulary(fit.vocabulary)
+        self._by_length, self._strange_rate, self._rates = _rates(fit, self._vocabulary)
+        self._strange_shapes = [(_shape(name), float(count)) for name, count in fit.strange.items()]
+        self._average = sum(errors for _, errors in fit.words.values()) / sum(times for times, _ in fit.words.values())
+        self._usual = _usual_shapes(fit)
+        self.set(Knobs())
+
+    def set(self, knobs: Knobs) -> None:
+        """Turn the knobs."""
+        self.knobs = knobs
+        self._begins = {word: _shifted(rate, knobs.bias) for word, rate in self._rates.items()}
+        self._seen: dict[str, Draw[tuple[str, ...]]] = {}
+        weights = [(_shape(name), weight) for name, weight in self.target.shapes.items()]
+        self._shapes = [
+            Draw([(shape, self._weigh(shape) * weight) for shape, weight in weights if 0 < shape[0] <= ahead])
+            for ahead in range(LONGEST + 1)
+        ]
+        self._strange = [
+            Draw([(shape, self._weigh(shape) * weight) for shape, weight in self._strange_shapes if shape[0] <= ahead])
+            for ahead in range(LONGEST + 1)
+        ]
+        regions = sum(weight for (said, _), weight in weights if said)
+        self._slip = min(0.5, knobs.adding * _shifted(self._average, knobs.bias) * (1 - regions) / (regions or 1.0))
+        self._extra = Draw(
+            [(tuple(heard.split()), float(count)) for heard, count in self.fit.regions.get("", {}).items()]
+        )
+
+    def mishear(self, words: Sequence[str], random: Random) -> list[str]:
+        """What might be heard."""
+        heard: list[str] = []
+        at, count = 0, len(words)
+        chance, begins, slip = random.random, self._begins, self._slip if self._extra.items else 0.0
+        while at < count:
+            if chance() < slip:
+                heard += self._extra(random)
+            word = words[at]
+            if chance() >= (begins.get(word) or self._begin(word)):
+                heard.append(word)
+                at += 1
+            else:
+                taken, came = self._confused(words[at : at + LONGEST], random)
+                heard += came
+                at += taken
+        return heard
+
+    def tune(self, sample: Sequence[Sequence[str]]) -> WordErrors:
+        """Turn the knobs until rate and mix come out right on some utterances; what comes out then."""
+        for _ in range(_ROUNDS):
+            found = self._tune_rate(sample)
+            _, deleted, inserted = self.target.mix
+            bias, dropping, adding = self.knobs
+            self.set(Knobs(bias, dropping * _ratio(deleted, found.mix[1]), adding * _ratio(inserted, found.mix[2])))
+        return self._tune_rate(sample)
+
+    def measure(self, sample: Sequence[Sequence[str]]) -> WordErrors:
+        """The errors on some utterances, always with the same random numbers."""
+        return total(word_errors(said, self.mishear(said, Random(place))) for place, said in enumerate(sample))
+
+    def _tune_rate(self, sample: Sequence[Sequence[str]]) -> WordErrors:
+        low, high = self.knobs.bias - _WIDEST, self.knobs.bias + _WIDEST
+        found = WordErrors()
+        for _ in range(_HALVINGS):
+            self.set(self.knobs._replace(bias=(low + high) / 2))
+            found = self.measure(sample)
+            low, high = (low, self.knobs.bias) if found.rate > self.wer else (self.knobs.bias, high)
+        return found
+
+    def _weigh(self, shape: Shape) -> float:
+        said, came = shape
+        return self.knobs.dropping if came < said else self.knobs.adding if came > said else 1.0
+
+    def _begin(self, word: str) -> float:
+        """For a word that was never said to the channel: as for words of its length, or as for strange words."""
+        familiar = word in self._vocabulary
+        rate = self._by_length[min(len(word), _LONG_WORD)] if familiar else self._strange_rate
+        if len(self._begins) < _REMEMBERED:
+            self._begins[word] = _shifted(rate, self.knobs.bias)
+        return _shifted(rate, self.knobs.bias)
+
+    def _confused(self, ahead: Sequence[str], random: Random) -> tuple[int, Sequence[str]]:
+        """How many of the words ahead go wrong together, and what is heard for them."""
+        stretches = [" ".join(ahead[:size]) for size in range(1, len(ahead) + 1)]
+        known = [(size, self._ways(said)) for size, said in enumerate(stretches, 1) if said in self.fit.regions]
+        chosen = random.random() * (TRUST + sum(ways.weight for _, ways in known))
+        for size, ways in known:
+            chosen -= ways.weight
+            if chosen < 0:
+                return size, ways(random)
+        usual = self._shapes[len(ahead)]
+        strange = self._strange[len(ahead)]
+        said, came = (strange if strange.items and ahead[0] not in self._vocabulary else usual)(random)
+        return said, self._filled(ahead[:said], came, random)
+
+    def _ways(self, said: str) -> Draw[tuple[str, ...]]:
+        """What a stretch was heard as, weighed by how usual each shape is at this error rate."""
+        ways = self._seen.get(said)
+        if ways is None:
+            size = said.count(" ") + 1
+            weights = []
+            for heard, count in self.fit.regions[said].items():
+                came = tuple(heard.split())
+                name = f"{size}>{len(came)}"
+                usual = self.target.shapes.get(name, 0.0) / self._usual[name]
+                weights.append((came, count * usual * self._weigh((size, len(came)))))
+            self._seen[said] = ways = Draw(weights)
+        return ways
+
+    def _filled(self, said: Sequence[str], came: int, random: Random) -> list[str]:
+        """So many words for a stretch: its longest words, or the pieces of long ones, as others that sound alike."""
+        places = sorted(sorted(range(len(said)), key=lambda place: -len(said[place]))[:came])
+        pieces = [said[place] for place in places]
+        while len(pieces) < came:
+            longest = max(range(len(pieces)), key=lambda place: len(pieces[place]))
+            pieces[longest : longest + 1] = _halves(pieces[longest])
+        heard = []
+        for piece in pieces:
+            others = self._substitute(piece)
+            heard.append(others(random) if others.items else piece)
+        return heard
+
+    def _substitute(self, word: str) -> Draw[str]:
+        """Other words for a word: those that were heard for it, and those that sound alike."""
+        found = self._substitutes.get(word)
+        if found is None:
+            seen = [(heard, count) for heard, count in self.fit.regions.get(word, {}).items() if heard.count(" ") == 0]
+            alike = self._alike.like(word)
+            scale = TRUST / (sum(weight for _, weight in alike) or 1.0)
+            weights = [(heard, float(count)) for heard, count in seen if heard]
+            found = Draw(weights + [(other, weight * scale) for other, weight in alike])
+            if len(self._substitutes) >= _REMEMBERED:
+                self._substitutes.clear()
+            self._substitutes[word] = found
+        return found
+
+
+def _rates(fit: Fit, vocabulary: Vocabulary) -> tuple[list[float], float, dict[str, float]]:
+    """How often an error begins at words of each length, at strange ones, and at each; rare ones lean on the others."""
+    tried: Counter[int] = Counter()
+    begun: Counter[int] = Counter()
+    strange = [1.0, 1.0]
+    for word, (times, errors) in fit.words.items():
+        if word in vocabulary:
+            size = min(len(word), _LONG_WORD)
+            tried[size] += times
+            begun[size] += errors
+        else:
+            strange[0] += times
+            strange[1] += errors
+    overall = (sum(begun.values()) + 1) / (sum(tried.values()) + 2)
+    by_length = [(begun[size] + PRIOR * overall) / (tried[size] + PRIOR) for size in range(_LONG_WORD + 1)]
+    unfamiliar = strange[1] / strange[0]
+    rates = {}
+    for word, (times, errors) in fit.words.items():
+        usual = by_length[min(len(word), _LONG_WORD)] if word in vocabulary else unfamiliar
+        rates[word] = (errors + PRIOR * usual) / (times + PRIOR)
+    return by_length, unfamiliar, rates
+
+
+def _halves(word: str) -> list[str]:
+    """A word in two pieces that may each be heard as a word."""
+    middle = max(1, len(word) // 2)
+    return [word[:middle] or word, word[middle:] or word]
+
+
+def _usual_shapes(fit: Fit) -> dict[str, float]:
+    """Each shape's share over all that was heard."""
+    counts: Counter[str] = Counter()
+    for levels in fit.levels.values():
+        for level in levels:
+            counts.update(level.shapes)
+    every = counts.total()
+    return {shape: count / every for shape, count in counts.items()}
+
+
+def _shape(name: str) -> Shape:
+    said, _, came = name.partition(">")
+    return int(said), int(came)
+
+
+def _shifted(rate: float, bias: float) -> float:
+    """A probability with its log-odds raised."""
+    rate = min(max(rate, 1e-4), 1 - 1e-4)
+    return 1 / (1 + math.exp(-math.log(rate / (1 - rate)) - bias))
+
+
+def _ratio(wanted: float, found: float) -> float:
+    """How much more is wanted than found, in a step that never overshoots far."""
+    return min(3.0, max(1 / 3, (wanted + 0.005) / (found + 0.005)))

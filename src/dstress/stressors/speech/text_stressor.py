@@ -1,0 +1,85 @@
+"""Speech errors without audio: the audio channel's own confusions, for millions of turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+
+from dstress.dialogue import Dialogue
+from dstress.errors import DstressError, SpecError
+from dstress.resources import Setting
+from dstress.stressors.base import Kept, Outcome, TurnStressor
+from dstress.stressors.speech.channel import HEARD_NOTHING, NOTHING_SAID
+from dstress.stressors.speech.confusion_fit import VOICES, fitted, shipped, texts_of
+from dstress.stressors.speech.confusions import Fit
+from dstress.stressors.speech.mishearing import Mishearing
+from dstress.stressors.speech.noise import Noise
+from dstress.stressors.speech.recognizer import check_recogniser
+from dstress.stressors.speech.spoken import words
+from dstress.stressors.speech.stressor import check_wer, count_errors, error_figures
+from dstress.stressors.speech.voice import check_voices
+from dstress.text.utterance import Utterance
+
+_TUNED_ON = 600
+"""Utterances of the corpus on which rate and mix are set, the first ones: a large corpus need not be read twice."""
+
+
+class SpeechText(TurnStressor):
+    """The recogniser's confusions without the audio, at a word error rate; the state stays as it was.
+
+    A model of what `speech` does to words, fitted on its output: which words are confused, dropped and added, alone and
+    together. It needs no voice and no recogniser. `noise` is the kind of noise whose errors it copies. `fit` names a
+    corpus on which it is fitted anew, through the real channel, with so many `utterances`.
+    """
+
+    guarded = False
+
+    def __init__(self, wer: float = 0.3, noise: Noise = "white", fit: str | None = None, utterances: int = 500) -> None:
+        check_wer("speech_text", wer)
+        if utterances < 50:
+            raise SpecError(f"speech_text: {utterances} utterances are too few to fit on", fix="give at least 50")
+        self.wer, self.noise, self.fit, self.utterances = wer, noise, fit, utterances
+        self._model: Mishearing | None = None
+
+    def reads(self, train: str) -> tuple[str, ...]:
+        """The corpus that it learns how people speak from."""
+        return (self.fit,) if self.fit else ()
+
+    def prepare(self, setting: Setting) -> None:
+        """Fit, if asked to; then set rate and mix on the corpus's first utterances."""
+        super().prepare(setting)
+        self._model = Mishearing(self._fitted(setting), self.noise, self.wer)
+        sample = [said for said in map(words, islice(_utterances(setting.corpus), _TUNED_ON)) if said]
+        if sample:
+            self._model.tune(sample)
+
+    def restate(self, said: Utterance) -> Outcome:
+        """What might be heard."""
+        if self._model is None:
+            raise RuntimeError("speech_text was not prepared")
+        spoken = words(said.text)
+        if not spoken:
+            return Kept(NOTHING_SAID)
+        return " ".join(self._model.mishear(spoken, said.random)) or Kept(HEARD_NOTHING)
+
+    def counts(self, before: str, after: str) -> dict[str, int]:
+        """Word errors."""
+        return count_errors(before, after)
+
+    def figures(self, counted: Mapping[str, int]) -> dict[str, float]:
+        """The word error rate that was reached."""
+        return error_figures(counted)
+
+    def _fitted(self, setting: Setting) -> Fit:
+        if self.fit is None:
+            return shipped()
+        check_voices(VOICES)
+        check_recogniser()
+        texts = texts_of(setting.load(self.fit), self.utterances)
+        if not texts:
+            raise DstressError(f"{self.fit} says nothing to fit on", fix="name a corpus with user utterances")
+        return fitted(texts, setting.folder / "speech")
+
+
+def _utterances(corpus: Iterable[Dialogue]) -> Iterable[str]:
+    return (turn.user for dialogue in corpus for turn in dialogue.turns)

@@ -1,0 +1,1 @@
+"""CoCo's value substitution and its slot-value dictionaries."""

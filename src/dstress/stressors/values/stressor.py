@@ -1,0 +1,84 @@
+"""CoCo's value substitution: what the user says is said with another value, in the words and in the state (4.1).
+
+Only values that the user's utterance says and the system's does not are changed: one that came from the system must
+stay for the dialogue to make sense, one that nobody says (yes for parking, "the same day") cannot be changed in the
+words. The history stays as it was.
+"""
+
+from __future__ import annotations
+
+from dstress.errors import SpecError
+from dstress.resources import Setting
+from dstress.stressors.base import Effect, Kept, Outcome, Restated, TurnStressor
+from dstress.stressors.values.dictionary import Dictionary
+from dstress.stressors.values.dictionary_builder import choose
+from dstress.stressors.values.substitution import Place, accepted, are_plausible, candidates, places, reworded
+from dstress.text.mentions import find
+from dstress.text.utterance import Utterance
+
+_TRIES = 12
+"""Draws of all new values together, before a turn counts as one without a plausible combination."""
+
+
+class Values(TurnStressor):
+    """Each value that only the user says becomes another one, in the words and in the state (CoCo's VS).
+
+    `dictionary`: I, O, train-O, a TOML or JSON file, `built` (unseen values of the corpus itself) or a corpus to build
+    from. `train` names the training corpus, by which values count as seen.
+    """
+
+    effect: Effect = "directional"
+    dictionary: Dictionary
+
+    def __init__(self, dictionary: str = "O", train: str = "", minimum: int = 5) -> None:
+        if minimum < 1:
+            raise SpecError(f"values: minimum={minimum} is too small", fix="a pool has one value or more")
+        self.source, self.train, self.minimum = dictionary, train, minimum
+
+    def reads(self, train: str) -> tuple[str, ...]:
+        """The training corpus, and the one that values are taken from."""
+        return tuple(name for name in (self.train, self.source) if ":" in name)
+
+    def prepare(self, setting: Setting) -> None:
+        """Read or build the dictionary, marked by what the training corpus has."""
+        super().prepare(setting)
+        self.dictionary = choose(self.source, setting, self.train, self.minimum)
+
+    def restate(self, said: Utterance) -> Outcome:
+        """The utterance with other values; the state with them."""
+        found = places(said)
+        if not found:
+            return None
+        pools = {place: self.dictionary.pool(place.slot) for place in found}
+        known = [place for place in found if pools[place]]
+        if not known:
+            return Kept(f"the dictionary has no {found[0].slot}")
+        fitting = {place: fit for place in known if (fit := candidates(said, place, pools[place]))}
+        if not fitting:
+            return Kept("the dictionary has no other value that fits")
+        for _ in range(_TRIES):
+            chosen = {place: said.random.choice(fit) for place, fit in fitting.items()}
+            changed = {slot: accepted(said, place, new) for place, new in chosen.items() for slot in place.slots}
+            if are_plausible(said.turn.state, said.turn.state | changed, changed):
+                return Restated(reworded(said, chosen), said.turn.state | changed, tags=(self.tag(chosen),))
+        return Kept("no new values go together")
+
+    def objection(self, said: Utterance, restated: Restated) -> str:
+        """Every new value must be found in the new words; all other words are the same as before."""
+        state = said.turn.state if restated.state is None else restated.state
+        told, text = {mention.slot for mention in said.mentions}, restated.text.lower()
+        changed = [slot for slot in told if state[slot] != said.turn.state[slot]]
+        # Most new values stand in the words as they are; only others need a search.
+        unsure = [slot for slot in changed if not _stands(text, state[slot][0].lower())]
+        return "" if all(find(restated.text, slot, state[slot]) for slot in unsure) else "a new value is not said"
+
+    def tag(self, chosen: dict[Place, str]) -> str:
+        """`seen` if the training data have every new value for its slot, else `unseen`."""
+        return "seen" if all(self.dictionary.is_seen(place.slot, new) for place, new in chosen.items()) else "unseen"
+
+
+def _stands(text: str, words: str) -> bool:
+    """Whether a text has these very words, by themselves."""
+    at = text.find(words)
+    end = at + len(words)
+    return at >= 0 and not text[at - 1 : at].isalnum() and not text[end : end + 1].isalnum()

@@ -1,0 +1,166 @@
+"""How far a schema's variants are from it: table 1 of SGD-X (Lee et al. 2022, section 2.3), for any versions.
+
+*Names* are those of slots and intents: SGD's 45 services have 365 and 88. Their distance is the normalised indel
+distance, which is what `1 - Levenshtein.ratio` computes. *Descriptions* are those of services too: only with them does
+one count the paper's 4,755 paraphrases. BLEU is sacreBLEU's, over all descriptions at once and in any case; the paper
+does not name its settings, and of the usual ones these come nearest to its numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import msgspec
+from rapidfuzz.distance import Indel
+
+from dstress.dialogue import Intent, Schema, Service, Slot
+from dstress.errors import CorpusError
+from dstress.text.lemmas import content
+
+
+class Version(NamedTuple):
+    """A schema under other names and descriptions, by position. Versions of one group are compared with each other."""
+
+    name: str
+    schema: Schema
+    group: str = ""
+
+
+class Seen(NamedTuple):
+    """Whose names may be known from training: names of unseen services are looked up among those of trained ones."""
+
+    trained: frozenset[str]
+    unseen: frozenset[str]
+
+
+class Figures(msgspec.Struct):
+    """How far a version is from the original. `None` where there is nothing to compare with."""
+
+    slot_names_seen: float | None = None
+    intent_names_seen: float | None = None
+    name_distance: float | None = None
+    description_bleu: float | None = None
+    description_jaccard: float | None = None
+    self_bleu: float | None = None
+
+
+def figures(original: Schema, versions: Sequence[Version], seen: Seen) -> dict[str, Figures]:
+    """The figures of the original and of each version, by name."""
+    bleu = _bleu()
+    found = {"original": Figures(*_names_seen(original, original, seen))}
+    texts = {version.name: descriptions(version.schema) for version in versions}
+    before = descriptions(original)
+    for version in versions:
+        _check_positions(original, version)
+        pairs = zip(names(original), names(version.schema), strict=True)
+        others = [one.name for one in versions if one.group == version.group and one.name != version.name]
+        own = texts[version.name]
+        found[version.name] = Figures(
+            *_names_seen(original, version.schema, seen),
+            fmean(name_distance(*pair) for pair in pairs),
+            bleu.corpus_score(own, [before]).score,
+            fmean(description_distance(*pair) for pair in zip(before, own, strict=True)),
+            fmean(bleu.corpus_score(own, [texts[other]]).score for other in others) if others else None,
+        )
+    return found
+
+
+def average(of: Sequence[Figures]) -> Figures:
+    """The mean of each figure over versions that have it."""
+    means = {}
+    for field in Figures.__struct_fields__:
+        values = [value for one in of if (value := getattr(one, field)) is not None]
+        means[field] = fmean(values) if values else None
+    return Figures(**means)
+
+
+def signature() -> str:
+    """sacreBLEU's own words for how it was computed."""
+    bleu = _bleu()
+    bleu.corpus_score(["a"], [["a"]])
+    return str(bleu.get_signature())
+
+
+def name_distance(before: str, after: str) -> float:
+    """Normalised indel distance: 0 for the same name, 1 where no letter is shared in order."""
+    return Indel.normalized_distance(before, after)
+
+
+def description_distance(before: str, after: str) -> float:
+    """Jaccard distance of the lemmas without stop words (SGD-X 2.2); 0 if neither text has any."""
+    first, second = content(before), content(after)
+    return 1 - len(first & second) / len(first | second) if first or second else 0.0
+
+
+def names(schema: Schema) -> list[str]:
+    """The names of all slots and intents, service after service."""
+    return [element.name for service in schema.services for element in elements(service)]
+
+
+def descriptions(schema: Schema) -> list[str]:
+    """The descriptions of all services, slots and intents."""
+    return [one.description for service in schema.services for one in (service, *elements(service))]
+
+
+def elements(service: Service) -> Iterator[Slot | Intent]:
+    """Slots, then intents."""
+    return chain(service.slots, service.intents)
+
+
+def united(schemas: Sequence[Schema]) -> Schema:
+    """One schema of all services; one that several schemas have counts once, as the first has it."""
+    services: dict[str, Service] = {}
+    for schema in schemas:
+        for service in schema.services:
+            services.setdefault(service.name, service)
+    return Schema(tuple(services.values()))
+
+
+def united_versions(originals: Sequence[Schema], variants: Sequence[Schema]) -> Schema:
+    """The variant of `united(originals)`: a variant's service is known by the position of its original."""
+    services: dict[str, Service] = {}
+    for original, variant in zip(originals, variants, strict=True):
+        _check_positions(original, Version("variant", variant))
+        for before, after in zip(original.services, variant.services, strict=True):
+            services.setdefault(before.name, after)
+    return Schema(tuple(services.values()))
+
+
+def _names_seen(original: Schema, version: Schema, seen: Seen) -> tuple[float | None, float | None]:
+    """Shares of the unseen services' slot and intent names that the *original* training schemas have.
+
+    A model is trained on the original schemas (section 3.2). Names count as often as services have them.
+    """
+    shares: list[float | None] = []
+    for kind in ("slots", "intents"):
+        trained = {one.name for service in original.services for one in getattr(service, kind) if _in(service, seen)}
+        asked = [
+            one.name
+            for before, after in zip(original.services, version.services, strict=True)
+            if before.name in seen.unseen
+            for one in getattr(after, kind)
+        ]
+        shares.append(sum(name in trained for name in asked) / len(asked) if asked else None)
+    return shares[0], shares[1]
+
+
+def _in(service: Service, seen: Seen) -> bool:
+    return service.name in seen.trained
+
+
+def _check_positions(original: Schema, version: Version) -> None:
+    shape = [(len(service.slots), len(service.intents)) for service in original.services]
+    if shape != [(len(service.slots), len(service.intents)) for service in version.schema.services]:
+        raise CorpusError(
+            f"{version.name} does not have the services, slots and intents of the original, one for one",
+            fix="variants are matched by position: use the schemas of the same release",
+        )
+
+
+def _bleu() -> Any:
+    from sacrebleu.metrics.bleu import BLEU
+
+    return BLEU(lowercase=True)

@@ -1,0 +1,128 @@
+"""How the field spells slots, and how a schema does: `hotel-book_people`, `hotel-people`, `hotel-bookpeople` ...
+
+Every prediction format and corpus copy spells MultiWOZ's slots its own way. A `SlotNames` settles them against one
+schema; without a schema the MultiWOZ names of the CoCo and GCA papers are the reference, and other services keep
+their own spelling.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import Any
+
+from dstress.dialogue import Schema, Slot, slot_id
+from dstress.text.tables import read_table
+
+_SQUASHED = re.compile(r"[\s_\-]+")
+_WORD = re.compile(r"[^\W_]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[a-zA-Z])(?=\d)")
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    return read_table(__package__, "data/slot_names.toml")
+
+
+@cache
+def _aliases() -> dict[str, str]:
+    return dict(_tables()["aliases"])
+
+
+@cache
+def multiwoz_slots() -> tuple[str, ...]:
+    """The thirty slot ids of MultiWOZ, in the order of the CoCo paper's tables."""
+    return tuple(_tables()["multiwoz"])
+
+
+class SlotNames:
+    """Settles a service and a slot, spelled anyhow, into a slot id."""
+
+    def __init__(self, schema: Schema | None = None) -> None:
+        known = schema.slots if schema is not None else multiwoz_slots()
+        self._exact = frozenset(known)
+        self._known = {_squash(slot): slot for slot in known}
+        self._settled: dict[tuple[str, str], str] = {}
+
+    def __call__(self, service: str, slot: str) -> str:
+        """The schema's slot id, or `service-slot` as it was spelled when the schema has none like it."""
+        key = (service, slot)
+        if key not in self._settled:
+            self._settled[key] = self._settle(service, slot)
+        return self._settled[key]
+
+    def split(self, text: str) -> str:
+        """Settle a slot id that is one text, such as `hotel-book_people`; CheckDST parts with a blank: `hotel people`.
+
+        A text that has no hyphen and is no known slot stays as it is.
+        """
+        service, hyphen, slot = text.partition("-")
+        if hyphen:
+            return self(service, slot)
+        found = self(*text.split(maxsplit=1)) if len(text.split(maxsplit=1)) == 2 else text
+        return found if found in self._exact else text
+
+    def _settle(self, service: str, slot: str) -> str:
+        if slot_id(service, slot) in self._exact:
+            return slot_id(service, slot)
+        bare = _squash(slot)
+        # MultiWOZ 2.2 repeats the service in the slot's name: `hotel`, `hotel-bookday`.
+        short = bare.removeprefix(_squash(service))
+        for form in dict.fromkeys((bare, short)):
+            for candidate in (form, "book" + form, _aliases().get(form, "")):
+                found = self._known.get(_squash(service) + candidate) if candidate else None
+                if found:
+                    return found
+        return slot_id(service, slot)
+
+
+def _squash(text: str) -> str:
+    return _SQUASHED.sub("", text).casefold()
+
+
+def is_named_entity_slot(slot: str, schema: Schema) -> bool:
+    """Whether the values of a slot id are names that a tracker has to copy from the dialogue.
+
+    MultiWOZ: the slots that CheckDST's class checks. Other schemas: slots that are not categorical and whose name and
+    description speak of no time, date, number or kind. A slot that no schema knows is none.
+    """
+    if slot in _entity_words()["multiwoz"]:
+        return True
+    known = schema.slots.get(slot)
+    if known is None or slot in multiwoz_slots():
+        return False
+    return _is_name(known)
+
+
+@cache
+def _entity_words() -> dict[str, frozenset[str]]:
+    return {name: frozenset(words) for name, words in _tables()["entities"].items()}
+
+
+@lru_cache(maxsize=16_384)
+def _is_name(slot: Slot) -> bool:
+    if slot.categorical:
+        return False
+    in_name = _verdict(_words(_CAMEL.sub(" ", slot.name)))
+    in_description = _verdict(_head(slot.description))
+    return in_name if in_name is not None else in_description is not False
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _verdict(words: list[str]) -> bool | None:
+    """What words say of a slot: a name, something else, or nothing. The last telling word is the noun's head."""
+    table = _entity_words()
+    for word in reversed(words):
+        if word in table["kept"] or word in table["excluded"]:
+            return word in table["kept"]
+    return None
+
+
+def _head(description: str) -> list[str]:
+    """The words of a description that come before what they are said of."""
+    words = _words(description)
+    ends = (number for number, word in enumerate(words) if word in _entity_words()["openers"])
+    return words[: next(ends, len(words))]

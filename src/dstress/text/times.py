@@ -1,0 +1,237 @@
+"""Times of day and dates in an utterance: `17:15`, `5:15 pm`, `quarter past five`, `noon`; `March 8th`, `the 8th`.
+
+A time without morning or evening can be either: "at 5:15" says 05:15 as well as 17:15.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from dstress.text.letters import Lettered, Place, fold
+from dstress.text.numbers import number_words
+
+_NOON = 12 * 60
+_DAY = 24 * 60
+
+
+class Clock(NamedTuple):
+    """A time of day in minutes; `half` is "am", "pm" or "" where it is open."""
+
+    minutes: int
+    half: str
+
+    def says(self, minutes: int) -> bool:
+        """Whether this can be meant when a clock of 24 hours shows `minutes`."""
+        if self.half or self.minutes >= _NOON + 60:
+            return self.minutes % _DAY == minutes % _DAY
+        return (self.minutes - minutes) % _NOON == 0
+
+
+_NAMED = {"noon": _NOON, "midday": _NOON, "midnight": 0}
+_HALF = r"""
+    (?: (?P<clock>\s?o\s?["'’]?\s?clock) | \s?hours? )?
+    (?: ,?\s?(?P<half> [ap](?:\.\s?m\b\.?|\s?m\b) | in\sthe\s(?:early\s|late\s)?(?:morning|afternoon|evening|night)
+      | at\snight | this\s(?:morning|afternoon|evening) | tonight ) )? (?!\w)
+"""
+_DIGITS = re.compile(
+    rf"""(?<![\w£$€])(?<!\d[.:,])
+    (?: (?P<h>\d{{1,2}})(?:\s?[:.h]\s?|\s(?=00|15|30|45))(?P<m>[0-5]\d)(?!\d|[.,:]\d)
+      | (?P<hm>(?:[01]?\d|2[0-4])[0-5]\d)(?!\d|[.,:]\d)
+      | (?P<bare>\d{{1,2}})(?!\d|[.:,]\d)
+    ) {_HALF}""",
+    re.VERBOSE,
+)
+_NUMBER = re.compile(r"\d+")
+_LEAD = re.compile(r"(?<!\w)(morning|afternoon|evening|night)(?: at)? $")
+_LEADS = ("morning ", "noon ", "evening ", "night ", " at ")
+_BEFORE_HOUR = re.compile(r"(?<!\w)(?:at|by|after|before|around|until|till|than|between) (?:about |around )?$")
+_COUNTED = re.compile(
+    r"[\s-]?(?:people|persons?|nights?|stars?|tickets?|days?|guests?|of us|adults?|passengers?|pounds?|gbp"
+    r"|(?:st|nd|rd|th)\b)"
+)
+_REACH = 20
+_VALUE_LEAD = re.compile(r"(morning|afternoon|evening|night)(?: at)? ")
+
+
+@cache
+def _words() -> re.Pattern[str]:
+    """Times that start with a word: `quarter past five`, `five fifteen`, `noon`, and a number in words."""
+    words = number_words()
+    hours = "|".join(sorted((word for word, number in words.items() if number < 24), key=len, reverse=True))
+    hours = rf"twenty[\s-](?:one|two|three)|{hours}"
+    tens = "|".join(word for word, number in words.items() if 20 <= number < 60)
+    ones = "|".join(word for word, number in words.items() if 0 < number < 10)
+    minutes = rf"(?:(?:{tens})(?:[\s-]?(?:{ones}))?|{hours})"
+    return re.compile(
+        rf"""(?<!\w)
+        (?: (?P<named>noon|midday|midnight)
+          | (?P<part>(?:a\s)?quarter|half|{minutes}|[0-5]?\d)(?:\sminutes?)?\s(?P<way>past|after|to|till|before)\s
+            (?P<of>\d{{1,2}}(?!\d|\s?:)|{hours})
+          | half\s(?P<british>\d{{1,2}}(?!\d|\s?:)|{hours})
+          | (?P<hour>{hours})[\s-](?:(?:oh?|zero)[\s-])?(?P<minute>{minutes}|[0-5]\d)
+          | (?P<bare>{hours})
+        ) {_HALF}""",
+        re.VERBOSE,
+    )
+
+
+@cache
+def _telling() -> tuple[str, ...]:
+    """What a text with a time in words has in it."""
+    return (*_NAMED, "quarter", "half", "past", *number_words())
+
+
+@lru_cache(maxsize=4096)
+def time_hints(minutes: int) -> tuple[str, ...]:
+    """Letters one of which a text must have to say a time."""
+    hour, minute = divmod(minutes, 60)
+    if not minute:
+        names = tuple(_NAMED) if hour % 12 == 0 else ()
+        return (str(hour), str(hour % 12 or 12), *_words_for(hour, hour % 12 or 12), *names)
+    part = "half" if minute == 30 else "quarter"
+    return (f"{minute:02d}", str(60 - minute), part, *_words_for(minute, 60 - minute))
+
+
+def _words_for(*numbers: int) -> list[str]:
+    wanted = {part for number in numbers for part in (number, number // 10 * 10) if part}
+    return [word for word, number in number_words().items() if number in wanted]
+
+
+def find_time(said: Lettered, minutes: int) -> list[Place]:
+    """Where a text says a time of day, in digits; else, in words."""
+    for reader in (_in_digits, _in_words):
+        if reader not in said.known:
+            said.known[reader] = reader(said.folded)
+        found = [place for place, clock in said.known[reader] if clock.says(minutes)]
+        if found:
+            return found
+    return []
+
+
+def _in_digits(folded: str) -> list[tuple[Place, Clock]]:
+    found, end = [], 0
+    for number in _NUMBER.finditer(folded):  # much faster than to look for a whole time at every character
+        match = _DIGITS.match(folded, number.start()) if number.start() >= end else None
+        time = _time(folded, match) if match else None
+        if match and time:
+            found.append(time)
+            end = match.end()
+    return found
+
+
+def _in_words(folded: str) -> list[tuple[Place, Clock]]:
+    for word in _telling():
+        if word in folded:
+            return [time for match in _words().finditer(folded) if (time := _time(folded, match))]
+    return []
+
+
+def _time(folded: str, match: re.Match[str]) -> tuple[Place, Clock] | None:
+    start, end = match.span()
+    read = match.groupdict()
+    left = folded[max(0, start - _REACH) : start]
+    lead = _LEAD.search(left) if not read["half"] and left.endswith(_LEADS) else None
+    if not (read["clock"] or read["half"] or lead):
+        if (read["bare"] or len(read.get("hm") or "") == 3) and not _BEFORE_HOUR.search(left):
+            return None
+        if read["bare"] and _COUNTED.match(folded, end):
+            return None
+    clock = _clock(read, _half(read["half"] or (lead[1] if lead else "")))
+    return None if clock is None else ((start - len(lead[0]) if lead else start, end), clock)
+
+
+def _clock(read: dict[str, str | None], half: str) -> Clock | None:
+    if named := read.get("named"):
+        return Clock(_NAMED[named], "am" if named == "midnight" else "pm")
+    hour, minute = _reading(read)
+    if hour > 24 or minute > 59:
+        return None
+    if half == "pm" and hour < 12:
+        hour += 12
+    if half == "am" and hour == 12:
+        hour = 0
+    # "13:15 in the morning" is said; the number decides.
+    return Clock(hour * 60 + minute, half)
+
+
+def _half(text: str) -> str:
+    if not text:
+        return ""
+    return "am" if re.match(r"a[.\s]?\s?m", text) or "morning" in text else "pm"
+
+
+def _reading(read: dict[str, str | None]) -> tuple[int, int]:
+    """Hour and minute as said."""
+    said = {name: text for name, text in read.items() if text}
+    if "h" in said:
+        return int(said["h"]), int(said["m"])
+    if "hm" in said:
+        return int(said["hm"][:-2]), int(said["hm"][-2:])
+    if "british" in said:
+        return _number(said["british"]), 30
+    if "of" in said:
+        part = said["part"].removeprefix("a ")
+        minutes = {"quarter": 15, "half": 30}.get(part) or _number(part)
+        hour = _number(said["of"])
+        return (hour, minutes) if said["way"] in ("past", "after") else ((hour - 1) % 24, 60 - minutes)
+    if "hour" in said:
+        return _number(said["hour"]), _number(said["minute"])
+    return _number(said["bare"]), 0
+
+
+def _number(text: str) -> int:
+    if text.isdecimal():
+        return int(text)
+    return sum(number_words()[word] for word in re.split(r"[\s-]+", text))
+
+
+@lru_cache(maxsize=4096)
+def time_of(value: str, *, hours: bool = False) -> int | None:
+    """The minutes of a value that is nothing but a time of day; a value is on a clock of 24 hours unless it says.
+
+    A bare number is the hour only if `hours`.
+    """
+    folded = fold(value).strip()
+    lead = _VALUE_LEAD.match(folded)
+    spoken = folded[lead.end() :] if lead else folded
+    match = _DIGITS.fullmatch(spoken) or _words().fullmatch(spoken)
+    if match is None or (match["bare"] and not (hours or lead or match["clock"] or match["half"])):
+        return None
+    clock = _clock(match.groupdict(), _half(match["half"] or (lead[1] if lead else "")))
+    return None if clock is None else clock.minutes % _DAY
+
+
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)"
+)
+_DATE = re.compile(
+    rf"(?<!\w)(?:the\s(?=\d+\s?[a-z]))?(?:(?P<m1>{_MONTH})\.?\s(?:the\s)?(?P<d1>[0-3]?\d)(?:\s?(?:st|nd|rd|th))?"
+    rf"|(?P<d2>[0-3]?\d)(?:\s?(?P<th>st|nd|rd|th))?(?:\s(?:of\s)?(?:(?P<m2>{_MONTH})|(?P<this>this\smonth)))?)(?!\w)"
+)
+
+
+@lru_cache(maxsize=4096)
+def date_of(value: str) -> tuple[str, int] | None:
+    """Month (`` if it is left open) and day of a value that is nothing but a date."""
+    match = _DATE.fullmatch(fold(value).strip())
+    return _date(match) if match else None
+
+
+def find_date(said: Lettered, month: str, day: int) -> list[Place]:
+    """Where a text says a date. A month that either leaves open can be any."""
+    found = []
+    for match in _DATE.finditer(said.folded):
+        date = _date(match)
+        if date and date[1] == day and (not month or not date[0] or date[0] == month):
+            found.append(match.span())
+    return found
+
+
+def _date(match: re.Match[str]) -> tuple[str, int] | None:
+    month = match["m1"] or match["m2"] or ""
+    if not (month or match["th"] or match["this"]):
+        return None
+    return month[:3], int(match["d1"] or match["d2"])

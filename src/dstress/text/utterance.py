@@ -1,0 +1,69 @@
+"""One user utterance with all that there is to know about it: its turn, its history, and where it says which values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from random import Random
+
+from dstress.dialogue import Dialogue, Schema, State, Turn
+from dstress.text import mentions
+from dstress.text.mentions import Mention
+
+Ranges = Sequence[tuple[int, int]]
+"""Stretches of an utterance, from a character to another (exclusive), in order and apart."""
+
+
+def random_for(*key: object) -> Random:
+    """The random numbers of one place; the same on every machine, in every process."""
+    return Random(blake2b("\x1f".join(map(str, key)).encode("utf-8", "surrogatepass"), digest_size=16).digest())
+
+
+class Utterance:
+    """One user utterance to restate, with all that a stressor may look at. What is costly is found when asked for."""
+
+    __slots__ = (
+        *("_key", "_mentions", "_protected", "_random", "_turns"),
+        *("dialogue", "index", "schema", "services", "text", "turn"),
+    )
+
+    def __init__(self, dialogue: Dialogue, index: int, schema: Schema, key: tuple[object, ...]) -> None:
+        self.turn: Turn = dialogue.turns[index]
+        self.text = self.turn.user
+        self.dialogue, self.index, self.schema = dialogue.id, index, schema
+        self.services = dialogue.services
+        self._turns, self._key = dialogue.turns, key
+        self._mentions: list[Mention] | None = None
+        self._protected: list[tuple[int, int]] | None = None
+        self._random: Random | None = None
+
+    @property
+    def before(self) -> State:
+        """The state before the utterance."""
+        return self._turns[self.index - 1].remembered.state if self.index else {}
+
+    @property
+    def history(self) -> Sequence[Turn]:
+        """The turns before this one, as this one follows on them."""
+        return [turn.remembered for turn in self._turns[: self.index]]
+
+    @property
+    def mentions(self) -> list[Mention]:
+        """Where the utterance says the values that it adds to the state."""
+        if self._mentions is None:
+            self._mentions = mentions.mentions(self.turn, self.before)
+        return self._mentions
+
+    @property
+    def protected(self) -> list[tuple[int, int]]:
+        """Stretches that no noise may touch: every value of the state that is said here."""
+        if self._protected is None:
+            self._protected = mentions.protected(self.turn, self.before)
+        return self._protected
+
+    @property
+    def random(self) -> Random:
+        """The random numbers of this turn."""
+        if self._random is None:
+            self._random = random_for(*self._key, self.dialogue, self.index)
+        return self._random

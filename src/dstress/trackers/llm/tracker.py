@@ -1,0 +1,121 @@
+"""A language model behind any OpenAI-compatible endpoint as a tracker: zero-shot, or with a few solved examples."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from dstress.dialogue import Schema
+from dstress.errors import DstressError, SpecError
+from dstress.llm import client as asking
+from dstress.llm import few_shot as drawing_examples
+from dstress.llm.chat import BAD_REPLY, Reply
+from dstress.llm.client import OVER_BUDGET, Client, Question, read_options
+from dstress.llm.post import Unanswered, checked_url
+from dstress.resources import Setting
+from dstress.trackers.base import Answer, Context, Failed, Tracker
+from dstress.trackers.llm import examples as shots
+from dstress.trackers.llm import prompt as prompting
+from dstress.trackers.wire import Unreadable
+
+_BATCHES = 8
+
+
+class Options(asking.Options, frozen=True, kw_only=True):
+    """How to ask, and what to show."""
+
+    services: Literal["all", "dialogue"] = "all"
+    """Whether the prompt shows the whole schema, or only the services that the corpus says the dialogue is about."""
+
+
+class Llm(Tracker):
+    """A language model: prompted with the schema and the dialogue, bound to a JSON schema or to a tool call.
+
+    `base_url` is that of an OpenAI-compatible endpoint, such as "http://localhost:8000/v1". `mode` is `json`
+    (`response_format` with a JSON schema) or `tools` (a forced tool call). `shots` examples are drawn from the corpus
+    `train`, by the seed. `options` are the fields of `Options`. An answer that breaks the shape is a failure of its
+    own kind, `malformed`. Responses are kept in the data home and never paid for twice.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        mode: Literal["json", "tools"] = "json",
+        shots: int = 0,
+        train: str = "",
+        **options: Any,
+    ) -> None:
+        if shots < 0 or (shots and not train):
+            raise SpecError(
+                "llm: examples are drawn from a training corpus", fix='add train="multiwoz21:train", or leave out shots'
+            )
+        self.base_url, self.model, self.mode = checked_url("llm", base_url), model, mode
+        self.shots, self.train = shots, train
+        self.options = read_options(Options, options, ("base_url", "model", "mode", "shots", "train"))
+        self.batch = _BATCHES * self.options.concurrency
+        self._client = Client(self.base_url, model, self.options, ("over_budget",))
+        self._folder: Path | None = None
+        self._examples: list[Context] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Another process draws the examples itself."""
+        return self.__dict__ | {"_examples": [], "_folder": None}
+
+    def prepare(self, setting: Setting) -> None:
+        """Draw the examples."""
+        super().prepare(setting)
+        self._folder = setting.folder / "llm"
+        if self.shots:
+            self._examples = shots.draw(setting.load(self.train), self.shots, self.options.seed or 0, self.train)
+
+    def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
+        """The model's answers, several asked for at once, in the order of the contexts."""
+        if self._folder is None:
+            raise DstressError("the tracker was not prepared", fix="call prepare(setting) first")
+        return self._client.ask_all([self._question(context) for context in contexts], self._folder, self._failed)
+
+    def reads(self, train: str) -> tuple[str, ...]:
+        """The split that examples are drawn from."""
+        return (self.train,) if self.shots and self.train else ()
+
+    def fingerprint(self) -> str:
+        """The endpoint, the model, every parameter that it is sent, and the words and the code that make the prompt."""
+        told = [self.base_url, self.model, self.mode, self.shots, self.train, self.options.sent()]
+        told += [self.options.services, self.options.version]
+        digest = hashlib.sha256(msgspec.json.encode(["llm", *told]))
+        digest.update(prompting.template())
+        for module in (prompting, shots, drawing_examples):
+            digest.update(inspect.getsource(module).encode())
+        return digest.hexdigest()[:16]
+
+    def usage(self) -> dict[str, float]:
+        """Requests, tokens and money since the last call; also answers from the cache, malformed ones, and so on."""
+        return self._client.usage()
+
+    def close(self) -> None:
+        """Close connections and the cache."""
+        self._client.close()
+
+    def _question(self, context: Context) -> Question[Answer]:
+        schema = context.schema
+        if self.options.services == "dialogue":
+            schema = prompting.narrowed(schema, context.services)
+        messages = prompting.messages(context, schema, self._examples, self.mode)
+        return self._client.question(messages, prompting.constraint(schema, self.mode), partial(self._read, schema))
+
+    def _read(self, schema: Schema, reply: Reply) -> Mapping[str, str]:
+        try:
+            return prompting.read_state_of(reply, schema, self.mode)
+        except Unreadable as problem:
+            raise Unanswered(BAD_REPLY, str(problem)) from None
+
+    def _failed(self, problem: Unanswered) -> Failed:
+        self._client.count(over_budget=problem.category == OVER_BUDGET)
+        return Failed(str(problem))

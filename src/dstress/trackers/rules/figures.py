@@ -1,0 +1,146 @@
+"""Times, dates and numbers in a row of words: where they are. What they mean, `dstress.text.times` knows."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from dstress.text.numbers import number_of, number_words
+from dstress.text.times import date_of, time_of
+from dstress.trackers.rules.words import Words, word_set
+
+_HALVES = r"am|pm|a\ m|p\ m|in\ the\ (?:early\ |late\ )?(?:morning|afternoon|evening|night)|at\ night|tonight"
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)"
+)
+_DECIDED = re.compile(r"[:.]|noon|midday|midnight|\d{3}|m$|morning|night|evening|afternoon")
+_DIGIT = re.compile(r"\d")
+_TEENS = 24
+_CROWD = 60
+
+
+class Figure(NamedTuple):
+    """Words `first` to `last` (exclusive) say a time, a date or a number; `value` is its normal form.
+
+    `either` marks a spoken time that may be of the morning or of the evening: `half past seven`.
+    """
+
+    kind: str
+    first: int
+    last: int
+    value: str
+    either: bool = False
+
+
+@cache
+def _time_pattern() -> re.Pattern[str]:
+    words = number_words()
+    hours = "|".join(sorted((word for word, number in words.items() if number < _TEENS), key=len, reverse=True))
+    hour = rf"(?:\d{{1,2}}|{hours})"
+    minute = rf"(?:(?:twenty|thirty|forty|fifty)(?: (?:five|one|two))?|fifteen|ten|twenty five|oh five|{hour})"
+    return re.compile(
+        rf"""(?<!\S)(?:
+          (?P<time>
+            noon|midday|midnight
+          | (?:(?:a\ )?quarter|half|{minute})(?:\ minutes?)?\ (?:past|to|till|before|after)\ {hour}(?:\ (?:{_HALVES}))?
+          | \d{{1,2}}[:.]\d\d(?:\ o\ clock)?(?:\ (?:{_HALVES}))?
+          | {hour}(?:\ {minute})?\ (?:o\ clock(?:\ (?:{_HALVES}))?|hours|{_HALVES})
+          )
+        | (?:at|by|after|before|around|until|till|than|past)\ (?:about\ |around\ |like\ )?
+          (?P<bare>\d{{3,4}}|{hour}(?:\ (?:thirty|fifteen|forty\ five))?)
+          (?!\ (?:{_HALVES}|o\ clock|\d|past|to\ \d)(?!\S))
+          (?!\ (?:people|person|night|star|ticket|day|guest|adult|passenger|pound)s?\b)
+          (?!\ (?:of|gbp|st|nd|rd|th|different|other|or)\b)
+        )(?!\S)""",
+        re.VERBOSE,
+    )
+
+
+_DATE = re.compile(
+    rf"(?<!\S)(?:(?:the )?\d{{1,2}}(?: (?:st|nd|rd|th))?(?: of)? {_MONTH}"
+    rf"|{_MONTH} (?:the )?\d{{1,2}}(?: (?:st|nd|rd|th))?"
+    rf"|(?:the )?\d{{1,2}} (?:st|nd|rd|th)(?: of this month)?)(?!\S)"
+)
+
+
+def figures(words: Words) -> list[Figure]:
+    """All times, dates and numbers, in this order; none overlap."""
+    if _telling().isdisjoint(words.words) and not _DIGIT.search(words.text):
+        return []
+    row = " ".join(words.words)
+    starts = _starts(words.words)
+    taken: set[int] = set()
+    found: list[Figure] = []
+    for figure in (*_dates(row, starts), *_times(row, starts, words), *_numbers(words)):
+        if taken.isdisjoint(range(figure.first, figure.last)):
+            taken.update(range(figure.first, figure.last))
+            found.append(figure)
+    return found
+
+
+@cache
+def _telling() -> frozenset[str]:
+    return frozenset(number_words()) | {"noon", "midday", "midnight", "half", "quarter"}
+
+
+def _starts(words: list[str]) -> list[int]:
+    starts, at = [], 0
+    for word in words:
+        starts.append(at)
+        at += len(word) + 1
+    return starts
+
+
+def _at(starts: list[int], start: int, end: int) -> tuple[int, int]:
+    return bisect_right(starts, start) - 1, bisect_right(starts, end - 1)
+
+
+def _times(row: str, starts: list[int], words: Words) -> Iterator[Figure]:
+    for match in _time_pattern().finditer(row):
+        name = "time" if match["time"] else "bare"
+        minutes = time_of(match[name], hours=True)
+        first, last = _at(starts, *match.span(name))
+        if minutes is not None and (name == "time" or _ends_phrase(words, last)):
+            either = not _DECIDED.search(match[name]) and 0 < minutes // 60 < 12
+            yield Figure("time", first, last, clock(minutes), either)
+
+
+def _ends_phrase(words: Words, at: int) -> bool:
+    """Whether a bare hour may end here: `at 5 on monday`, not `at 5 Pond Close`."""
+    return at == len(words) or words.clauses[at] != words.clauses[at - 1] or words.words[at] in word_set("boundaries")
+
+
+def clock(minutes: int) -> str:
+    """A time of day as states write it."""
+    return f"{minutes // 60 % 24:02d}:{minutes % 60:02d}"
+
+
+def evening(time: str) -> str:
+    """The same time of the evening."""
+    hour, _, minute = time.partition(":")
+    return f"{int(hour) + 12 if int(hour) < 12 else int(hour):02d}:{minute}"
+
+
+def _dates(row: str, starts: list[int]) -> Iterator[Figure]:
+    for match in _DATE.finditer(row):
+        date = date_of(match[0])
+        if date:
+            month = next((name for name in _months() if date[0] and name.startswith(date[0])), "")
+            yield Figure("date", *_at(starts, *match.span()), f"{date[1]} {month}".strip())
+
+
+@cache
+def _months() -> tuple[str, ...]:
+    return tuple(sorted(word_set("months")))
+
+
+def _numbers(words: Words) -> Iterator[Figure]:
+    for at, word in enumerate(words.words):
+        if word.isdecimal() or word in number_words():
+            number = number_of(word)
+            if number is not None and number <= _CROWD:
+                yield Figure("number", at, at + 1, f"{number:g}")

@@ -1,0 +1,62 @@
+"""Values that the user only points at: `the same day`, `from the hotel`, `near the restaurant`.
+
+The expressions are those of `dstress.text.coreference`; here the value they stand for has to be found.
+"""
+
+from __future__ import annotations
+
+import re
+
+from dstress.dialogue import DONTCARE, service_of
+from dstress.text.coreference import Kind, bare_name, patterns
+from dstress.trackers.rules.focus import Situation
+from dstress.trackers.rules.words import word_set
+
+_AFTER = 5
+"""Words after an expression that may say which service it means: `the day` of the taxi ride."""
+
+
+def referred(at: Situation, filled: dict[str, str]) -> dict[str, str]:
+    """Slots of the services at hand that an expression fills from another slot of the state."""
+    if not at.state or word_set("pointers").isdisjoint(at.user.words.words):
+        return {}
+    services = set(at.user.about) or {at.focus}
+    filled = {**at.state, **filled}
+    found: dict[str, str] = {}
+    for slot, profile in at.slots.items():
+        kind = patterns().kind_of(slot) if profile.service in services and slot not in filled else None
+        match = _expression(kind, at.user.row) if kind else None
+        if kind and match and (value := _antecedent(kind, slot, match, at, found)):
+            found[slot] = value
+    return found
+
+
+def _expression(kind: Kind, row: str) -> re.Match[str] | None:
+    return next((match for pattern in kind.expressions if (match := pattern.search(row))), None)
+
+
+def _antecedent(kind: Kind, slot: str, match: re.Match[str], at: Situation, found: dict[str, str]) -> str:
+    """The value that is meant: of the service that the expression names, else the last one given."""
+    own = at.slots[slot]
+    named = _services_at(match, at)
+    options = [
+        value
+        for other, value in at.state.items()
+        if (profile := at.slots.get(other))
+        and profile.service != own.service
+        and profile.kind == own.kind
+        and kind.antecedents.fullmatch(bare_name(other))
+        and value != DONTCARE
+        and value not in found.values()
+        and (not named or service_of(other) in named)
+        and (own.kind != "listed" or value in own.values)
+    ]
+    return options[-1] if options else ""
+
+
+def _services_at(match: re.Match[str], at: Situation) -> set[str]:
+    row = at.user.row
+    first = row.count(" ", 0, match.start())
+    last = row.count(" ", 0, match.end()) + 1
+    inside = {cue.name for cue in at.user.services if first <= cue.first < last}
+    return inside or {cue.name for cue in at.user.services if cue.is_reference and last <= cue.first < last + _AFTER}

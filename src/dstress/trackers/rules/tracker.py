@@ -1,0 +1,60 @@
+"""A tracker made of rules: the schema's words, lists of values, and patterns. Nothing is trained.
+
+It is a floor to beat, and it fails for other reasons than a network does: a baseline that is quick, the same
+everywhere, and easy to look into. `docs/trackers/rules.md` has what it reaches and where it stops.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from importlib.resources import files
+
+from dstress.resources import Setting
+from dstress.trackers.base import Answer, Context, Tracker
+from dstress.trackers.rules.lexicon import Counts, count_values
+from dstress.trackers.rules.slot_profiles import is_numbered
+from dstress.trackers.rules.turn_state import Desk, desk_for
+
+
+class Rules(Tracker):
+    """Value lists and patterns, from the schema alone or with the values of a training split: no training."""
+
+    sequential = True
+
+    def __init__(self, train: str | None = None) -> None:
+        self.train = train
+        self._counts: Counts = {}
+        self._desks: dict[tuple[str, ...], Desk] = {}
+
+    def prepare(self, setting: Setting) -> None:
+        """Count the training split's values; the rest is made from the schema when it is first needed."""
+        super().prepare(setting)
+        self._desks = {}
+        self._counts = count_values(setting.load(self.train)) if self.train else {}
+        self._numbered = is_numbered(setting.schema)
+        self._all = tuple(service.name for service in setting.schema.services)
+
+    def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
+        """The state of each turn, from the state before it."""
+        return [self._desk(context).state(context) for context in contexts]
+
+    def _desk(self, context: Context) -> Desk:
+        """SGD says which of its many services a dialogue is about; elsewhere that has to be found out."""
+        services = context.services if self._numbered and context.services else self._all
+        if services not in self._desks:
+            self._desks[services] = desk_for(self.schema, services, self._counts)
+        return self._desks[services]
+
+    def reads(self, train: str) -> tuple[str, ...]:
+        """The split whose values it knows."""
+        return (self.train,) if self.train else ()
+
+    def fingerprint(self) -> str:
+        """The spec, and every module and table of rules."""
+        parts = files(__package__).iterdir()
+        texts = sorted((part.name, part.read_bytes()) for part in parts if part.name.endswith((".py", ".toml")))
+        whole = hashlib.sha256(super().fingerprint().encode())
+        for name, text in texts:
+            whole.update(name.encode() + b"\0" + text)
+        return whole.hexdigest()[:16]

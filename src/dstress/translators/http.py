@@ -1,0 +1,139 @@
+"""Any translation service with a JSON interface like LibreTranslate's."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dstress.errors import DstressError, MissingExtraError, SpecError
+from dstress.translators.base import Translation, Translator
+
+if TYPE_CHECKING:
+    import httpx
+
+BATCH = 32
+"""Texts in one request."""
+_BUSY = frozenset({408, 429, 500, 502, 503, 504})
+_LONGEST_WAIT = 30.0
+
+
+class Fields(NamedTuple):
+    """What the service calls the texts, the two languages, the answers and the other candidates."""
+
+    texts: str = "q"
+    source: str = "source"
+    target: str = "target"
+    answers: str = "translatedText"
+    others: str = "alternatives"
+
+
+class Http(Translator):
+    """A translation service over HTTP: POST {q: [...], source, target} to `url`, answered by {translatedText: [...]}.
+
+    `key` goes along as `api_key`. `num` is how many candidates to ask for. A request that is answered with 429 or 5xx,
+    or not within `timeout` seconds, is sent again up to `retries` times, each time after twice the wait; then its texts
+    are sent one by one. `fields` renames the five fields for services that call them otherwise.
+    """
+
+    routes = ("es", "fr", "de")
+
+    def __init__(
+        self,
+        url: str,
+        key: str = "",
+        num: int = 1,
+        timeout: float = 30.0,
+        retries: int = 3,
+        fields: tuple[str, ...] = tuple(Fields()),
+    ) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise SpecError(f"http: {url!r} is no address", fix='write url="https://host/translate"')
+        if num < 1 or timeout <= 0 or retries < 0 or len(fields) != len(Fields()):
+            raise SpecError("http: num must be 1 or more, timeout above 0, retries 0 or more, fields five names")
+        self.url, self.key, self.num, self.timeout, self.retries = url, key, num, timeout, retries
+        self.fields = Fields(*fields)
+        self._client: httpx.Client | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Connections stay behind when it is sent to another process."""
+        return self.__dict__ | {"_client": None}
+
+    def check(self, source: str, target: str) -> None:
+        """The service answers and knows both languages: it is asked for one word."""
+        if not self._asked(["yes"], source, target):
+            raise MissingExtraError(
+                f"the translation service at {self.url} gives no translation from {source!r} to {target!r}",
+                fix="start it, check the address and its languages, or give other pivots",
+            )
+
+    def translate(self, texts: Sequence[str], source: str, target: str) -> list[list[Translation]]:
+        """The service's candidates for each text; none for a text that it does not answer."""
+        found: list[list[Translation]] = []
+        for at in range(0, len(texts), BATCH):
+            batch = list(texts[at : at + BATCH])
+            answers = self._asked(batch, source, target)
+            if answers is None:  # one text may be what the service fails at: the others need not suffer
+                answers = [(self._asked([text], source, target) or [[]])[0] for text in batch]
+            found += [[Translation(answer) for answer in one if answer.strip()] for one in answers]
+        return found
+
+    def close(self) -> None:
+        """Close its connections."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _asked(self, texts: list[str], source: str, target: str) -> list[list[str]] | None:
+        """An answer for each text; None if the service gives none, or not one for each."""
+        import httpx
+
+        if self._client is None:
+            limits = httpx.Limits(max_connections=8, max_keepalive_connections=4)
+            self._client = httpx.Client(timeout=httpx.Timeout(self.timeout), limits=limits)
+        for attempt in range(self.retries + 1):
+            wait = 0.0
+            try:
+                answer = self._client.post(self.url, json=self._request(texts, source, target))
+                if answer.status_code in (401, 403):
+                    raise DstressError(
+                        f"the translation service at {self.url} refuses us: {answer.status_code}",
+                        fix="give its key=...",
+                    )
+                if answer.is_success:
+                    found = self._read(answer, len(texts))
+                    if found is not None:
+                        return found
+                elif answer.status_code not in _BUSY:
+                    return None
+                wait = _asked_wait(answer.headers.get("retry-after", ""))
+            except httpx.TransportError:  # no connection, a closed one, or no answer in time
+                pass
+            if attempt < self.retries:
+                time.sleep(min(_LONGEST_WAIT, max(wait, 0.25 * 2**attempt)))
+        return None
+
+    def _request(self, texts: list[str], source: str, target: str) -> dict[str, Any]:
+        asked: dict[str, Any] = {self.fields.texts: texts, self.fields.source: source, self.fields.target: target}
+        if self.num > 1:
+            asked[self.fields.others] = self.num - 1
+        return asked | ({"api_key": self.key} if self.key else {})
+
+    def _read(self, answer: httpx.Response, count: int) -> list[list[str]] | None:
+        try:
+            told = answer.json()
+        except ValueError:
+            return None
+        if not isinstance(told, dict):
+            return None
+        best, others = told.get(self.fields.answers), told.get(self.fields.others) or [[]] * count
+        best = [best] if isinstance(best, str) else best
+        if not isinstance(best, list) or not isinstance(others, list) or not len(best) == len(others) == count:
+            return None
+        found = [[one, *(more if isinstance(more, list) else [])] for one, more in zip(best, others, strict=True)]
+        return found if all(isinstance(text, str) for one in found for text in one) else None
+
+
+def _asked_wait(header: str) -> float:
+    """Seconds that the service asks us to wait; services may also give a date, which is ignored."""
+    return float(header) if header.strip().isdigit() else 0.0

@@ -1,0 +1,500 @@
+"""The `seq2seq` generator: networks small enough to train here, from scratch and from a checkpoint made on the spot."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.conftest import IN_CI
+
+if not IN_CI:  # there it must be installed
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+
+import torch
+
+from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
+from dstress.errors import DstressError, MissingExtraError, SpecError
+from dstress.generators import Asked, Candidate, Goal, generators
+from dstress.generators.goals import own_goal
+from dstress.generators.matching import unsaid
+from dstress.generators.network import training
+from dstress.generators.network.examples import example_of, examples_of, slot_in_words, write
+from dstress.generators.network.filler import Filled, Style, filled, style_of
+from dstress.generators.network.generator import Seq2Seq, load
+from dstress.generators.network.joints import Joiner
+from dstress.generators.network.linear_form import (
+    Example,
+    Known,
+    Part,
+    Wish,
+    in_plain_words,
+    known_from,
+    lined,
+    read,
+    written,
+)
+from dstress.generators.network.vocabulary import Vocabulary, words_in
+from dstress.resources import Setting
+from dstress.text.utterance import Utterance
+from tests.trackers.serving import held
+
+TINY = training.Options(
+    epochs=12, batch=16, rate=3e-3, warmup=30, width=64, layers=1, heads=2, dropout=0.0, device="cpu"
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    """Two threads on a busy machine mostly wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def examples() -> tuple[list[Example], list[Example]]:
+    return list(examples_of(held("reminder:train"))), list(examples_of(held("reminder:dev")))[:60]
+
+
+@pytest.fixture(scope="module")
+def folder(examples: tuple[list[Example], list[Example]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("seq2seq") / "trained"
+    training.fit(*examples, out, TINY, {"train": "reminder:train"}, lambda line: None)
+    return out
+
+
+def prepared(folder: Path, **more: Any) -> Seq2Seq:
+    test = held("reminder:test")
+    generator = Seq2Seq(str(folder), device="cpu", **({"least": -9.0} | more))
+    generator.prepare(Setting(test.schema, test, held, folder), held("reminder:train"))
+    return generator
+
+
+@pytest.fixture(scope="module")
+def generator(folder: Path) -> Seq2Seq:
+    return prepared(folder)
+
+
+def asked(count: int) -> list[Asked]:
+    """The goals of test users."""
+    test, found = held("reminder:test"), []
+    for dialogue in test:
+        for number in range(len(dialogue.turns)):
+            said = Utterance(dialogue, number, test.schema, ())
+            if own_goal(said).said:
+                found.append(Asked(said.turn.system, own_goal(said)))
+    return found[:count]
+
+
+# Examples
+
+
+SCHEMA = Schema(
+    (
+        Service(
+            "hotel",
+            "",
+            (
+                Slot("area", "", True, ("north", "south")),
+                Slot("parking", "", True, ("yes", "no")),
+                Slot("name"),
+                Slot("book people"),
+            ),
+        ),
+    )
+)
+
+
+class Few:
+    """A corpus of one dialogue."""
+
+    schema = SCHEMA
+
+    def __init__(self, *turns: Turn) -> None:
+        self.turns = turns
+
+    def __iter__(self) -> Iterator[Dialogue]:
+        return iter([Dialogue("d", self.turns, ("hotel",))])
+
+
+def test_a_turn_becomes_an_example() -> None:
+    state = {"hotel-name": ("acorn house",), "hotel-book people": ("3",), "hotel-parking": ("yes",)}
+    turn = Turn("Book the Acorn House for 3 with parking.", "How about the Acorn House?", state)
+    [example] = examples_of(Few(turn))
+    assert example.system == (Part("How about the "), Part("Acorn House", 0), Part("?"))
+    assert example.wishes == (
+        Wish("hotel name", "acorn house", name="name"),
+        Wish("hotel book people", "3", name="book_people"),
+        Wish("hotel parking", "yes", kind="flag", name="parking"),
+    )
+    assert [part for part in example.user if part.wish >= 0] == [Part("Acorn House", 0), Part("3", 1)]
+    assert example.clean
+    assert read(written(example)) == example
+
+
+@pytest.mark.parametrize(
+    ("user", "clean"),
+    [
+        ("for 3 people", True),
+        ("for 3 people in the north", False),  # said before
+        ("for 3 people at 17:15", False),  # no slot has it
+        ("for 3 people , acorn house", False),  # the label has it only a turn later
+        ("for 3 people at 1 of them", True),
+    ],
+)
+def test_what_says_more_than_its_label_is_told_apart(user: str, clean: bool) -> None:
+    before = {"hotel-area": ("north",)}
+    now = before | {"hotel-book people": ("3",)}
+    turns = (
+        Turn("in the north", "", before),
+        Turn(user, "", now),
+        Turn("ok", "", now | {"hotel-name": ("acorn house",)}),
+    )
+    assert [example.clean for example in examples_of(Few(*turns))][:2] == [True, clean]
+
+
+def test_slots_in_words() -> None:
+    assert slot_in_words("hotel-book day") == "hotel book day"
+    assert slot_in_words("RentalCars_2-pickup_city") == "rental cars pickup city"
+
+
+def test_values_are_placeholders_or_words() -> None:
+    goal = Goal({"hotel-name": "zanzibar inn", "hotel-area": "north"}, {"hotel-parking": "yes"})
+    example = example_of(Asked("Zanzibar Inn?", goal), SCHEMA.slots)
+    known = Known({("hotel area", "north")}, {"area"})
+    told = " ".join(lined(example, known).source)
+    assert told == (
+        "<clean> <system> <value_1> ? <said> hotel name <is> <value_1> <said> hotel area <is> north "
+        "<taken> hotel parking <is> yes"
+    )
+    assert lined(example, Known((), {"area"})).held == {"<value_1>": 0, "<value:area>": 1}
+    seen = {" ".join(lined(example, known, Random(seed)).source) for seed in range(40)}
+    assert len(seen) > 4  # slots in either order, north in words, by its own placeholder or, seldom, by none
+    assert all("zanzibar" not in text and "<taken> hotel parking <is> yes" in text for text in seen)
+    assert in_plain_words(example)[0] == (
+        "system: Zanzibar Inn? state: hotel name zanzibar inn , hotel area north , hotel parking yes"
+    )
+
+
+def test_what_is_there_often_is_known() -> None:
+    def example(*wishes: Wish) -> Example:
+        return Example((), wishes)
+
+    often = example(Wish("hotel area", "north", kind="listed", name="area"), Wish("hotel stars", "4", kind="listed"))
+    seldom = example(Wish("hotel area", "south", kind="listed", name="area"), Wish("hotel name", "acorn", name="name"))
+    assert known_from([*[often] * 20, *[seldom] * 19]) == Known({("hotel area", "north")}, {"area"})
+
+
+def test_two_examples_join_to_one() -> None:
+    first = Example(
+        (Part("Which hotel?"),), (Wish("hotel name", "acorn", name="name"),), (Part("the "), Part("Acorn", 0))
+    )
+    fit = Example((), (Wish("hotel area", "north", name="area"),), (Part("it should be in the north"),))
+    fitting = fit._replace(user=(Part("in the "), Part("north", 0), Part(".")))
+    other = Example((), (Wish("taxi area", "north", name="area"),), (Part("in the north"),))
+    answer, loose = fit._replace(user=(Part("yes, north"),)), fitting._replace(clean=False)
+    joined = Joiner([first, fit, other, answer, loose]).joined(first, Random(1))
+    assert joined == first  # nothing goes with it: the same slot, another service, an answer, more than its label
+    joined = Joiner([first, fitting]).joined(first, Random(1))
+    assert joined.wishes == first.wishes + fitting.wishes
+    assert joined.system == first.system
+    assert "".join(part.text for part in joined.user) == "the Acorn . in the north."
+    assert [part.wish for part in joined.user] == [-1, 0, -1, -1, 1, -1]
+
+
+def test_words() -> None:
+    assert words_in("It's 5pm, <value_2> -s at <value:a_b>.") == [
+        "it", "'s", "5", "pm", ",", "<value_2>", "-s", "at", "<value:a_b>", ".",
+    ]  # fmt: skip
+    known = Vocabulary.learnt([["it", "s", "it", "s", "rare"]])
+    assert known.written(known.read(["it", "'s", "rare", "<value_3>"])) == ["it", "s", "<unknown>", "<value_3>"]
+
+
+# Putting values back
+
+
+TRADE = Style()
+PROSE = Style(cased=True, spaced=False, apostrophes=True, parted=False, titled=True, capitals={"monday": "Monday"})
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "style", "wanted"),
+    [
+        ("a <value_1> place .", ["expensive"], TRADE, "an expensive place ."),
+        ("for <value_1> people .", ["1"], TRADE, "for 1 person ."),
+        ("for <value_1> person .", ["4"], TRADE, "for 4 people ."),
+        ("the <value_1> hotel please", ["the lensfield hotel"], TRADE, "the lensfield hotel please"),
+        ("any <value_1> -s ?", ["library"], TRADE, "any library -s ?"),
+        ("any <value_1> -s ?", ["library"], PROSE._replace(titled=False), "Any libraries?"),
+        ("it s on monday . <value_1> , i think", ["acorn house"], PROSE, "It's on Monday. Acorn House, i think"),
+        ("go <value_2>", ["x"], TRADE, "go"),
+    ],
+)
+def test_a_value_fits_into_its_sentence(text: str, values: list[str], style: Style, wanted: str) -> None:
+    assert filled(text, [Filled(value) for value in values], style) == wanted
+
+
+def test_the_corpus_says_how_to_write() -> None:
+    turns = [Turn(text, "", {"hotel-name": ("acorn",)}) for text in ("I 'd like the Acorn .", "It 's on Monday .")]
+    style = style_of(turns)
+    assert style[:5] == (True, True, True, False, True)
+    assert style.capitals["monday"] == "Monday"
+    assert style_of([Turn("it s in the hotel -s .")])[:5] == (False, True, False, True, False)
+
+
+# Training
+
+
+def test_it_learns(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    perplexities = [epoch["dev_perplexity"] for epoch in config["epochs"]]
+    assert len(perplexities) == TINY.epochs
+    assert min(perplexities) < 25 < perplexities[0]
+    assert config["best"]["dev_perplexity"] == min(perplexities)
+    assert config["train"] == "reminder:train"
+    assert config["options"]["seed"] == 1
+
+
+def test_the_best_epoch_is_kept(folder: Path, examples: tuple[list[Example], list[Example]]) -> None:
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    network = load(folder, config, "cpu")
+    network.module.float()
+    assert training.perplexity_of(network, examples[1]) == pytest.approx(config["best"]["dev_perplexity"], rel=1e-3)
+
+
+def test_the_same_seed_gives_the_same_network(examples: tuple[list[Example], list[Example]], tmp_path: Path) -> None:
+    few = examples[0][:32], examples[1][:8]
+
+    def trained(name: str, seed: int) -> dict[str, Any]:
+        options = training.Options(epochs=1, batch=8, width=16, layers=1, heads=1, seed=seed, device="cpu")
+        training.fit(*few, tmp_path / name, options, {}, lambda line: None)
+        found: dict[str, Any] = torch.load(tmp_path / name / "weights.pt", weights_only=True)
+        return found
+
+    one, two, other = trained("one", 1), trained("two", 1), trained("other", 2)
+    assert all(torch.equal(one[name], two[name]) for name in one)
+    assert not all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_the_learning_rate_goes_up_and_down() -> None:
+    rates = [training.pace(step, 10, 100) for step in range(101)]
+    assert rates[0] == pytest.approx(0.1)
+    assert max(rates) == 1.0
+    assert rates[9] == 1.0
+    assert rates[100] == 0.0
+    assert rates[10:] == sorted(rates[10:], reverse=True)
+
+
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    class First:
+        schema = held("reminder:train").schema
+
+        def __iter__(self) -> Iterator[Dialogue]:
+            return iter(held("reminder:train").dialogues[:8])
+
+    counts = write(First(), First(), tmp_path / "data.gz", {"train": "mine"})
+    assert counts["train_examples"] == counts["dev_examples"] > 20
+    arguments = ["--data", str(tmp_path / "data.gz"), "--out", str(tmp_path / "out"), "--limit", "20"]
+    training.main([*arguments, "--epochs", "1", "--width", "16", "--layers", "1", "--heads", "1", "--device", "cpu"])
+    assert "epoch 1: train loss" in capsys.readouterr().out
+    config = json.loads((tmp_path / "out" / "config.json").read_text("utf-8"))
+    assert (config["train"], config["options"]["width"]) == ("mine", 16)
+    with pytest.raises(DstressError, match="there already"):
+        training.main(arguments)
+    (tmp_path / "bad.gz").write_bytes(b"nothing")
+    with pytest.raises(DstressError, match="no file of examples"):
+        training.main(["--data", str(tmp_path / "bad.gz"), "--out", str(tmp_path / "other")])
+
+
+def test_a_failed_training_leaves_no_folder(
+    examples: tuple[list[Example], list[Example]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(torch, "save", full)
+    options = training.Options(epochs=1, width=16, layers=1, heads=1, device="cpu")
+    with pytest.raises(OSError, match="no space"):
+        training.fit(examples[0][:8], examples[1][:8], tmp_path / "out", options, {}, lambda line: None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_options_that_cannot_work(tmp_path: Path) -> None:
+    with pytest.raises(DstressError, match="above 0"):
+        training.Options(epochs=0)
+    with pytest.raises(DstressError, match="evenly"):
+        training.Options(width=100, heads=3)
+    with pytest.raises(DstressError, match="nothing to train on"):
+        training.fit([], [], tmp_path / "x", TINY, {}, print)
+
+
+# Speaking
+
+
+def texts(found: Sequence[Sequence[Candidate]]) -> list[list[str]]:
+    return [[one.text for one in candidates] for candidates in found]
+
+
+def test_every_value_is_said_also_unseen_ones(generator: Seq2Seq) -> None:
+    wanted = [
+        Goal({"taxi-departure": "Qwxzy Plaza"}),
+        Goal({"taxi-departure": "Qwxzy Plaza", "taxi-destination": "the Blorb"}),
+        Goal({"trips-tickets": "87", "trips-origin": "Xanadu", "trips-destination": "El Dorado"}),
+    ]
+    found = generator.generate_all([Asked("", goal) for goal in wanted], 5)
+    for goal, candidates in zip(wanted, found, strict=True):
+        assert candidates
+        assert all(value in one.text for one in candidates for value in goal.said.values()), candidates
+
+
+def test_it_has_learnt_to_answer(generator: Seq2Seq) -> None:
+    """Most first candidates say their whole goal, those values included that are no placeholders."""
+    wanted = asked(60)
+    found = generator.generate_all(wanted, 5)
+    single = [
+        (one, candidates)
+        for one, candidates in zip(wanted, found, strict=True)
+        if len(one.goal.said) == 1 and candidates
+    ]
+    good = sum(not unsaid(candidates[0].text, one.goal) for one, candidates in single)
+    assert len(single) > 15
+    assert good / len(single) > 0.8
+    assert len({candidates[0].text for candidates in found if candidates}) > 30
+
+
+def test_candidates_differ(generator: Seq2Seq) -> None:
+    found = generator.generate_all(asked(20), 4)
+    assert sum(len(candidates) > 1 for candidates in found) >= 14  # so small a network does not find every way
+    for candidates in found:
+        assert len(candidates) <= 4
+        assert len({one.text for one in candidates}) == len(candidates)
+        assert all(one.score < 0 for one in candidates)
+
+
+def test_what_says_its_goal_comes_first(generator: Seq2Seq) -> None:
+    wanted = asked(30)
+    told = []
+    for one, candidates in zip(wanted, generator.generate_all(wanted, 5), strict=True):
+        missing = [bool(unsaid(text, one.goal)) for text, _ in candidates]
+        assert missing == sorted(missing)
+        told += missing
+        for kind in (False, True):
+            scores = [score for (_, score), lacks in zip(candidates, missing, strict=True) if lacks == kind]
+            assert scores == sorted(scores, reverse=True)
+    assert set(told) == {False, True}
+
+
+def test_what_comes_back_does_not_depend_on_the_others(folder: Path, generator: Seq2Seq) -> None:
+    wanted = asked(12)
+    together = generator.generate_all(wanted, 5)
+    alone = [generator.generate(*one, 5) for one in wanted]
+    backwards = prepared(folder, batch=5).generate_all(wanted[::-1], 5)[::-1]
+    assert texts(alone) == texts(together) == texts(backwards)
+    for one, other in zip(alone, together, strict=True):
+        assert [c.score for c in one] == pytest.approx([c.score for c in other], abs=1e-9)
+
+
+def test_it_survives_pickling(generator: Seq2Seq) -> None:
+    text = pickle.dumps(generator)
+    assert len(text) < 100_000  # no weights
+    assert texts(pickle.loads(text).generate_all(asked(3), 5)) == texts(generator.generate_all(asked(3), 5))
+
+
+# From a checkpoint
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory, examples: tuple[list[Example], list[Example]]) -> Path:
+    """A T5 with random weights and a tokenizer of whole words."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
+
+    said = sorted(
+        {word for example in examples[0] for text in in_plain_words(example) for word in text.lower().split()}
+    )
+    words = {word: number for number, word in enumerate(["<pad>", "</s>", "<unk>", *said])}
+    tokenizer = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>", model_max_length=512
+    )
+    torch.manual_seed(1)
+    shape = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 1, "num_heads": 4, "dropout_rate": 0.0}
+    model = T5ForConditionalGeneration(T5Config(vocab_size=len(words), decoder_start_token_id=0, **shape))
+    place = tmp_path_factory.mktemp("checkpoint") / "t5"
+    model.save_pretrained(place)
+    fast.save_pretrained(place)
+    return place
+
+
+def test_a_checkpoint_is_tuned_and_asked(
+    checkpoint: Path, examples: tuple[list[Example], list[Example]], tmp_path: Path
+) -> None:
+    options = training.Options(model=str(checkpoint), epochs=5, batch=16, rate=1e-2, warmup=5, joined=0.0, device="cpu")
+    config = training.fit(examples[0], examples[1][:30], tmp_path / "tuned", options, {}, lambda line: None)
+    first, *_, last = (epoch["dev_perplexity"] for epoch in config["epochs"])
+    assert last < first
+    generator = prepared(tmp_path / "tuned", beam=4)
+    wanted = asked(3)
+    together = generator.generate_all(wanted, 4)
+    assert texts([generator.generate(*one, 4) for one in wanted]) == texts(together)
+    assert all(len(candidates) <= 4 for candidates in together)
+    assert any(together)
+    assert texts(pickle.loads(pickle.dumps(generator)).generate_all(wanted[:1], 4)) == texts(together[:1])
+
+
+def test_no_such_checkpoint(examples: tuple[list[Example], list[Example]], tmp_path: Path) -> None:
+    options = training.Options(model=str(tmp_path / "none"), device="cpu")
+    with pytest.raises(MissingExtraError, match="cannot be read"):
+        training.fit(*examples, tmp_path / "out", options, {}, lambda line: None)
+
+
+# What is wrong from the start
+
+
+def test_a_spec_makes_one(folder: Path) -> None:
+    made = generators.create(f'seq2seq(folder="{folder}", beam=3)')
+    assert isinstance(made, Seq2Seq)
+    assert made.beam == 3
+
+
+def test_without_a_folder() -> None:
+    with pytest.raises(SpecError, match="dstress train utterances"):
+        generators.create("seq2seq")
+    with pytest.raises(SpecError, match="beam and batch"):
+        Seq2Seq("x", beam=0)
+
+
+def test_a_folder_without_a_network(tmp_path: Path) -> None:
+    with pytest.raises(DstressError, match=r"no trained network.*\n.*dstress train utterances"):
+        prepared(tmp_path)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(DstressError, match="no trained network"):
+        prepared(tmp_path)
+    (tmp_path / "config.json").write_text('{"format": 99, "slots": []}')
+    with pytest.raises(DstressError, match="another version"):
+        prepared(tmp_path)
+
+
+def test_damaged_weights(folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    (copy / "weights.pt").write_bytes((copy / "weights.pt").read_bytes()[:1000])
+    with pytest.raises(DstressError, match="the network cannot be read"):
+        prepared(copy)
+
+
+def test_a_network_for_other_services(folder: Path) -> None:
+    generator = Seq2Seq(str(folder), device="cpu")
+    with pytest.raises(DstressError, match="other services"):
+        generator.prepare(Setting(SCHEMA, [], held, folder), held("reminder:train"))

@@ -1,0 +1,451 @@
+from __future__ import annotations
+
+import pickle
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dstress.corpora import load, simulated
+from dstress.corpora.base import Corpus
+from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
+from dstress.generators import generators
+from dstress.generators.base import Goal
+from dstress.generators.goals import own_goal
+from dstress.generators.matching import oversaid, unsaid
+from dstress.generators.templates.generator import Templates
+from dstress.generators.templates.system_acts import Exchange, Listener
+from dstress.generators.templates.writing import Writing
+from dstress.resources import Setting
+from dstress.stressors.values.dictionary import shipped
+from dstress.text.mentions import find
+from dstress.text.utterance import Utterance
+from tests.paths import DOCS
+from tests.stressors.samples import in_memory, sample
+
+PAGES = DOCS / "stressors"
+EXAMPLE = re.compile(r"^templates \| (.*)\n  goal (.*)\n  \+ (.*)$", re.MULTILINE)
+
+EXAMPLES = """
+templates | (the start)
+  goal rooms-area=north, rooms-price=cheap, rooms-guests=4
+  + Hello, can you find me a hotel on the north side of town for 4 people? It should be affordable.
+templates | What is the pick-up address? For which day?
+  goal taxi-departure=law courts, taxi-day=friday
+  + From the law courts, on Friday.
+templates | Done: Midnight in Marrow Lane on 28 June. Your reference is 232J7. Anything else I can do for you?
+  goal trips-origin=Hartlebridge, trips-destination=Eastwick Bay, trips-tickets=1
+  + Thanks a lot. Can you find me a trip from Hartlebridge to Eastwick Bay for 1?
+"""
+
+
+def prepared(train: Corpus, corpus: Corpus) -> Templates:
+    made = Templates()
+    made.prepare(Setting(corpus.schema, corpus, load, Path()), train)
+    return made
+
+
+@cache
+def reminder() -> Templates:
+    train = in_memory(list(simulated.generate("train")), simulated.schema("train"), "reminder")
+    return prepared(train, sample("reminder", None))
+
+
+@cache
+def asked(dialogues: int = 120) -> list[tuple[str, Goal]]:
+    """What users of `reminder` want to say, and what they answer to."""
+    corpus = sample("reminder", None, dialogues)
+    turns = [Utterance(one, at, corpus.schema, ()) for one in corpus for at in range(len(one.turns))]
+    found = [(one.turn.system, own_goal(one)) for one in turns if one.turn.state != one.before]
+    return [(system, goal) for system, goal in found if goal.said]
+
+
+def test_it_is_the_generator_of_that_name() -> None:
+    assert isinstance(generators.create("templates"), Templates)
+
+
+# Laws
+
+
+def test_every_candidate_says_the_goal_and_no_more() -> None:
+    silent = 0
+    for system, goal in asked():
+        candidates = reminder().generate(system, goal, 4)
+        silent += not candidates
+        for text, _ in candidates:
+            assert all(find(text, slot, (value,)) for slot, value in goal.said.items()), (text, goal)
+            assert not unsaid(text, goal) and not oversaid(text, goal), (text, goal)
+    assert silent == 0
+
+
+def test_candidates_differ_are_ranked_and_have_no_placeholder_left() -> None:
+    for system, goal in asked():
+        candidates = reminder().generate(system, goal, 4)
+        assert len({one.text for one in candidates}) == len(candidates) <= 4
+        assert [one.score for one in candidates] == sorted((one.score for one in candidates), reverse=True)
+        assert not any(set(one.text) & set("[]{}<>_") for one in candidates)
+
+
+def test_most_goals_have_several_wordings() -> None:
+    assert sum(len(reminder().generate(system, goal, 3)) == 3 for system, goal in asked()) > 0.75 * len(asked())
+
+
+@given(st.permutations(range(12)))
+def test_what_was_asked_before_makes_no_difference(order: list[int]) -> None:
+    fresh = pickle.loads(pickle.dumps(reminder()))
+    for number in order:
+        system, goal = asked()[number]
+        turned = Goal(dict(reversed(list(goal.said.items()))), goal.taken)
+        assert fresh.generate(system, turned, 3) == reminder().generate(system, goal, 3)
+
+
+def test_it_survives_pickling_and_is_small() -> None:
+    frozen = pickle.dumps(reminder())
+    assert len(frozen) < 1_000_000
+    system, goal = asked()[0]
+    assert pickle.loads(frozen).generate(system, goal, 3) == reminder().generate(system, goal, 3)
+
+
+def test_hash_seeds_make_no_difference() -> None:
+    program = (
+        "from tests.stressors.test_templates import small\n"
+        "from dstress.generators.base import Goal\n"
+        "goal = Goal({'hotel-area': 'west', 'hotel-book people': '3', 'hotel-parking': 'yes'})\n"
+        "print(small().generate('', goal, 9), small().generate('what area would you like ?', goal, 9))"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, check=True, env={"PYTHONHASHSEED": seed, "PATH": ""}
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(told) == 1 and b"west" in told.pop()
+
+
+# How a user would answer
+
+
+def test_only_openings_greet_and_no_opening_agrees() -> None:
+    for system, goal in asked():
+        for text, _ in reminder().generate(system, goal, 3):
+            words = text.lower().replace(",", "").split()
+            assert not (system and words[0] in ("hi", "hello", "hey")), (system, text)
+            assert not (not system and words[0] in ("yes", "no", "thanks", "great")), text
+
+
+def test_a_number_that_nobody_asked_for_says_what_it_counts() -> None:
+    for text, _ in reminder().generate("Which day will you arrive?", Goal({"rooms-nights": "7"}), 3):
+        assert "night" in text or "stay" in text, text
+
+
+def test_different_questions_get_different_words() -> None:
+    systems = [f"You are booked in, reference {number}. Anything else I can do for you?" for number in range(20)]
+    goal = Goal({"rooms-area": "north", "rooms-day": "monday", "rooms-guests": "2"})
+    assert len({reminder().generate(system, goal, 1)[0].text for system in systems}) > 2
+
+
+def all_examples() -> Iterator[tuple[str, str, str]]:
+    yield from EXAMPLE.findall(EXAMPLES)
+    for page in sorted(PAGES.glob("*.md")):
+        yield from EXAMPLE.findall(page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("system", "wanted", "text"), dict.fromkeys(all_examples()))
+def test_the_examples_are_true(system: str, wanted: str, text: str) -> None:
+    said = dict(pair.split("=") for pair in wanted.split(", "))
+    heard = "" if system == "(the start)" else system
+    assert reminder().generate(heard, Goal(said), 1)[0].text == text
+
+
+# A small corpus, in the writing of TRADE
+
+HOTELS = Schema(
+    (
+        Service(
+            "hotel",
+            slots=tuple(map(Slot, ("area", "pricerange", "book people", "book stay", "parking", "name", "type"))),
+        ),
+        Service("restaurant", slots=tuple(map(Slot, ("area", "pricerange", "food", "book people")))),
+    )
+)
+AREAS, PRICES, FOODS = ("north", "south", "east"), ("cheap", "expensive"), ("thai", "greek", "french")
+
+
+def one_turn(user: str, state: State, system: str = "", before: State | None = None) -> Dialogue:
+    held = before or {}
+    return Dialogue(user, (Turn("hello .", state=held), Turn(user, system, held | state)))
+
+
+def opened(user: str, state: State) -> Dialogue:
+    return Dialogue(user, (Turn(user, "", state),))
+
+
+def lessons() -> list[Dialogue]:
+    found = []
+    for at, area in enumerate(AREAS * 4):
+        price, people, food = PRICES[at % 2], str(2 + at % 5), FOODS[at % 3]
+        found += [
+            opened(f"i am looking for a place to stay in the {area} .", {"hotel-area": (area,)}),
+            opened(f"i need a {price} place to stay .", {"hotel-pricerange": (price,)}),
+            opened(
+                f"i am looking for a {food} restaurant in the {area} .",
+                {"restaurant-food": (food,), "restaurant-area": (area,)},
+            ),
+            one_turn(
+                f"yes , please book it for {people} people .",
+                {"hotel-book people": (people,)},
+                "the ashley is nice . would you like to book a room ?",
+            ),
+            one_turn(f"in the {area} please .", {"hotel-area": (area,)}, "what area would you like ?"),
+            opened(
+                f"i need a {price} place to stay . it should have free parking . please book it for {people} people .",
+                {"hotel-pricerange": (price,), "hotel-parking": ("yes",), "hotel-book people": (people,)},
+            ),
+            opened(f"i need a place to stay for {people} nights .", {"hotel-book stay": (people,)}),
+            opened(
+                f"i need a place to stay in the {area} for {people} nights .",
+                {"hotel-area": (area,), "hotel-book stay": (people,)},
+            ),
+        ]
+    return found
+
+
+def small(more: tuple[Dialogue, ...] = (), schema: Schema = HOTELS) -> Templates:
+    train = in_memory([*lessons(), *more], schema)
+    return prepared(train, train)
+
+
+def first(generator: Templates, system: str, **said: str) -> str:
+    goal = Goal({slot.replace("__", "-").replace("_", " "): value for slot, value in said.items()})
+    return generator.generate(system, goal, 1)[0].text
+
+
+def test_a_whole_template_is_filled() -> None:
+    text = first(small(), "", hotel__area="west")
+    assert text == "i am looking for a place to stay in the west ."
+
+
+def test_slots_never_said_together_are_composed() -> None:
+    texts = small().generate("", Goal({"hotel-area": "west", "hotel-book people": "31", "hotel-parking": "yes"}), 5)
+    assert texts
+    for text, _ in texts:
+        assert "stay in the west" in text and "31 people" in text and "parking" in text
+        assert text.index("west") < text.index("31")
+        assert not text.startswith("yes")
+
+
+def test_a_phrase_is_added_to_a_request() -> None:
+    texts = small().generate("", Goal({"hotel-pricerange": "cheap", "hotel-book stay": "4"}), 5)
+    assert "i need a cheap place to stay for 4 nights ." in [one.text for one in texts]
+
+
+def test_yes_answers_only_an_offer() -> None:
+    goal = {"hotel__book_people": "5"}
+    assert first(small(), "the ashley is nice . would you like to book a room ?", **goal).startswith("yes ,")
+    assert not first(small(), "", **goal).startswith("yes")
+    assert not first(small(), "how many nights would you like to stay ?", **goal).startswith("yes")
+
+
+def test_a_bare_answer_needs_its_question() -> None:
+    assert first(small(), "what area would you like ?", hotel__area="west") == "in the west please ."
+    assert first(small(), "", hotel__area="west") != "in the west please ."
+
+
+def test_the_answer_comes_first() -> None:
+    text = first(small(), "what area would you like ?", hotel__pricerange="cheap", hotel__area="west")
+    assert text.startswith("in the west please . ") and "cheap" in text
+    text = first(small(), "", hotel__pricerange="cheap", hotel__area="west")
+    assert not text.startswith("in the west")
+
+
+def test_nouns_agree_with_one() -> None:
+    generator = small()
+    assert "for 1 night ." in first(generator, "", hotel__area="west", hotel__book_stay="1")
+    assert "for 1 person ." in first(generator, "would you like to book a room ?", hotel__book_people="1")
+
+
+def test_articles_agree_with_the_value() -> None:
+    assert "an italian restaurant" in first(small(), "", restaurant__food="italian", restaurant__area="west")
+    assert "an expensive place" in first(small(), "", hotel__pricerange="expensive")
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "i am looking for a place to stay in the north , not the same as before .",
+        "i am looking for a place to stay in the north for 3 of us .",
+        "actually i want to stay in the north instead .",
+        "i would like to stay in the north , near a thai restaurant .",
+        "i wanna styay in the north pleese .",
+        "does it have rooms in the north ?",
+        "i want to stay in the north and it should have free parking .",
+    ],
+)
+def test_what_says_more_than_its_label_teaches_nothing(user: str) -> None:
+    more = tuple(opened(user.replace("north", area), {"hotel-area": (area,)}) for area in AREAS)
+    taught = small(more if "pleese" not in user else more[:1])
+    texts = {one.text for one in taught.generate("", Goal({"hotel-area": "west"}), 50)}
+    assert texts == {one.text for one in small().generate("", Goal({"hotel-area": "west"}), 50)}
+
+
+def test_a_label_that_nothing_explains_teaches_nothing() -> None:
+    odd = [
+        opened(f"it would be lovely to stay in the {area} .", {"hotel-area": (area,), "hotel-name": ("x",)})
+        for area in AREAS
+    ]
+    texts = [one.text for one in small(tuple(odd)).generate("", Goal({"hotel-area": "west"}), 50)]
+    assert not any("lovely" in text for text in texts)
+
+
+def test_taken_slots_choose_words_that_take_up_an_offer() -> None:
+    offer = "the ashley is a fine place . shall i book it ?"
+    taking = [
+        one_turn(
+            f"that sounds good . please book it for {number} people .",
+            {"hotel-book people": (number,), "hotel-name": ("ashley",)},
+            offer,
+        )
+        for number in ("3", "4", "6", "7")
+    ]
+    generator = small(tuple(taking))
+    goal = Goal({"hotel-book people": "5"}, {"hotel-name": "ashley"})
+    assert generator.generate(offer, goal, 1)[0].text == "that sounds good . please book it for 5 people ."
+
+
+def test_services_of_one_goal_are_said_one_after_the_other() -> None:
+    text = first(small(), "", hotel__area="west", restaurant__food="thai", restaurant__area="east")
+    assert re.search(r"stay in the west \. .*thai restaurant in the east \.$", text)
+
+
+# Slots that training does not have
+
+LIKE = Schema(
+    (
+        *HOTELS.services,
+        Service("hotel_2", slots=(Slot("area"), Slot("book stay"))),
+        Service("spa", slots=(Slot("book stay"), Slot("sauna_type"), Slot("has_massage"), Slot("towel_number"))),
+    )
+)
+
+
+def unseen(schema: Schema = LIKE) -> Templates:
+    corpus = in_memory(lessons(), schema)
+    return prepared(in_memory(lessons(), HOTELS), corpus)
+
+
+def test_an_unseen_service_borrows_from_one_of_its_kind() -> None:
+    text = unseen().generate("", Goal({"hotel_2-area": "west", "hotel_2-book stay": "3"}), 1)[0].text
+    assert text == "i need a place to stay in the west for 3 nights ."
+
+
+@pytest.mark.parametrize(
+    ("slot", "value", "text"),
+    [
+        ("spa-sauna_type", "finnish", "i would like the sauna type to be finnish ."),
+        ("spa-sauna_type", "dontcare", "any sauna type is fine ."),
+        ("spa-has_massage", "True", "i would like massage ."),
+        ("spa-has_massage", "no", "i do not need massage ."),
+    ],
+)
+def test_an_unknown_slot_is_said_plainly(slot: str, value: str, text: str) -> None:
+    assert unseen().generate("", Goal({slot: value}), 1)[0].text == text
+
+
+def test_without_any_training_there_are_still_plain_words() -> None:
+    nothing = in_memory([], HOTELS)
+    texts = prepared(nothing, nothing).generate("", Goal({"hotel-area": "west", "hotel-book stay": "3"}), 3)
+    assert texts and all("west" in text and "3 nights" in text for text, _ in texts)
+
+
+def test_nothing_to_say_has_no_words() -> None:
+    assert small().generate("", Goal({}), 3) == []
+    assert small().generate("", Goal({}, {"hotel-area": "west"}), 3) == []
+    assert small().generate("", Goal({"hotel-area": "west"}), 0) == []
+
+
+def test_many_slots_take_no_time() -> None:
+    dictionary = shipped("O")
+    said = {slot: dictionary.pool(slot)[0] for slot in dictionary.slots if slot.startswith("hotel")}
+    started = time.perf_counter()
+    assert small().generate("", Goal(said), 2)
+    assert time.perf_counter() - started < 5
+
+
+# Writing
+
+LINE = "i need the places -s that s moderate -ly priced for monday , it s fine . i'll go ."
+
+
+@pytest.mark.parametrize(
+    ("writing", "text"),
+    [
+        (Writing(False, True, True, False), LINE),
+        (
+            Writing(True, True, False, True),
+            "I need the places that 's moderately priced for Monday , it 's fine . I 'll go .",
+        ),
+        (
+            Writing(True, False, False, True),
+            "I need the places that's moderately priced for Monday, it's fine. I'll go.",
+        ),
+    ],
+)
+def test_a_text_is_written_as_the_corpus_writes(writing: Writing, text: str) -> None:
+    line = LINE if writing.split else LINE.replace("places -s", "place -s")
+    assert writing.write(line) == text
+
+
+def test_small_letters_get_capitals_where_the_corpus_has_them() -> None:
+    schema = Schema((Service("taxi", slots=(Slot("destination"),)),))
+    train = [
+        opened(f"i need a taxi to {place} .", {"taxi-destination": (place,)})
+        for place in ("ely inn", "the ritz", "kings arms")
+    ]
+    shown = [opened("Take me to the Ritz, please. I'm late!", {"taxi-destination": ("the ritz",)})]
+    generator = prepared(in_memory(train, schema), in_memory(shown, schema))
+    text = generator.generate("", Goal({"taxi-destination": "grand hyatt"}), 1)[0].text
+    assert text == "I need a taxi to Grand Hyatt."
+
+
+# What the system does
+
+
+def test_the_listener_hears_what_the_system_does() -> None:
+    told = [Exchange(f"what {word} would you like ?", [f"hotel-{word}"], "") for word in ("area", "day")] * 9
+    listener = Listener(told)
+    heard = {
+        "": "start",
+        "what area would you like ?": "asks",
+        "would you like me to book it ?": "book",
+        "your table is booked . is there anything else ?": "more",
+        "i am sorry , there are no such places . would you like another ?": "fails",
+        "it is booked . your reference number is 1 .": "done",
+        "it is in the north .": "tells",
+        "please confirm : a table for 2 .": "confirm",
+    }
+    assert {system: listener.hear(system).kind for system in heard} == heard
+    assert listener.hear("what area would you like ?").asked == {"area"}
+    assert listener.hear("what area would you like ?").toward({"hotel-stars"}) == "besides"
+
+
+# MultiWOZ
+
+
+def test_rare_combinations_of_multiwoz_are_said(shared: Path) -> None:
+    corpus = load(f"{shared / 'data' / 'multiwoz21-raw'}")
+    dialogues = list(islice(iter(corpus), 250))
+    generator = prepared(in_memory(dialogues, corpus.schema), in_memory(dialogues, corpus.schema))
+    dictionary = shipped("O")
+    for find_slot in ("restaurant-food", "restaurant-area", "restaurant-pricerange"):
+        for book_slot in ("restaurant-book day", "restaurant-book people", "restaurant-book time"):
+            goal = Goal({slot: dictionary.pool(slot)[0] for slot in (find_slot, book_slot)})
+            texts = generator.generate("", goal, 3)
+            assert texts and not any(unsaid(one.text, goal) for one in texts)

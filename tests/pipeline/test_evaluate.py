@@ -1,0 +1,229 @@
+"""Runs that survive anything: killed, full disks, trackers that misbehave. The end is always the same bytes."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dstress.corpora.base import Corpus
+from dstress.engines import Local
+from dstress.errors import DstressError
+from dstress.pipeline.evaluate import Options, evaluate, rescore
+from dstress.runs.folder import ORIGINAL, RunFolder
+from tests.fakes.trackers import SUITE, Naughty
+from tests.paths import ROOT, SEARCHED
+from tests.stressors.samples import sample
+
+LOGGED = "tests.fakes.trackers:Logged"
+REMINDER = sample("reminder", None, 24)
+KILLS = 20
+RUN = """
+import sys
+from dstress.pipeline.evaluate import Options, evaluate
+from dstress.engines import Local
+from tests.runs import Logged
+from tests.paths import ROOT, SEARCHED
+from tests.stressors.samples import sample
+if __name__ == "__main__":
+    suite, out, log, workers, sequential, resume = sys.argv[1:]
+    tracker = Logged(log, 0.002, sequential == "yes")
+    options = Options(resume=resume == "yes", resamples=50, report=False)
+    evaluate(suite, tracker, sample("reminder", None, 24), out, options, Local(int(workers)))
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> str:
+    path = tmp_path / "small.toml"
+    path.write_text(SUITE)
+    return str(path)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def started(tmp_path: Path, suite: str, out: Path, *rest: str, errors: int | None = None) -> subprocess.Popen[bytes]:
+    script = tmp_path / "script.py"
+    script.write_text(RUN)
+    command = [sys.executable, str(script), suite, str(out), *rest]
+    return subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": SEARCHED}, stderr=errors)
+
+
+def asked(log: Path) -> list[str]:
+    return log.read_text().splitlines() if log.exists() else []
+
+
+def answered(out: Path) -> int:
+    """Whole answers in the folder."""
+    lines = [line for path in out.glob("predictions/*.jsonl") for line in path.read_bytes().splitlines(keepends=True)]
+    return sum(line.endswith(b"\n") for line in lines)
+
+
+@pytest.mark.parametrize("sequential", ["no", "yes"])
+def test_killed_anywhere_it_ends_the_same(tmp_path: Path, suite: str, sequential: str) -> None:
+    undisturbed = tmp_path / "undisturbed"
+    start = time.monotonic()
+    process = started(tmp_path, suite, undisturbed, str(tmp_path / "log"), "1", sequential, "no")
+    assert process.wait() == 0
+    lasts, expected, rng = time.monotonic() - start, contents(undisturbed), random.Random(1)
+    in_all = answered(undisturbed)
+    for number in range(KILLS // 2):
+        out, log = tmp_path / f"killed{number}", tmp_path / f"log{number}"
+        how = signal.SIGTERM if number % 4 == 0 else signal.SIGKILL
+        process = started(tmp_path, suite, out, str(log), "1", sequential, "no")
+        time.sleep(rng.uniform(0.2, 1.0) * lasts)
+        process.send_signal(how)
+        process.wait()
+        whole, before = answered(out), len(asked(log))
+        process = started(tmp_path, suite, out, str(log), "1", sequential, "yes")
+        assert process.wait() == 0
+        assert contents(out) == expected
+        assert len(asked(log)) - before <= in_all - whole, "what was whole is not asked again"
+
+
+def test_a_full_disk_stops_it_and_nothing_is_lost(
+    tmp_path: Path, suite: str, small_disk: Callable[[str], Path]
+) -> None:
+    undisturbed = tmp_path / "undisturbed"
+    assert started(tmp_path, suite, undisturbed, str(tmp_path / "log"), "1", "no", "no").wait() == 0
+    needed = sum(len(data) for data in contents(undisturbed).values())
+    # Full while stressing, while tracking, and when nearly all is there; then there is space again.
+    for number, share in enumerate((0.3, 0.75, 0.9)):
+        out, log = small_disk(str(int(share * needed))) / f"run{number}", tmp_path / f"log{number}"
+        process = started(tmp_path, suite, out, str(log), "1", "no", "no", errors=subprocess.PIPE)
+        _, said = process.communicate()
+        assert process.returncode == 1 and b"the disk is full" in said
+        whole, before = answered(out), len(asked(log))
+        small_disk(str(4 * needed))
+        assert started(tmp_path, suite, out, str(log), "1", "no", "yes").wait() == 0
+        assert contents(out) == contents(undisturbed)
+        assert len(asked(log)) - before <= answered(undisturbed) - whole
+        shutil.rmtree(out)
+
+
+@pytest.mark.parametrize("engine", [Local(2), Local(1, timeout=60), Local(3)])
+def test_workers_change_no_byte(tmp_path: Path, suite: str, engine: Local) -> None:
+    for sequential in (False, True):
+        tracker = f"tests.fakes.trackers:Logged(sequential={str(sequential).lower()})"
+        one, other = (tmp_path / f"{name}{sequential}" for name in ("one", "other"))
+        evaluate(suite, tracker, REMINDER, one, Options(resamples=50, report=False))
+        evaluate(suite, tracker, REMINDER, other, Options(resamples=50, report=False), engine)
+        assert contents(one) == contents(other)
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ("raise", "ValueError: cannot understand this"),
+        ("few", "0 answers to 1 turns"),
+        ("many", "2 answers to 1 turns"),
+        ("text", "malformed: 'hotel in the north' is no state"),
+        ("slot", "malformed: the schema has no slot 'no-such'"),
+        ("value", "malformed: the value of taxi-destination is no text: 5"),
+        ("none", "malformed: None is no state"),
+        ("die", "the worker process died"),
+        ("hang", "it took too long"),
+    ],
+)
+def test_a_failing_turn_costs_only_itself(tmp_path: Path, suite: str, how: str, reason: str) -> None:
+    corpus = sample("reminder", None, 3)
+    bad = {(d.id, n) for d in corpus for n, turn in enumerate(d.turns) if sum(map(ord, turn.user)) % 11 == 0}
+    assert bad
+    engine = Local(2, timeout=1.5) if how in ("hang", "die") else Local()
+    tracker = Naughty(how, 11, well=str(tmp_path / "well"))
+    run = evaluate(
+        suite, tracker, corpus, tmp_path / "run", Options(resamples=20, report=False, only=("typos",)), engine
+    )
+    failed = {(answer.dialogue, answer.turn): answer.failed for answer in run.journal(ORIGINAL) if answer.failed}
+    assert failed == dict.fromkeys(bad, reason)
+    assert run.scores.failed[ORIGINAL] == len(bad) and "count as wrong" in run.scores.notes[0]
+    jga = run.scores.variants[ORIGINAL]["jga"]
+    (tmp_path / "well").touch()
+    again = evaluate(
+        suite,
+        tracker,
+        corpus,
+        tmp_path / "run",
+        Options(resamples=20, report=False, only=("typos",), resume=True),
+        engine,
+    )
+    assert again.scores.failed == {} and again.scores.variants[ORIGINAL]["jga"].value > jga.value
+
+
+def test_what_answers_cost_is_added_up_over_workers_and_resumes(tmp_path: Path, suite: str) -> None:
+    tracker = Naughty("raise", 11, well=str(tmp_path / "well"))
+    options = Options(resamples=20, report=False, only=("typos",))
+    run = evaluate(suite, tracker, REMINDER, tmp_path / "run", options, Local(2))
+    turns = sum(len(dialogue.turns) for dialogue in REMINDER)
+    changed = sum(turn.changed for dialogue in run.dialogues("typos") for turn in dialogue.turns)
+    # A turn that no stressor changed keeps the answer that it has; one without an answer is asked again.
+    kinds = {(d.id, n): turn.changed for d in run.dialogues("typos") for n, turn in enumerate(d.turns)}
+    given = sum(not answer.failed for answer in run.journal(ORIGINAL))
+    given += sum(not one.failed and kinds[one.dialogue, one.turn] for one in run.journal("typos"))
+    assert run.scores.usage == {"answers": given}
+    assert "ValueError" in run.scores.notes[0]
+    (tmp_path / "well").touch()
+    again = evaluate(suite, tracker, REMINDER, tmp_path / "run", options._replace(resume=True), Local(2))
+    assert again.scores.usage == {"answers": turns + changed}
+
+
+def test_another_tracker_is_refused(tmp_path: Path, suite: str) -> None:
+    evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20, report=False))
+    with pytest.raises(DstressError, match="the tracker has changed since the run began"):
+        evaluate(suite, "empty", REMINDER, tmp_path / "run", Options(resamples=20, report=False, resume=True))
+    with pytest.raises(DstressError, match="there is a run already"):
+        evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20, report=False))
+    with pytest.raises(DstressError, match="the run was begun with another seed"):
+        evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(seed=2, resamples=20, report=False, resume=True))
+    shorter = Corpus("reminder", "test", REMINDER.schema, lambda: iter(list(REMINDER)[:5]))
+    with pytest.raises(DstressError, match="the corpus has changed since the run began"):
+        evaluate(suite, "gold", shorter, tmp_path / "run", Options(resamples=20, report=False, resume=True))
+
+
+def test_two_at_once_are_refused(tmp_path: Path, suite: str) -> None:
+    run = evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20, report=False))
+    with run.held(), pytest.raises(DstressError, match="another process is at work on this run"):
+        evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20, report=False, resume=True))
+
+
+def test_rescoring_asks_nobody(tmp_path: Path, suite: str) -> None:
+    run = evaluate(
+        suite, "tests.fakes.trackers:Logged", REMINDER, tmp_path / "run", Options(resamples=20, report=False)
+    )
+    before = {name: data for name, data in contents(run.path).items() if name != "scores.json"}
+    again = rescore(RunFolder.open(run.path), "trade", ("jga", "aga"), 20)
+    assert set(again.scores.variants[ORIGINAL].metrics) == {"jga", "aga"}
+    assert again.scores.variants[ORIGINAL].signature["conv"] == "trade"
+    assert {name: data for name, data in contents(run.path).items() if name != "scores.json"} == before
+
+
+def test_stressed_turns_follow_on_clean_answers(tmp_path: Path, suite: str) -> None:
+    """A sequential tracker's answer to a turn that was stressed alone builds on its answer to the clean one before."""
+    run = evaluate(
+        suite,
+        f"{LOGGED}(sequential=true)",
+        REMINDER,
+        tmp_path / "run",
+        Options(resamples=20, report=False),
+    )
+    original = {(a.dialogue, a.turn): a.state for a in run.journal(ORIGINAL)}
+    for answer in run.journal("typos"):
+        if answer.turn:
+            before = original[answer.dialogue, answer.turn - 1]
+            assert {slot: answer.state.get(slot) for slot in before} == before
+
+
+def test_a_whole_run_of_gold_is_perfect(tmp_path: Path, suite: str) -> None:
+    scores = evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20, report=False)).scores
+    assert [cell.score.value for cell in scores.table if cell.score] == [1.0, 1.0]
+    assert all(card["jga"].value == 1.0 for card in scores.variants.values())

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dstress.engines import Local
+from dstress.errors import DstressError
+from dstress.pipeline.evaluate import Options, evaluate
+from dstress.pipeline.gate import Limits, gate
+from dstress.runs.folder import RunFolder
+from tests.fakes.trackers import SUITE
+from tests.stressors.samples import sample
+
+REMINDER = sample("reminder", None, 24)
+FEW = Limits(resamples=1000)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunFolder]:
+    folder = tmp_path_factory.mktemp("gate")
+    (folder / "small.toml").write_text(SUITE)
+    specs = {"gold": "gold", "forgets": "tests.fakes.trackers:Logged", "empty": "empty"}
+    return {
+        name: evaluate(
+            str(folder / "small.toml"), spec, REMINDER, folder / name, Options(resamples=20, report=False), Local()
+        )
+        for name, spec in specs.items()
+    }
+
+
+def test_as_good_as_the_last_passes(runs: dict[str, RunFolder]) -> None:
+    verdict = gate(runs["forgets"], runs["forgets"], FEW)
+    assert verdict.passed and all(check.difference == 0 and check.p == 1 for check in verdict.checks.values())
+    assert gate(runs["gold"], runs["forgets"], FEW).passed
+
+
+def test_worse_fails(runs: dict[str, RunFolder]) -> None:
+    verdict = gate(runs["forgets"], runs["gold"], FEW)
+    assert not verdict.passed and set(verdict.checks) == {"original", "typos", "entities+typos"}
+    for check in verdict.checks.values():
+        assert check.difference < -0.01 and check.p <= check.p_holm <= 0.05 and not check.passed
+        assert check.low <= check.difference <= check.high < 0
+
+
+def test_a_drop_that_is_allowed_passes(runs: dict[str, RunFolder]) -> None:
+    assert gate(runs["empty"], runs["gold"], Limits(max_drop=1.0, resamples=1000)).passed
+    assert not gate(runs["empty"], runs["gold"], Limits(max_drop=0.5, resamples=1000)).passed
+
+
+def test_runs_over_other_data_are_refused(runs: dict[str, RunFolder], tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SUITE)
+    other = evaluate(
+        str(tmp_path / "small.toml"), "gold", sample("reminder", None, 3), tmp_path / "other", Options(report=False)
+    )
+    with pytest.raises(DstressError, match="do not share the same corpus"):
+        gate(other, runs["gold"], FEW)
+
+
+def test_stressors_of_one_run_only_are_named(runs: dict[str, RunFolder], tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SUITE)
+    options = Options(resamples=20, report=False, only=("typos",))
+    part = evaluate(str(tmp_path / "small.toml"), "gold", REMINDER, tmp_path / "part", options)
+    verdict = gate(part, runs["gold"], FEW)
+    assert set(verdict.checks) == {"original", "typos"} and verdict.left_out == ["entities+typos"]

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import json
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from dstress import corpora
+from dstress.cli.demo import perfect
+from dstress.dialogue import Dialogue
+from dstress.engines.local import Local
+from dstress.errors import DstressError, SpecError
+from dstress.pipeline.stress import calibrated, first, stress, write
+from dstress.scoring.score import score
+from dstress.storage.file_names import folder_name
+from dstress.stressors.base import Rewriter
+from dstress.stressors.quality import Quality
+from dstress.text.utterance import Ranges
+from tests.stressors.samples import in_memory, sample
+
+REMINDER = sample("reminder", None, 40)
+
+
+class Deadly(Rewriter):
+    """Takes the process down with it."""
+
+    def rewrite(self, utterance: str, protected: Ranges, random: random.Random) -> str:
+        os._exit(7)
+
+
+def test_a_stressed_corpus_is_a_corpus(tmp_path: Path) -> None:
+    stressed = stress(REMINDER, "typos(rate=0.3)+disfluency")
+    seen: list[str] = []
+    write(stressed, tmp_path / "out", Quality(stressed.stressor), lambda dialogue: seen.append(dialogue.id))
+    loaded = corpora.load(str(tmp_path / "out"))
+    assert list(loaded) == list(stressed) and loaded.schema == REMINDER.schema and loaded.stressed
+    assert seen == [dialogue.id for dialogue in REMINDER]
+    told = json.loads((tmp_path / "out" / "stress.json").read_text())
+    assert told["stressor"] == "typos(rate=0.3)+disfluency" and told["seed"] == 1 and told["effect"] == "invariant"
+    assert told["quality"]["turns"] == sum(len(dialogue.turns) for dialogue in REMINDER)
+
+
+def test_it_can_be_imported_under_a_name(tmp_path: Path) -> None:
+    stressed = stress(REMINDER, "values")
+    write(stressed, tmp_path / "out", Quality(stressed.stressor), lambda dialogue: None)
+    corpora.add("substituted", str(tmp_path / "out"))
+    assert list(corpora.load("substituted:test")) == list(stressed)
+
+
+def test_scores_are_told_apart_by_what_was_done() -> None:
+    stressed = stress(REMINDER, "typos")
+    assert stressed.stressed
+    card = score(perfect(stressed), stressed)
+    assert card["jga"].value == 1.0
+    assert set(card.slices["stress"]) == {"as it was", "changed"}
+    assert score(perfect(REMINDER), REMINDER).slices == {}
+
+
+def test_limits_take_the_first() -> None:
+    part = first(REMINDER, 3)
+    assert [dialogue.id for dialogue in part] == [dialogue.id for dialogue in REMINDER][:3] and part.size == 3
+    assert list(stress(part, "typos")) == list(stress(REMINDER, "typos"))[:3]
+
+
+def test_nothing_is_held() -> None:
+    """Dialogues are asked for as they are needed, a few groups at a time."""
+    taken = 0
+
+    def endless() -> object:
+        nonlocal taken
+        for dialogue in REMINDER:
+            taken += 1
+            yield dialogue
+
+    corpus = in_memory([], REMINDER.schema)
+    corpus._read = endless  # type: ignore[assignment]
+    next(iter(stress(corpus, "typos")))
+    assert taken == 16
+
+
+def test_a_worker_that_dies_is_told() -> None:
+    with pytest.raises(DstressError, match="the worker process died"):
+        list(stress(REMINDER, f"{__name__}:Deadly", engine=Local(2)))
+
+
+def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
+    stressed = stress(REMINDER, "typos")
+
+    def fail(dialogue: Dialogue) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(stressed, tmp_path / "out", Quality(stressed.stressor), fail)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_only_some_can_be_calibrated() -> None:
+    with pytest.raises(SpecError, match="nothing in typos can be calibrated"):
+        calibrated(REMINDER, "typos", {"wer": 0.3})
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("typos", "typos"),
+        ("typos(rate=0.1)", "typos-rate-0.1"),
+        ("entities+typos(rate=0.1)", "entities+typos-rate-0.1"),
+        ('paraphrase(translator=http(url="http://a/b"))', "paraphrase-translator-http-url-http-a-b"),
+    ],
+)
+def test_folders_are_named_after_specs(spec: str, name: str) -> None:
+    assert folder_name(spec) == name

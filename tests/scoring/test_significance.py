@@ -1,0 +1,213 @@
+"""Tests between two systems, against scipy, statsmodels and exhaustive enumeration, and under the null."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats import contingency_tables, multitest
+
+from dstress.scoring.significance import (
+    EXACT_UP_TO,
+    approximate_randomisation,
+    holm,
+    mcnemar,
+    paired_bootstrap,
+    swap_masks,
+)
+
+
+def ratio(sums):
+    return sums[..., 0] / sums[..., 1]
+
+
+def systems(rng, dialogues, gain=0.0):
+    """Two systems on the same dialogues, which share the difficulty of each; B is better by `gain` on average."""
+    turns = rng.integers(2, 12, dialogues)
+    ease = rng.beta(1.2, 1.8, dialogues) * (1 - gain)
+    both = [rng.binomial(turns, np.clip(ease + extra, 0, 1)) for extra in (0, gain)]
+    return tuple(np.column_stack((right, turns)).astype(float) for right in both)
+
+
+@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomisation])
+def test_null_p_values_are_uniform(test):
+    """Scores are continuous here: whole turns tie so often that p-values, which count ties, are larger than uniform."""
+    rng, p = np.random.default_rng(21), []
+    for trial in range(800):
+        first, second = systems(rng, 60)
+        first[:, 0] += rng.normal(0, 0.5, 60)
+        second[:, 0] += rng.normal(0, 0.5, 60)
+        p.append(test(first, second, ratio, 399, trial).p)
+    assert 0.03 <= np.mean(np.array(p) <= 0.05) <= 0.075
+    assert stats.kstest(p, "uniform").pvalue > 0.01
+    assert min(p) >= 1 / 400
+
+
+@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomisation])
+def test_null_p_values_of_whole_turns_are_no_smaller_than_they_should_be(test):
+    rng = np.random.default_rng(21)
+    p = np.array([test(*systems(rng, 60), ratio, 399, trial).p for trial in range(800)])
+    for level in (0.05, 0.1, 0.25, 0.5):
+        assert np.mean(p <= level) <= level + 2.5 * math.sqrt(level * (1 - level) / 800)
+    assert np.mean(p <= 0.05) >= 0.02
+
+
+@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomisation])
+def test_a_real_difference_is_found(test):
+    rng = np.random.default_rng(22)
+    found = [test(*systems(rng, 150, 0.15), ratio, 199, trial) for trial in range(30)]
+    assert np.mean([one.p <= 0.05 for one in found]) > 0.9
+    assert all(one.difference < 0 for one in found)
+
+
+@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomisation])
+def test_the_same_system_twice_does_not_differ(test):
+    totals, _ = systems(np.random.default_rng(1), 40)
+    assert test(totals, totals, ratio, 100, 0).p == 1.0
+
+
+@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomisation])
+def test_names_of_the_systems_do_not_matter(test):
+    first, second = systems(np.random.default_rng(5), 40)
+    one, other = test(first, second, ratio, 500, 3), test(second, first, ratio, 500, 3)
+    assert one.p == other.p
+    assert one.difference == -other.difference
+
+
+@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomisation])
+def test_an_undefined_value_has_no_p_value(test):
+    totals = np.zeros((4, 2))
+    assert math.isnan(test(totals, totals, ratio, 30, 0).p)
+    assert math.isnan(test(np.zeros((0, 2)), np.zeros((0, 2)), ratio, 30, 0).p)
+
+
+@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomisation])
+def test_systems_must_have_the_same_dialogues(test):
+    with pytest.raises(ValueError, match="same dialogues"):
+        test(np.zeros((4, 2)), np.zeros((5, 2)), ratio, 30, 0)
+
+
+def test_the_interval_of_a_difference_covers_it():
+    rng, inside = np.random.default_rng(23), 0
+    for trial in range(300):
+        interval = paired_bootstrap(*systems(rng, 80, 0.1), ratio, 499, trial).interval
+        inside += interval.low <= -0.1 <= interval.high
+    assert 0.91 <= inside / 300 <= 0.985
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.8, 0.9, 0.95]))
+def test_the_interval_leaves_zero_out_exactly_when_the_test_rejects(seed, level):
+    rng = np.random.default_rng(seed)
+    found = paired_bootstrap(*systems(rng, 12, 0.2), ratio, 99, seed, level)
+    outside = not found.interval.low - 1e-9 <= 0 <= found.interval.high + 1e-9
+    assert outside == (found.p <= 1 - level + 1e-9)
+
+
+def test_too_few_resamples_leave_the_interval_open():
+    found = paired_bootstrap(*systems(np.random.default_rng(0), 30, 0.3), ratio, 10, 0)
+    assert found.interval == (-math.inf, math.inf)
+    assert found.p > 0.05
+
+
+def test_the_bootstrap_p_value_is_its_definition():
+    first, second = systems(np.random.default_rng(9), 25, 0.1)
+    rng = np.random.Generator(np.random.PCG64(4))
+    draws = rng.integers(0, 25, size=(300, 25), dtype=np.uint32)
+    differences = np.array([ratio(first[row].sum(0)) - ratio(second[row].sum(0)) for row in draws])
+    observed = ratio(first.sum(0)) - ratio(second.sum(0))
+    expected = (1 + np.sum(np.abs(differences - observed) >= abs(observed) - 1e-12)) / 301
+    assert paired_bootstrap(first, second, ratio, 300, 4).p == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_randomisation_is_scipys_exact_permutation_test(seed):
+    first, second = systems(np.random.default_rng(seed), 12, 0.15)
+    turns = first[:, 1].sum()
+    exact = stats.permutation_test(
+        (first[:, 0], second[:, 0]),
+        lambda x, y, axis: (x.sum(axis=axis) - y.sum(axis=axis)) / turns,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=np.inf,
+    ).pvalue
+    assert approximate_randomisation(first, second, ratio, 20_000, seed).p == pytest.approx(exact, abs=0.015)
+
+
+def test_randomisation_of_a_ratio_is_the_enumeration_of_all_swaps():
+    rng = np.random.default_rng(6)
+    first, second = systems(rng, 10, 0.1)
+    second[:, 1] += rng.integers(0, 6, 10)  # a metric whose denominator depends on the system, such as precision
+    observed = abs(ratio(first.sum(0)) - ratio(second.sum(0)))
+    reached = 0
+    for swaps in product((False, True), repeat=10):
+        swapped = np.array(swaps)[:, None]
+        a, b = np.where(swapped, second, first).sum(0), np.where(swapped, first, second).sum(0)
+        reached += abs(ratio(a) - ratio(b)) >= observed - 1e-12
+    found = approximate_randomisation(first, second, ratio, 20_000, 1)
+    assert found.p == pytest.approx(reached / 2**10, abs=0.015)
+
+
+@given(st.integers(1, 150), st.integers(1, 40), st.integers(1, 45), st.integers(0, 2**32))
+def test_swaps_do_not_depend_on_the_blocks(dialogues, resamples, block, seed):
+    whole = np.vstack(list(swap_masks(dialogues, resamples, seed, block=resamples)))
+    parts = np.vstack(list(swap_masks(dialogues, resamples, seed, block=block)))
+    assert whole.shape == (resamples, dialogues)
+    assert (whole == parts).all()
+
+
+def test_swaps_are_fair_and_unrelated():
+    swaps = np.vstack(list(swap_masks(100, 20_000, 0))).astype(float)
+    assert swaps.mean(axis=0) == pytest.approx(np.full(100, 0.5), abs=0.02)
+    assert np.abs(np.corrcoef(swaps.T)[np.triu_indices(100, 1)]).max() < 0.035
+
+
+@given(st.integers(0, 400), st.integers(0, 400))
+def test_mcnemar_is_exact_for_small_counts(only_a, only_b):
+    table = [[50, only_a], [only_b, 50]]
+    p, method = mcnemar(only_a, only_b)
+    assert method == "exact"
+    assert p == pytest.approx(contingency_tables.mcnemar(table, exact=True).pvalue, rel=1e-9, abs=1e-300)
+    if only_a + only_b:
+        assert p == pytest.approx(stats.binomtest(only_a, only_a + only_b).pvalue, rel=1e-9, abs=1e-300)
+
+
+@given(st.integers(EXACT_UP_TO, 9000), st.integers(1, 9000))
+def test_mcnemar_is_the_corrected_chi_square_for_large_counts(only_a, only_b):
+    if only_a == only_b:
+        return
+    p, method = mcnemar(only_a, only_b)
+    theirs = contingency_tables.mcnemar([[0, only_a], [only_b, 0]], exact=False, correction=True).pvalue
+    assert method == "chi-square"
+    assert p == pytest.approx(theirs, rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.parametrize("only_a", range(EXACT_UP_TO // 2 - 50, EXACT_UP_TO // 2, 7))
+def test_both_methods_meet_where_one_takes_over(only_a):
+    only_b = EXACT_UP_TO + 1 - only_a
+    exact = stats.binomtest(only_a, EXACT_UP_TO + 1).pvalue
+    assert mcnemar(only_a, only_b).p == pytest.approx(exact, rel=0.01)
+
+
+def test_mcnemar_without_a_difference():
+    assert mcnemar(0, 0) == (1.0, "exact")
+    assert mcnemar(5, 5).p == 1.0
+    assert mcnemar(700, 700) == (1.0, "chi-square")
+    with pytest.raises(ValueError, match="negative"):
+        mcnemar(-1, 3)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_holm_is_statsmodels(p_values):
+    assert holm(p_values) == pytest.approx(multitest.multipletests(p_values, method="holm")[1], abs=1e-12)
+
+
+def test_holm_leaves_out_tests_that_were_not_made():
+    assert holm([]) == []
+    adjusted = holm([0.03, math.nan, 0.01])
+    assert adjusted[0::2] == pytest.approx([0.03, 0.02])
+    assert math.isnan(adjusted[1])

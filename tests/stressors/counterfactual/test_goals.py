@@ -1,0 +1,319 @@
+from __future__ import annotations
+
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dstress.corpora import simulated
+from dstress.dialogue import Coreference, Dialogue, Schema, State, Turn, service_of, update
+from dstress.errors import DstressError, SpecError, UnknownNameError
+from dstress.generators.base import Goal
+from dstress.generators.goals import goal_of, own_goal
+from dstress.stressors.base import Kept
+from dstress.stressors.counterfactual.combination_builder import build, counted
+from dstress.stressors.counterfactual.combinations import SHIPPED, Combinations, shipped
+from dstress.stressors.counterfactual.goals import Counterfactual, Limits, counterfactual
+from dstress.stressors.values.dictionary import Dictionary
+from dstress.stressors.values.dictionary import shipped as shipped_values
+from dstress.stressors.values.substitution import are_plausible, meaning
+from dstress.text.times import time_of
+from dstress.text.utterance import Utterance
+from tests.stressors.counterfactual.test_combinations import MULTIWOZ
+from tests.stressors.samples import sample
+
+O_VALUES = shipped_values("O")
+SEEDS = range(12)
+ALL = {"drop": st.integers(0, 2), "add": st.integers(0, 3), "slots": st.integers(1, 4), "change": st.booleans()}
+limits = (
+    st.fixed_dictionaries(ALL)
+    .filter(lambda one: one["drop"] or one["add"] or one["change"])
+    .map(lambda one: Limits(**one))
+)
+
+
+def utterance(
+    user: str, state: State, system: str = "", before: State | None = None, seed: int = 1, **more: object
+) -> Utterance:
+    """The second turn of a dialogue, in which the state gets `state` on top."""
+    before = before or {}
+    turns = (Turn("hello", state=before), Turn(user, system, before | state, **more))  # type: ignore[arg-type]
+    return Utterance(Dialogue("d", turns), 1, MULTIWOZ, (seed,))
+
+
+def made(said: Utterance, name: str = "rare", limits: Limits | None = None) -> Counterfactual:
+    found = counterfactual(said, O_VALUES, shipped(name), limits or Limits())
+    assert isinstance(found, Counterfactual), found
+    return found
+
+
+def test_the_users_own_goal() -> None:
+    state: State = {
+        "restaurant-name": ("curry garden",),
+        "restaurant-food": ("indian",),
+        "restaurant-area": ("dontcare",),
+        "restaurant-book day": ("monday",),
+    }
+    said = utterance("indian in any area is fine , book it", state, "the curry garden is nice")
+    assert own_goal(said) == Goal(
+        {"restaurant-food": "indian", "restaurant-area": "dontcare"},
+        {"restaurant-name": "curry garden", "restaurant-book day": "monday"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("user", "said"),
+    [("i need parking", {"hotel-parking": "yes"}), ("yes please", {}), ("sure , that is great", {})],
+)
+def test_a_bare_yes_takes_what_the_system_offers(user: str, said: dict[str, str]) -> None:
+    found = own_goal(utterance(user, {"hotel-parking": ("yes",)}, "do you need parking ?"))
+    assert found.said == said and {**found.said, **found.taken} == {"hotel-parking": "yes"}
+
+
+def test_what_is_only_referred_to_is_taken() -> None:
+    where = (Coreference("taxi-destination", "the hotel"),)
+    said = utterance("to the hotel at the ritz", {"taxi-destination": ("the ritz",)}, coreferences=where)
+    assert not own_goal(said).said
+
+
+def test_one_slot_is_changed_never_dropped() -> None:
+    for seed in SEEDS:
+        found = made(utterance("in the west", {"hotel-area": ("west",)}, seed=seed), limits=Limits(add=0))
+        assert found.changed == ("hotel-area",) and not found.dropped and found.tag == "seen"
+        assert found.goal.said["hotel-area"] in {"north", "south", "east", "centre"}
+        assert found.state == {"hotel-area": (found.goal.said["hotel-area"],)}
+
+
+def test_drop_change_and_add_together() -> None:
+    state: State = {"hotel-area": ("west",), "hotel-pricerange": ("cheap",)}
+    found = made(utterance("a cheap one in the west", state))
+    assert len(found.dropped) == len(found.changed) == 1 and len(found.added) == 2 and found.tag == "unseen"
+    assert {*found.goal.said} == {*found.changed, *found.added} == {*found.state}
+    assert {*found.added} <= {*shipped("rare").of(found.changed[0])}
+
+
+def test_with_nothing_to_add_the_dropped_slot_returns_with_another_value() -> None:
+    state: State = {"train-departure": ("ely",), "train-destination": ("norwich",)}
+    said = utterance("from ely to norwich", state)
+    found = made(said)  # rare adds nothing to either
+    assert not found.dropped and not found.added and {*found.changed} == {*state}
+    kept = made(said, limits=Limits(add=0))
+    assert len(kept.dropped) == 1 and len(kept.goal.said) == 1
+    assert counterfactual(said, O_VALUES, shipped("rare"), Limits(change=False)) == Kept("no other value or slot fits")
+
+
+def test_what_the_system_named_stays_and_is_said_again() -> None:
+    state: State = {"hotel-area": ("west",)}
+    for seed in SEEDS:
+        found = made(utterance("the west please", state, "north or west ?", seed=seed))
+        assert found.goal.said["hotel-area"] == "west" and found.added and not found.changed
+        assert found.state["hotel-area"] == ("west",)
+
+
+def test_what_nobody_says_stays() -> None:
+    state: State = {"hotel-name": ("acorn guest house",), "hotel-book people": ("3",)}
+    for seed in SEEDS:
+        found = made(utterance("great , for 3 people", state, "the acorn guest house ?", seed=seed))
+        assert found.goal.taken == {"hotel-name": "acorn guest house"}
+        assert found.state["hotel-name"] == ("acorn guest house",) and found.goal.said["hotel-book people"] != "3"
+
+
+@pytest.mark.parametrize("offers", [False, True])
+def test_a_taken_offer_gets_more_only_if_asked(offers: bool) -> None:
+    said = utterance("sounds great", {"hotel-name": ("acorn guest house",)}, "the acorn guest house ?")
+    found = counterfactual(said, O_VALUES, shipped("freq"), Limits(offers=offers))
+    if not offers:
+        assert found == Kept("the user says no value of the turn")
+    else:
+        assert isinstance(found, Counterfactual) and len(found.added) == 2
+        assert found.goal.taken == {"hotel-name": "acorn guest house"}
+
+
+def test_a_turn_without_an_update_has_no_goal() -> None:
+    assert counterfactual(utterance("thanks", {}), O_VALUES, shipped("neu")) is None
+
+
+def test_a_flag_without_another_value_stays_but_may_be_dropped() -> None:
+    state: State = {"hotel-internet": ("yes",)}
+    alone = utterance("with wifi", state)
+    assert counterfactual(alone, O_VALUES, shipped("rare"), Limits(add=0)) == Kept("no other value or slot fits")
+    both = state | {"hotel-area": ("west",)}
+    found = [made(utterance("with wifi in the west", both, seed=seed), limits=Limits(add=0)) for seed in SEEDS]
+    assert {one.dropped for one in found} == {("hotel-internet",), ("hotel-area",)}
+    assert {one.goal.said.get("hotel-internet", "yes") for one in found} == {"yes"}
+
+
+@pytest.mark.parametrize("gold", ["true", "free"])
+def test_other_words_for_yes_are_no_other_value(gold: str) -> None:
+    said = utterance("with parking", {"hotel-parking": (gold,)})
+    assert isinstance(counterfactual(said, O_VALUES, shipped("rare"), Limits(add=0)), Kept)
+
+
+def test_a_dontcare_becomes_a_value() -> None:
+    found = made(utterance("any area is fine", {"hotel-area": ("dontcare",)}), limits=Limits(add=0))
+    assert found.goal.said["hotel-area"] in O_VALUES.pool("hotel-area")
+
+
+def test_new_values_differ_from_what_was_said_and_what_was_before() -> None:
+    values = Dictionary({"hotel-area": ["West", "east", "north"]})
+    for seed in SEEDS:
+        said = utterance("rather in the west", {"hotel-area": ("west",)}, before={"hotel-area": ("east",)}, seed=seed)
+        found = counterfactual(said, values, shipped("rare"))
+        assert isinstance(found, Counterfactual) and found.goal.said == {"hotel-area": "north"}
+
+
+def test_a_dropped_slot_keeps_the_value_from_before_and_deletions_stay() -> None:
+    before: State = {"hotel-area": ("east",), "hotel-name": ("the ritz",)}
+    turns = (
+        Turn("", state=before),
+        Turn("cheap in the west", state={"hotel-area": ("west",), "hotel-pricerange": ("cheap",)}),
+    )
+    dropped = set()
+    for seed in SEEDS:
+        found = made(Utterance(Dialogue("d", turns), 1, MULTIWOZ, (seed,)), limits=Limits(add=0, change=False))
+        dropped |= {*found.dropped}
+        assert "hotel-name" not in found.state and found.tag == ""
+        if found.dropped == ("hotel-area",):
+            assert found.state == {"hotel-area": ("east",), "hotel-pricerange": ("cheap",)}
+    assert dropped == {"hotel-area", "hotel-pricerange"}
+
+
+def test_a_kept_value_keeps_its_forms_and_a_new_one_has_one() -> None:
+    state: State = {"restaurant-book time": ("half past 11", "11:30"), "restaurant-food": ("thai",)}
+    said = utterance("thai at 11:30", state, "at half past 11 ?")
+    found = made(said, limits=Limits(drop=0, add=0))
+    assert found.state["restaurant-book time"] == ("half past 11", "11:30")
+    assert found.state["restaurant-food"] == (found.goal.said["restaurant-food"],)
+
+
+def test_travel_stays_consistent() -> None:
+    before: State = {"train-arriveby": ("10:45",), "train-departure": ("norwich",)}
+    values = Dictionary({"train-leaveat": ["11:00", "9:15 am"], "train-destination": ["norwich", "ely"]})
+    for seed in SEEDS:
+        state: State = {"train-leaveat": ("08:00",), "train-destination": ("leicester",)}
+        said = utterance("to leicester after 08:00", state, before=before, seed=seed)
+        found = counterfactual(said, values, shipped("rare"), Limits(drop=0))
+        assert isinstance(found, Counterfactual)
+        assert found.goal.said == {"train-leaveat": "9:15 am", "train-destination": "ely"}
+
+
+def test_two_times_that_change_together_stay_in_order() -> None:
+    state: State = {"taxi-leaveat": ("08:00",), "taxi-arriveby": ("09:00",)}
+    changed = set()
+    for seed in range(60):
+        found = made(utterance("leave at 08:00 , arrive by 09:00", state, seed=seed), "freq", Limits(drop=0))
+        leave, arrive = (time_of(found.goal.said[slot]) for slot in state)
+        assert leave is not None and arrive is not None and leave < arrive
+        changed.add(found.changed)
+    assert ("taxi-leaveat", "taxi-arriveby") in changed
+
+
+def test_values_of_a_goal_can_be_told_apart() -> None:
+    values = Dictionary({"hotel-book people": ["30", "31"], "hotel-book stay": ["30", "31"]})
+    for seed in SEEDS:
+        said = utterance("3 people", {"hotel-book people": ("3",)}, seed=seed)
+        found = counterfactual(said, values, shipped("freq"))
+        assert isinstance(found, Counterfactual) and {*found.goal.said.values()} == {"30", "31"}
+
+
+def test_only_services_that_the_user_speaks_of_get_more() -> None:
+    lists = {"taxi-leaveat": ["taxi-departure", "train-day"]}
+    found = [
+        counterfactual(utterance("at 10:15", {"taxi-leaveat": ("10:15",)}, seed=seed), O_VALUES, Combinations(lists))
+        for seed in SEEDS
+    ]
+    assert {one.added for one in found if isinstance(one, Counterfactual)} == {("taxi-departure",)}
+
+
+@pytest.mark.parametrize("given", [{"drop": -1}, {"add": -1}, {"slots": 0}, {"drop": 0, "add": 0, "change": False}])
+def test_limits_that_make_no_sense_are_told(given: dict[str, int]) -> None:
+    with pytest.raises(SpecError):
+        Limits(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({}, "empty"),
+        ({"hotel-pricerang": "cheap"}, "did you mean 'hotel-pricerange'"),
+        ({"hotel-area": " "}, "hotel-area has no value"),
+        ({"hotel-area": "west", "hotel-Area": "east"}, "hotel-area is there twice"),
+    ],
+)
+def test_a_goal_that_makes_no_sense_is_told(given: dict[str, str], problem: str) -> None:
+    with pytest.raises(DstressError, match=problem):
+        goal_of(given, MULTIWOZ)
+
+
+def test_a_persons_goal() -> None:
+    found = goal_of({"hotel-book_day": " monday "}, MULTIWOZ, {"hotel-book day": "friday", "hotel-name": "the ritz"})
+    assert found == Goal({"hotel-book day": "monday"}, {"hotel-name": "the ritz"})
+    with pytest.raises(UnknownNameError):
+        goal_of({"zoo": "west"}, MULTIWOZ)
+
+
+@cache
+def material() -> tuple[list[Dialogue], Schema, Dictionary, dict[str, Combinations]]:
+    """Dialogues of `reminder`, with dictionaries derived from its training split."""
+    schema = simulated.schema("test")
+    counts = counted(islice(simulated.generate("train"), 100))
+    combinations = {name: build(name, counts, schema) for name in SHIPPED}
+    return list(islice(simulated.generate("test"), 25)), schema, O_VALUES.adapted(schema), combinations
+
+
+@given(st.integers(0, 24), st.integers(0, 9), st.sampled_from(SHIPPED), limits)
+def test_the_laws_of_a_counterfactual_goal(number: int, seed: int, name: str, limits: Limits) -> None:
+    dialogues, schema, values, combinations = material()
+    dialogue = dialogues[number]
+    for index, turn in enumerate(dialogue.turns):
+        said = Utterance(dialogue, index, schema, (seed,))
+        found = counterfactual(said, values, combinations[name], limits)
+        assert found == counterfactual(Utterance(dialogue, index, schema, (seed,)), values, combinations[name], limits)
+        if not isinstance(found, Counterfactual):
+            assert (found is None) == (not any(update(said.before, turn.state).values()))
+            continue
+        own, goal = own_goal(said), found.goal
+        assert goal.taken == own.taken and goal.said and goal != own
+        assert len(goal.said) <= max(limits.slots, len(own.said))
+        assert len(found.dropped) <= limits.drop and len(found.added) <= limits.add
+        assert goal.said.keys() == (own.said.keys() - {*found.dropped}) | {*found.added}
+        for slot in (*found.changed, *found.added):
+            assert goal.said[slot] in values.pool(slot)
+            held = (*turn.state.get(slot, ()), *said.before.get(slot, ()))
+            assert meaning(goal.said[slot]) not in map(meaning, held)
+        assert all(goal.said[slot] == own.said[slot] for slot in goal.said.keys() - {*found.changed, *found.added})
+        active = [*(goal.said.keys() - {*found.added}), *goal.taken]
+        for slot in found.added:
+            assert slot not in said.before and slot not in turn.state
+            together = [one for one in active if service_of(one) == service_of(slot)]
+            assert slot in combinations[name].addable(together)
+            assert service_of(slot) in map(service_of, own.said)
+        _check_state(said, found)
+
+
+def _check_state(said: Utterance, found: Counterfactual) -> None:
+    """B_t: the state before the turn, without what the label takes back, under the new turn-level goal."""
+    goal = {**found.goal.taken, **found.goal.said}
+    before = {slot: forms for slot, forms in said.before.items() if slot in said.turn.state}
+    assert found.state.keys() == before.keys() | goal.keys()
+    for slot, forms in found.state.items():
+        assert goal[slot] in forms if slot in goal else forms == before[slot]
+    assert are_plausible(said.turn.state, found.state, found.state)
+
+
+def test_most_turns_of_multiwoz_get_a_goal(shared: Path) -> None:
+    corpus = sample("multiwoz", shared, 60)
+    values, combinations = O_VALUES.adapted(corpus.schema), shipped("rare").adapted(corpus.schema)
+    assert combinations is not None
+    found = [
+        counterfactual(Utterance(dialogue, index, corpus.schema, (1,)), values, combinations)
+        for dialogue in corpus
+        for index in range(len(dialogue.turns))
+    ]
+    eligible = [one for one in found if one is not None]
+    goals = [one for one in eligible if isinstance(one, Counterfactual)]
+    assert len(goals) > 0.82 * len(eligible) > 150
+    assert {len(one.added) for one in goals} == {0, 1, 2} and {len(one.dropped) for one in goals} == {0, 1}

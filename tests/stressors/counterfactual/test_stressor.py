@@ -1,0 +1,204 @@
+"""The stressor `counterfactual`: goals, words and filters together."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from dstress.corpora import load
+from dstress.dialogue import Dialogue, update
+from dstress.errors import CorpusError, DstressError
+from dstress.generators import Candidate, Generator, Goal
+from dstress.generators.matching import unsaid
+from dstress.pipeline.evaluate import evaluate
+from dstress.pipeline.stress import StressedCorpus, first, stress
+from dstress.resources import Material, Setting
+from dstress.stressors import create
+from dstress.stressors.counterfactual.filters import CANDIDATES
+from dstress.stressors.counterfactual.stressor import GENERATED, SUBSTITUTED
+from dstress.stressors.quality import Quality
+from tests.generators.training import training
+from tests.paths import DOCS
+from tests.stressors.samples import in_memory, sample
+
+REMINDER = sample("reminder", None, 40)
+
+
+def stressed_by(arguments: str = "", seed: int = 1) -> StressedCorpus:
+    train = training("reminder", None, 200)
+    return stress(REMINDER, f'counterfactual(train="{train}"{", " * bool(arguments)}{arguments})', seed=seed)
+
+
+@pytest.fixture(scope="module")
+def plain() -> list[Dialogue]:
+    return list(stressed_by("values=built"))
+
+
+def changed(dialogues: list[Dialogue]) -> list[tuple[Dialogue, int]]:
+    return [(d, index) for d in dialogues for index, turn in enumerate(d.turns) if turn.changed]
+
+
+def test_most_turns_that_say_something_say_something_else(plain: list[Dialogue]) -> None:
+    tried = [
+        turn for dialogue in plain for turn in dialogue.turns if turn.changed or (turn.stress and turn.stress.counts)
+    ]
+    assert len(tried) > 60
+    assert sum(turn.changed for turn in tried) >= 0.85 * len(tried)
+    assert all(turn.user != turn.original.user for turn in tried if turn.changed)
+
+
+def test_new_words_say_the_new_label_and_the_history_stays(plain: list[Dialogue]) -> None:
+    for dialogue, index in changed(plain):
+        turn = dialogue.turns[index]
+        before = dialogue.turns[index - 1].remembered.state if index else {}
+        assert turn.remembered.state == turn.original.state
+        new = {
+            slot: forms[0]
+            for slot, forms in update(before, turn.state).items()
+            if forms and forms != turn.original.state.get(slot)
+        }
+        assert unsaid(turn.user, Goal(new)) == ()
+        for frame in turn.frames:
+            assert not frame.requested
+            for span in frame.spans:
+                assert f"{frame.service}-{span.slot}" in turn.state
+
+
+def test_operations_can_be_switched_off() -> None:
+    for argument, forbidden in (("drop=0", "dropped"), ("add=0", "added"), ("change=false", "changed")):
+        found = Counter[str]()
+        for dialogue, index in changed(list(stressed_by(f"values=built, {argument}"))):
+            turn = dialogue.turns[index]
+            if turn.original.coreferences:
+                continue  # what the user only refers to always goes
+            before = dialogue.turns[index - 1].remembered.state if index else {}
+            old, new = (update(before, state) for state in (turn.original.state, turn.state))
+            found["dropped"] += bool(old.keys() - new.keys())
+            found["added"] += bool(new.keys() - old.keys())
+            found["changed"] += any(old[slot] != new[slot] for slot in old.keys() & new.keys())
+        assert found[forbidden] == 0 and sum(found.values()) > 0, argument
+
+
+def test_own_goals_are_said_in_other_words_with_the_label_kept() -> None:
+    found = changed(list(stressed_by("goals=own")))
+    assert len(found) > 40
+    for dialogue, index in found:
+        assert dialogue.turns[index].state == dialogue.turns[index].original.state
+
+
+def test_coco_plus_substitutes_where_nothing_passes() -> None:
+    plus = stressed_by('values=built, fallback=values, generator="tests.stressors.counterfactual.test_stressor:Silent"')
+    tags = Counter(tag for dialogue, index in changed(list(plus)) for tag in dialogue.turns[index].stress.tags)  # type: ignore[union-attr]
+    assert tags[SUBSTITUTED] > 20 and tags[GENERATED] == 0
+    alone = stressed_by('values=built, generator="tests.stressors.counterfactual.test_stressor:Silent"')
+    assert changed(list(alone)) == []
+
+
+def test_coco_plus_differs_from_coco_only_where_coco_has_nothing(plain: list[Dialogue]) -> None:
+    plus = list(stressed_by("values=built, fallback=values"))
+    both = zip(plain, plus, strict=True)
+    pairs = [pair for one, other in both for pair in zip(one.turns, other.turns, strict=True)]
+    assert all(one == other for one, other in pairs if one.changed)
+    assert any(other.changed and not one.changed for one, other in pairs)
+
+
+def test_what_filters_rejected_is_counted() -> None:
+    stressed = stressed_by(f'values=built, classifier=none, generator="{__name__}:Chatty"')
+    quality = Quality(stressed.stressor)
+    for dialogue in stressed:
+        quality.add(dialogue)
+    counts = quality.summary().counts
+    assert counts[CANDIDATES] == sum(counts[name] for name in counts if name != CANDIDATES) > 0
+    assert quality.summary().fallbacks["no candidate passed the filters"] > 20
+
+
+class Silent(Generator):
+    """Knows no words."""
+
+    def prepare(self, setting: Setting, train: Material) -> None:
+        return
+
+    def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
+        return []
+
+
+class Chatty(Silent):
+    """Says nothing of what it should, or a time that nobody asked for."""
+
+    def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
+        return [Candidate("hm"), Candidate(" and ".join([*goal.said.values(), "at 3:33 am"]))]
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("counterfactual(combination=rare)", "did you mean 'combinations'"),
+        ("counterfactual(drop=-1)", "drop=-1 is too small"),
+        ("counterfactual(drop=0, add=0, change=false)", "every goal stays as it is"),
+        ("counterfactual(candidates=0)", "candidates must be 1 or more"),
+        ("counterfactual(classifier=bert)", "unknown classifier 'bert'"),
+        ("counterfactual(generator=template)", "did you mean 'templates'"),
+        ("counterfactual(slots=many)", "counterfactual"),
+    ],
+)
+def test_wrong_arguments_are_told(spec: str, words: str) -> None:
+    with pytest.raises(DstressError, match=words):
+        create(spec)
+
+
+def test_a_corpus_without_training_data_is_told() -> None:
+    with pytest.raises(CorpusError, match="has no training split") as told:
+        stress(REMINDER, "counterfactual")
+    assert "train=" in told.value.fix
+
+
+def test_a_run_is_refused_before_any_work(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="has no training split"):
+        evaluate("coco", "gold", REMINDER, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_unlabelled_training_data_are_told(tmp_path: Path) -> None:
+    (tmp_path / "train.jsonl").write_text('{"id": "a", "turns": [{"user": "hello"}]}\n')
+    with pytest.raises(DstressError):
+        stress(REMINDER, f'counterfactual(values=built, train="{tmp_path}:train")')
+
+
+@pytest.mark.parametrize(
+    ("values", "combinations", "words"),
+    [
+        ("", '"reminder-what" = ["reminder-date"]', "the dictionary is empty"),
+        ('"reminder-nowhere" = ["x"]', "", "unknown slot"),
+        ('"alarm-hour" = ["9 am"]', "", "."),
+    ],
+)
+def test_bad_dictionaries_are_told(tmp_path: Path, values: str, combinations: str, words: str) -> None:
+    value_file, pair_file = tmp_path / "values.toml", tmp_path / "pairs.toml"
+    value_file.write_text(values)
+    pair_file.write_text(combinations)
+    with pytest.raises(DstressError, match=words):
+        stressed_by(f'values="{value_file}", combinations="{pair_file}"')
+
+
+def test_sgd_works_with_derived_dictionaries(shared: Path) -> None:
+    corpus = sample("sgd", shared)
+    spec = f'counterfactual(values=built, train="{training("sgd", shared)}")'
+    stressed = stress(in_memory(list(corpus), corpus.schema, "sgd"), spec)
+    assert len(changed(list(stressed))) > 5
+
+
+def test_the_page_shows_what_comes_out() -> None:
+    page = DOCS / "stressors" / "counterfactual.md"
+    shown = re.findall(
+        r"^(counterfactual.*) \| (\S+), turn (\d+)\n  - (.*)\n  \+ (.*)$", page.read_text(), re.MULTILINE
+    )
+    assert len(shown) == 6
+    corpus = first(load("reminder:test"), 12)
+    for spec in dict.fromkeys(row[0] for row in shown):
+        found = {dialogue.id: dialogue for dialogue in stress(corpus, spec)}
+        for _, dialogue, turn, before, after in (row for row in shown if row[0] == spec):
+            said = found[dialogue].turns[int(turn)]
+            assert (said.original.user, said.user) == (before, after)

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
+from dstress.stressors.disfluency.alternatives import Alternatives
+from dstress.stressors.disfluency.repairs import Style, repair, repairable, said_last, wrong_value
+from dstress.text.utterance import Utterance
+from dstress.text.words import Words
+from dstress.text.writing_style import manner_of
+
+SCHEMA = Schema((Service("train", slots=(Slot("destination"), Slot("leaveat"), Slot("food"), Slot("people"))),))
+TOWNS = [
+    Dialogue(town, (Turn(f"to {town}", "", {"train-destination": (town.lower(),)}),))
+    for town in ("Ely", "London", "York")
+] + [Dialogue("f", (Turn("Chinese food", "", {"train-food": ("chinese",)}),))]
+POOL = Alternatives(SCHEMA, TOWNS)
+
+
+def utterance(text: str, state: State, before: State | None = None) -> Utterance:
+    turns = (Turn("so", "", before), Turn(text, "", state)) if before else (Turn(text, "", state),)
+    return Utterance(Dialogue("d", turns), len(turns) - 1, SCHEMA, ("key",))
+
+
+def repaired(said: Utterance, wrong: str, term: str, random: Random) -> str:
+    words = Words(said.text, said.protected)
+    style = Style(manner_of(said.text), "," in said.text or "." in said.text)
+    mention = repairable(said, words)[0]
+    return words.with_additions([repair(words, mention, wrong, term, style, random)])
+
+
+class Always(Random):
+    """Every chance comes true."""
+
+    def random(self) -> float:
+        return 0.0
+
+
+class Never(Random):
+    """No chance comes true."""
+
+    def random(self) -> float:
+        return 0.999
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "wrong", "retraced", "plain"),
+    [
+        (
+            "I leave at 5 pm.",
+            {"train-leaveat": ("17:00",)},
+            "6 pm",
+            "I leave at 6 pm, no, I mean at 5 pm.",
+            "I leave at 6 pm, no, I mean 5 pm.",
+        ),
+        (
+            "i go to ely",
+            {"train-destination": ("ely",)},
+            "york",
+            "i go to york no i mean to ely",
+            "i go to york no i mean ely",
+        ),
+        (
+            "An Italian place , please .",
+            {"train-food": ("italian",)},
+            "Chinese",
+            "A Chinese , no , I mean an Italian place , please .",
+            "A Chinese , no , I mean an Italian place , please .",
+        ),
+        ("Ely.", {"train-destination": ("ely",)}, "York", "York, no, I mean Ely.", "York, no, I mean Ely."),
+    ],
+)
+def test_the_wrong_value_comes_first(text: str, state: State, wrong: str, retraced: str, plain: str) -> None:
+    assert repaired(utterance(text, state), wrong, "no, I mean", Always()) == retraced
+    assert repaired(utterance(text, state), wrong, "no, I mean", Never()) == plain
+
+
+def test_a_value_that_hangs_on_another_word_is_left_alone() -> None:
+    said = utterance("a 4-person table", {"train-people": ("4",)})
+    assert repairable(said, Words(said.text, said.protected)) == []
+
+
+def test_the_wrong_value_is_one_that_nobody_has_said() -> None:
+    said = utterance("to Ely, not London", {"train-destination": ("ely",)})
+    assert {wrong_value(said, said.mentions[0], POOL) for _ in range(20)} <= {"York", ""}
+    assert "York" in {wrong_value(said, said.mentions[0], POOL) for _ in range(20)}
+
+
+def test_the_guard_sees_a_wrong_value_behind_the_right_one() -> None:
+    said = utterance("to Ely at 9:15", {"train-destination": ("ely",), "train-leaveat": ("09:15",)})
+    assert said_last(said, "to York, no, Ely at 9:15", POOL)
+    assert said_last(said, "to Ely at 9:30, no, 9:15", POOL)
+    assert not said_last(said, "to Ely, no, York at 9:15", POOL)
+    assert not said_last(said, "to Ely at 9:15, no, 9:30", POOL)
+    assert not said_last(said, "to York at 9:15", POOL)
+
+
+def test_another_value_that_was_there_before_is_no_objection() -> None:
+    said = utterance("to Ely, not London", {"train-destination": ("ely",)})
+    assert said_last(said, "to York, sorry, Ely, not London", POOL)
+    assert not said_last(said, "to Ely, not London, London", POOL)

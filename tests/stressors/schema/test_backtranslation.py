@@ -1,0 +1,115 @@
+"""Back-translated schemas: other words in the same places, names that stay names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dstress import corpora
+from dstress.dialogue import Intent, Schema, Service, Slot
+from dstress.pipeline.stress import stress
+from dstress.resources import Setting
+from dstress.stressors import create
+from dstress.stressors.schema.backtranslation import _joined_like, _spoken
+from tests.paths import DOCS
+from tests.stressors.parts import need
+from tests.stressors.samples import sample
+
+PAGES = DOCS / "stressors/schema_backtranslation.md"
+ALARM = Service(
+    "Alarm_1",
+    "Search for alarms",
+    (Slot("alarm_time", "Whether it is a movie"), Slot("time_of_alarm"), Slot("x9"), Slot("phone number")),
+    (Intent("FindMovies", "Purchase a ticket", required=("phone number",), optional={"x9": "1"}),),
+)
+
+
+def made(spec: str, schema: Schema) -> Schema:
+    stressor = create(spec)
+    stressor.prepare(Setting(schema, (), corpora.load, Path()))
+    return stressor.schema_of(schema, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "joined"),
+    [
+        ("alarm_time", "time of alarm", "time_of_alarm"),
+        ("book day", "day of booking", "day of booking"),
+        ("FindMovies", "find films", "FindFilms"),
+        ("leaveAt", "go out at", "goOutAt"),
+        ("area", "zone", "zone"),
+    ],
+)
+def test_names_are_joined_in_their_own_style(name: str, said: str, joined: str) -> None:
+    assert _joined_like(name, said) == joined
+
+
+def test_names_are_spoken_as_words() -> None:
+    assert [_spoken(name) for name in ("alarm_time", "GetAlarms", "book day", "_")] == [
+        "alarm time",
+        "get alarms",
+        "book day",
+        "",
+    ]
+
+
+def test_words_change_and_names_stay_apart() -> None:
+    need("apertium")
+    [service] = made("schema_backtranslation", Schema((ALARM,))).services
+    assert service.name == "Alarm_1" and service.description == "Look for alarms"
+    # "time of alarm" is taken: the slot keeps its name.
+    assert [slot.name for slot in service.slots] == ["alarm_time", "time_of_alarm", "x9", "telephone number"]
+    assert service.slots[0].description == "If it is a film" and service.slots[1].description == ""
+    [intent] = service.intents
+    assert (intent.name, intent.description) == ("FindFilms", "Buy a ticket")
+    assert intent.required == ("telephone number",) and intent.optional == {"x9": "1"}
+
+
+def test_names_or_descriptions_may_stay() -> None:
+    need("apertium")
+    [service] = made("schema_backtranslation(names=false)", Schema((ALARM,))).services
+    assert service.intents[0].name == "FindMovies" and service.description != ALARM.description
+    [service] = made("schema_backtranslation(descriptions=false)", Schema((ALARM,))).services
+    assert service.intents[0].name == "FindFilms" and service.description == ALARM.description
+
+
+def test_whole_answers_are_further_away() -> None:
+    need("apertium")
+    schema = sample("reminder", None).schema
+    changed = {}
+    for spec in ("schema_backtranslation(pivots=[es])", "schema_backtranslation(pivots=[es], whole=true)"):
+        pairs = zip(schema.slots.values(), made(spec, schema).slots.values(), strict=True)
+        changed[spec] = sum(before.description != after.description for before, after in pairs)
+    some, more = changed.values()
+    assert 0 < some < more
+
+
+def test_a_service_is_translated_in_the_same_way_beside_others() -> None:
+    need("apertium")
+    schema = sample("reminder", None).schema
+    together = made("schema_backtranslation", schema)
+    for service, expected in zip(schema.services[:2], together.services, strict=False):
+        assert made("schema_backtranslation", Schema((service,))).services == (expected,)
+
+
+def test_the_examples_of_the_docs_are_true() -> None:
+    need("apertium")
+    corpus = sample("reminder", None)
+    block = PAGES.read_text(encoding="utf-8").split("```reminder\n")[1].split("```")[0]
+    places = {slot: place for place, slot in enumerate(corpus.schema.slots)}
+    for line in block.splitlines():
+        spec, slot, name, description = line.split(" | ")
+        after = list(stress(corpus, spec).schema.slots.items())[places[slot]]
+        assert (after[0], after[1].description) == (name, description)
+
+
+def test_sgd_keeps_its_shape(shared: Path) -> None:
+    need("apertium")
+    schema = sample("sgd", shared).schema
+    for spec in ("schema_backtranslation", "schema_backtranslation(whole=true)"):
+        after = made(spec, schema)
+        for old, new in zip(schema.services, after.services, strict=True):
+            names = [slot.name for slot in new.slots]
+            assert len(set(names)) == len(names) == len(old.slots) and all(names)
+            assert {name for intent in new.intents for name in intent.required} <= set(names)

@@ -1,0 +1,711 @@
+"""The `llm` tracker against a real server that speaks, and misbehaves, like an OpenAI-compatible endpoint."""
+
+from __future__ import annotations
+
+import json
+import logging
+import multiprocessing
+import pickle
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
+from dstress.errors import DstressError, SpecError, UnknownNameError
+from dstress.llm import post as posting
+from dstress.llm.chat import Endpoint, Reply, read_reply
+from dstress.llm.post import Unanswered
+from dstress.storage.cache import ResponseCache, Spent
+from dstress.trackers import Failed, create
+from dstress.trackers.base import Answer, Context
+from dstress.trackers.llm.examples import draw
+from dstress.trackers.llm.prompt import answer_schema, read_state_of, schema_text
+from dstress.trackers.llm.tracker import Llm
+from dstress.trackers.wire import Unreadable
+from tests.trackers import serving
+from tests.trackers.serving import SCHEMA, Served, completion, contexts, dialogue, held, setting, status
+
+SECRET = "sk-very-secret-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(posting, "FIRST_WAIT", 0.01)
+    monkeypatch.setenv("DSTRESS_API_KEY", SECRET)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+@pytest.fixture
+def server() -> Iterator[Served]:
+    with serving.serving(serving.model, "/v1") as served:
+        yield served
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+class Trackers:
+    """Makes prepared trackers, and closes them."""
+
+    def __init__(self, server: Served, folder: Path) -> None:
+        self.server, self.folder = server, folder
+        self.made: list[Llm] = []
+
+    def __call__(self, **more: Any) -> Llm:
+        tracker = Llm(self.server.url, "small", **({"timeout": 0.9, "retries": 2} | more))
+        tracker.prepare(setting(self.folder))
+        self.made.append(tracker)
+        return tracker
+
+
+@pytest.fixture
+def make(server: Served, folder: Path) -> Iterator[Trackers]:
+    trackers = Trackers(server, folder)
+    yield trackers
+    for tracker in trackers.made:
+        tracker.close()
+
+
+def right(count: int = 4) -> list[Answer]:
+    return [{"hotel-area": "north", "taxi-to": f"User: turn {n} in the north"} for n in range(count)]
+
+
+def reasons(answers: Sequence[Answer]) -> list[str]:
+    return [answer.reason for answer in answers if isinstance(answer, Failed)]
+
+
+# What is asked
+
+
+def test_the_prompt_shows_the_schema_and_the_dialogue(server: Served, make: Trackers) -> None:
+    assert make().track(contexts(3)[2:]) == right(3)[2:]
+    [asked] = server.asked
+    assert {name: asked[name] for name in ("model", "temperature", "seed", "max_tokens")} == {
+        "model": "small",
+        "temperature": 0.0,
+        "seed": 1,
+        "max_tokens": 1024,
+    }
+    first, last = asked["messages"]
+    assert (first["role"], last["role"]) == ("system", "user")
+    assert schema_text(SCHEMA) in first["content"]
+    assert last["content"] == (
+        "Dialogue:\nUser: turn 0 in the north\nAssistant: reply 1\nUser: turn 1 in the north\n"
+        "Assistant: reply 2\nUser: turn 2 in the north"
+    )
+
+
+def test_the_schema_in_words() -> None:
+    assert schema_text(SCHEMA) == (
+        "Services and slots:\n"
+        "\nhotel: A place to sleep\n"
+        "- hotel-area: Part of town; only: north, south\n"
+        "- hotel-parking: Whether one can park; only: yes, no\n"
+        "- hotel-name: Name of the hotel; such as: Acorn, Lodge, Swan, Star, Moon\n"
+        "\ntaxi: A ride\n"
+        "- taxi-to: Where to\n"
+        "- taxi-sharing: only: yes, no"
+    )
+
+
+def test_the_shape_of_an_answer_keeps_to_the_schema() -> None:
+    assert answer_schema(SCHEMA) == {
+        "type": "object",
+        "properties": {
+            "state": {
+                "type": "array",
+                "items": {
+                    "anyOf": [
+                        pair(["hotel-area"], ["north", "south", "dontcare"]),
+                        pair(["hotel-parking", "taxi-sharing"], ["yes", "no", "dontcare"]),
+                        pair(["hotel-name", "taxi-to"], None),
+                    ]
+                },
+            }
+        },
+        "required": ["state"],
+        "additionalProperties": False,
+    }
+
+
+def pair(slots: list[str], values: list[str] | None) -> dict[str, Any]:
+    value: dict[str, Any] = {"type": "string"} | ({"enum": values} if values else {})
+    return {
+        "type": "object",
+        "properties": {"slot": {"type": "string", "enum": slots}, "value": value},
+        "required": ["slot", "value"],
+        "additionalProperties": False,
+    }
+
+
+def strict(shape: Any) -> bool:
+    """What strict modes want of a JSON schema: every property required, no others, few kinds of words."""
+    if isinstance(shape, list):
+        return all(map(strict, shape))
+    if not isinstance(shape, dict):
+        return True
+    if shape.get("type") == "object":
+        if shape["additionalProperties"] or shape["required"] != list(shape["properties"]):
+            return False
+        return all(strict(one) for one in shape["properties"].values())
+    return shape.keys() <= {"type", "items", "anyOf", "enum"} and all(strict(one) for one in shape.values())
+
+
+def test_a_real_schema_makes_a_strict_shape() -> None:
+    assert strict(answer_schema(held("reminder:test").schema))
+    assert not strict({"type": "object", "properties": {"a": {}}, "required": [], "additionalProperties": False})
+
+
+def test_values_are_only_enforced_where_there_are_few() -> None:
+    many = Schema((Service("s", "", (Slot("x", "", True, tuple(map(str, range(101)))),)),))
+    assert answer_schema(many)["properties"]["state"]["items"]["anyOf"] == [pair(["s-x"], None)]
+    assert "such as: 0, 1, 2, 3, 4" in schema_text(many)
+
+
+def test_json_mode_sends_a_json_schema(server: Served, make: Trackers) -> None:
+    make().track(contexts(1))
+    [asked] = server.asked
+    assert asked["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "dialogue_state", "strict": True, "schema": answer_schema(SCHEMA)},
+    }
+    assert "tools" not in asked
+
+
+def test_tools_mode_forces_a_call(server: Served, make: Trackers) -> None:
+    assert make(mode="tools").track(contexts(2)) == right(2)
+    asked = server.asked[0]
+    assert asked["tools"][0]["function"]["parameters"] == answer_schema(SCHEMA)
+    assert asked["tool_choice"] == {"type": "function", "function": {"name": "set_state"}}
+    assert "response_format" not in asked
+
+
+def test_what_is_none_is_not_sent(server: Served, make: Trackers) -> None:
+    make(temperature=None, seed=None, max_tokens=None).track(contexts(1))
+    assert not server.asked[0].keys() & {"temperature", "seed", "max_tokens"}
+
+
+def test_the_dialogues_own_services_alone(server: Served, make: Trackers) -> None:
+    make(services="dialogue").track(contexts(1))
+    first = server.asked[0]["messages"][0]["content"]
+    assert "- hotel-area" in first
+    assert "- taxi-to" not in first
+
+
+@pytest.mark.parametrize("mode", ["json", "tools"])
+def test_examples_are_drawn_from_training_data(server: Served, folder: Path, mode: Any) -> None:
+    corpus = held("reminder:test")
+    server.answer = lambda asked: completion('{"state": []}') if mode == "json" else called('{"state": []}')
+    tracker = Llm(server.url, "small", mode, 3, "reminder:train")
+    tracker.prepare(setting(folder, corpus.schema))
+    first = next(iter(corpus))
+    assert tracker.track([Context(first, 0, corpus.schema)]) == [{}]
+    tracker.close()
+    messages = server.asked[0]["messages"]
+    roles = ["user", "assistant"] if mode == "json" else ["user", "assistant", "tool"]
+    assert [message["role"] for message in messages] == ["system", *roles * 3, "user"]
+    solved = messages[2]["content"] if mode == "json" else messages[2]["tool_calls"][0]["function"]["arguments"]
+    state = read_state_of(Reply(solved), corpus.schema, "json")
+    assert state
+    # What it solves is what is said there.
+    assert any(value.lower() in messages[1]["content"].lower() for value in state.values())
+
+
+def test_an_example_from_another_schema_brings_its_own(server: Served, folder: Path) -> None:
+    server.answer = lambda asked: completion('{"state": []}')
+    tracker = Llm(server.url, "small", "json", 2, "reminder:train")
+    tracker.prepare(setting(folder))
+    assert tracker.track(contexts(1)) == [{}]
+    tracker.close()
+    assert server.asked[0]["messages"][1]["content"].startswith("Services and slots:\n")
+
+
+def test_examples_are_the_same_whatever_the_order() -> None:
+    train = held("reminder:train")
+
+    class Backwards:
+        schema = train.schema
+
+        def __iter__(self) -> Iterator[Dialogue]:
+            return iter(list(train)[::-1])
+
+    def names(found: list[Context]) -> list[tuple[str, int]]:
+        return [(one.dialogue, one.turn) for one in found]
+
+    drawn = names(draw(train, 6, 1))
+    assert len({name for name, _ in drawn}) == 6
+    assert names(draw(Backwards(), 6, 1)) == drawn
+    assert names(draw(train, 3, 1)) == drawn[:3]
+    assert names(draw(train, 6, 2)) != drawn
+    services = {next(iter(one.gold.state)).partition("-")[0] for one in draw(train, 5, 1)}
+    assert len(services) >= 3
+
+
+def test_too_few_examples_are_told() -> None:
+    class Small:
+        schema = SCHEMA
+
+        def __iter__(self) -> Iterator[Dialogue]:
+            return iter([dialogue(), Dialogue("d2", (Turn("nothing"),))])
+
+    assert len(draw(Small(), 1, 1)) == 1
+    with pytest.raises(DstressError, match="mine has only 1 dialogues to draw 2 examples from"):
+        draw(Small(), 2, 1, "mine")
+
+
+# What is answered
+
+
+def called(arguments: Any, name: str = "set_state", count: int = 1) -> dict[str, Any]:
+    call = {"id": "c", "type": "function", "function": {"name": name, "arguments": arguments}}
+    return completion(None, message={"tool_calls": [call] * count}, finish="tool_calls")
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ('{"state": []}', {}),
+        ('{"state": [{"slot": "taxi-to", "value": "the pub"}]}', {"taxi-to": "the pub"}),
+        ('{"state": {"taxi-to": "the pub", "hotel-name": null}}', {"taxi-to": "the pub"}),
+        ('{"state": [{"slot": "taxi-to", "value": 4}, {"slot": "hotel-name", "value": ""}]}', {"taxi-to": "4"}),
+        ('{"state": [{"slot": "taxi-to", "value": "x"}, {"slot": "taxi-to", "value": "x"}]}', {"taxi-to": "x"}),
+        ('```json\n{"state": []}\n```', {}),
+    ],
+)
+def test_replies_that_can_be_read(text: str, state: dict[str, str]) -> None:
+    assert read_state_of(Reply(text), SCHEMA, "json") == state
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        (completion("Sure! The state is"), "malformed: no JSON: 'Sure! The state is'"),
+        (completion(None), "malformed: no JSON: ''"),
+        (completion('{"state": [{"slot": "taxi-'), "malformed: no JSON"),
+        (completion('{"state": [{"slot"', finish="length"), "malformed: cut off"),
+        (completion("[]"), "malformed: None is no state"),
+        (completion('{"state": "none"}'), "malformed: 'none' is no state"),
+        (completion('{"state": ["taxi-to"]}'), "malformed: 'taxi-to' is no slot and value"),
+        (completion('{"state": [{"slot": "taxi-to"}]}'), "malformed: {'slot': 'taxi-to'} is no slot and value"),
+        (completion('{"state": [{"slot": "bus-to", "value": "x"}]}'), "malformed: the schema has no slot 'bus-to'"),
+        (completion('{"state": {"taxi-to": ["x"]}}'), "malformed: the value of taxi-to is no text"),
+        (completion('{"state": [{"slot": "taxi-to", "value": true}]}'), "malformed: the value of taxi-to is no text"),
+        (
+            completion('{"state": [{"slot": "taxi-to", "value": "a"}, {"slot": "taxi-to", "value": "b"}]}'),
+            "malformed: two values of taxi-to: 'a' and 'b'",
+        ),
+        (completion("\ud800"), "malformed: "),
+        ({"choices": []}, "malformed: a chat completion without a choice"),
+        ({"error": "?"}, "malformed: no chat completion"),
+        (b"<html>", "malformed: no chat completion"),
+        (completion(None, message={"refusal": "I will not"}), "refused by the model: I will not"),
+        (completion("I", finish="content_filter"), "refused by the model: I"),
+    ],
+)
+def test_replies_that_cannot_be_used(server: Served, make: Trackers, reply: Any, problem: str) -> None:
+    server.always = status(200, reply)
+    tracker = make()
+    [answer] = tracker.track(contexts(1))
+    assert isinstance(answer, Failed)
+    assert answer.reason.startswith(problem)
+    usage = tracker.usage()
+    assert usage["malformed"] == problem.startswith("malformed")
+    # Nothing of it is kept: a resumed run asks again.
+    server.always = None
+    assert tracker.track(contexts(1)) == right(1)
+    assert tracker.usage()["cached"] == 0
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        (completion("north"), "one call of set_state was asked for; called: none; said: 'north'"),
+        (called("{}", "get_weather"), "one call of set_state was asked for; called: get_weather"),
+        (called('{"state": []}', count=2), "one call of set_state was asked for; called: set_state, set_state"),
+        (called("{"), "no JSON: '{'"),
+        (called("{}"), "None is no state"),
+    ],
+)
+def test_calls_that_cannot_be_used(reply: dict[str, Any], problem: str) -> None:
+    with pytest.raises(Unreadable, match=problem):
+        read_state_of(read_reply(json.dumps(reply).encode()), SCHEMA, "tools")
+
+
+def test_arguments_may_come_as_json_itself() -> None:
+    reply = read_reply(json.dumps(called({"state": [{"slot": "taxi-to", "value": "x"}]})).encode())
+    assert read_state_of(reply, SCHEMA, "tools") == {"taxi-to": "x"}
+
+
+# How it is asked
+
+
+@pytest.mark.parametrize(
+    "trick",
+    [status(429, Retry_After="0"), status(500), serving.hang_up, serving.half, serving.slow(1.2)],
+    ids=["429", "500", "hang up", "half", "slow"],
+)
+def test_what_passes_is_tried_again(server: Served, make: Trackers, trick: Any) -> None:
+    server.plays = [trick]
+    tracker = make()
+    assert tracker.track(contexts(1)) == right(1)
+    assert tracker.usage() == {
+        "requests": 1,
+        "retries": 1,
+        "cached": 0,
+        "tokens_in": 100,
+        "tokens_out": 10,
+        "cost": 0,
+        "malformed": 0,
+        "over_budget": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("trick", "reason"),
+    [
+        (status(429), "busy: 429 trick 429"),
+        (status(500), "server error: 500 trick 500"),
+        (serving.hang_up, "closed connection"),
+        (serving.slow(1.2), "timeout: no answer in 0.9 seconds"),
+        (status(400, {"error": {"message": "context too long"}}), "refused: 400 context too long"),
+    ],
+)
+def test_what_stays_fails_with_a_category(server: Served, make: Trackers, trick: Any, reason: str) -> None:
+    server.always = trick
+    tracker = make(retries=1)
+    [answer] = tracker.track(contexts(1))
+    assert isinstance(answer, Failed)
+    assert answer.reason.startswith(reason)
+    assert tracker.usage()["malformed"] == 0
+    assert len(server.asked) == (1 if reason.startswith("refused") else 2)
+
+
+def test_all_threads_wait_when_the_server_asks_for_patience(server: Served, make: Trackers) -> None:
+    server.plays = [status(429, Retry_After="1")]
+    tracker = make(concurrency=2)
+    start = time.monotonic()
+    assert tracker.track(contexts(12)) == right(12)
+    assert 1.0 <= time.monotonic() - start < 4.0
+    # One other may have been on its way; all the rest held back.
+    assert len(server.asked) == 13
+    assert tracker.usage()["retries"] == 1
+
+
+def test_several_are_asked_at_once_and_answered_in_order(server: Served, make: Trackers) -> None:
+    def uneven(asked: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(0.05 if "turn 0" in asked["messages"][-1]["content"].splitlines()[-1] else 0.01)
+        return serving.model(asked)
+
+    server.answer = uneven
+    assert make(concurrency=4).track(contexts(24)) == right(24)
+    assert 2 <= server.most_at_once <= 4
+
+
+def test_the_same_words_are_asked_about_once(server: Served, make: Trackers) -> None:
+    assert make().track([*contexts(2), *contexts(2)]) == [*right(2), *right(2)]
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize(("code", "problem"), [(401, "not let in"), (404, "a wrong address")])
+def test_a_wrong_key_or_model_stops_the_run(server: Served, make: Trackers, code: int, problem: str) -> None:
+    server.always = status(code)
+    with pytest.raises(DstressError, match=problem):
+        make().track(contexts(20))
+
+
+def test_an_endpoint_that_refuses_the_shape_stops_the_run(server: Served, make: Trackers) -> None:
+    server.always = status(400, {"error": {"message": "json_schema is not supported"}})
+    with pytest.raises(DstressError, match="none answered; the last: 400 json_schema is not supported"):
+        make().track(contexts(20))
+
+
+# The key
+
+
+def test_the_key_goes_to_the_server_and_nowhere_else(
+    server: Served, make: Trackers, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    tracker = make()
+    server.plays = [status(400, {"error": {"message": f"bad key {SECRET} or so"}})]
+    answers = [*tracker.track(contexts(1)), *tracker.track(contexts(3))]
+    assert reasons(answers) == ["refused: 400 bad key *** or so"]
+    assert server.headers[0]["Authorization"] == f"Bearer {SECRET}"
+    tracker.close()
+    kept = pickle.dumps(tracker) + repr(vars(tracker)).encode() + tracker.spec.encode() + caplog.text.encode()
+    kept += b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert SECRET.encode() not in kept
+
+
+def test_which_key_is_taken(server: Served, make: Trackers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "other\n")
+    make().track(contexts(1))
+    monkeypatch.delenv("DSTRESS_API_KEY")
+    make(seed=2).track(contexts(1))
+    monkeypatch.setenv("DSTRESS_API_KEY", "")
+    make(seed=3).track(contexts(1))
+    assert [told.get("Authorization") for told in server.headers] == [f"Bearer {SECRET}", "Bearer other", None]
+
+
+def test_a_key_that_cannot_be_sent_is_not_shown(make: Trackers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DSTRESS_API_KEY", "gehëim\nnis")
+    with pytest.raises(DstressError, match="characters that no key has") as caught:
+        make().track(contexts(1))
+    assert "nis" not in str(caught.value)
+
+
+# Money
+
+
+def test_tokens_and_money_are_counted(make: Trackers) -> None:
+    tracker = make(price_in=2.0, price_out=10.0)
+    tracker.track(contexts(4))
+    usage = tracker.usage()
+    assert (usage["requests"], usage["tokens_in"], usage["tokens_out"]) == (4, 400, 40)
+    assert usage["cost"] == pytest.approx(4 * (100 * 2.0 + 10 * 10.0) / 1e6)
+    assert set(tracker.usage().values()) == {0.0}
+
+
+def test_malformed_answers_are_paid_for_too(server: Served, make: Trackers) -> None:
+    server.always = status(200, completion("no"))
+    tracker = make(budget=200)
+    tracker.track(contexts(1))
+    tracker.track(contexts(1))
+    assert tracker.usage()["tokens_in"] == 200
+    assert reasons(tracker.track(contexts(1))) == ["budget spent: 220 of 200 tokens; raise budget= and resume"]
+
+
+@pytest.mark.parametrize(
+    ("budget", "told"),
+    [({"budget": 330}, "330 of 330 tokens"), ({"budget": 0.0009, "price_in": 2, "price_out": 10}, "0.0009 of 0.0009")],
+)
+def test_a_spent_budget_fails_the_rest(server: Served, make: Trackers, budget: dict[str, Any], told: str) -> None:
+    tracker = make(concurrency=1, **budget)
+    answers = tracker.track(contexts(8))
+    assert answers[:3] == right(3)
+    assert reasons(answers) == [f"budget spent: {told}; raise budget= and resume"] * 5
+    assert tracker.usage()["over_budget"] == 5
+    assert len(server.asked) == 3
+    # What is known costs nothing; the rest waits for a larger budget.
+    assert tracker.track(contexts(3)) == right(3)
+    assert make(concurrency=1).track(contexts(8)) == right(8)
+    assert len(server.asked) == 8
+
+
+def test_copies_in_other_processes_share_the_budget(server: Served, make: Trackers, folder: Path) -> None:
+    tracker = make(concurrency=1, budget=220)
+    copy = pickle.loads(pickle.dumps(tracker))
+    copy.prepare(setting(folder))
+    assert reasons(copy.track(contexts(2))) == []
+    copy.close()
+    assert reasons(tracker.track(contexts(4)[2:])) == ["budget spent: 220 of 220 tokens; raise budget= and resume"] * 2
+    other = make(concurrency=1, budget=220)
+    assert reasons(other.track(contexts(4)[2:])) == []
+
+
+def test_where_no_tokens_are_counted_they_are_guessed(server: Served, make: Trackers) -> None:
+    server.answer = lambda asked: serving.model(asked) | {"usage": None}
+    tracker = make()
+    tracker.track(contexts(1))
+    usage = tracker.usage()
+    assert 300 < usage["tokens_in"] < 1500
+    assert 10 < usage["tokens_out"] < 60
+
+
+# The cache
+
+
+def test_nothing_is_asked_twice(server: Served, make: Trackers) -> None:
+    first = make()
+    assert first.track(contexts(4)) == right(4)
+    first.close()
+    again = make()
+    assert again.track(contexts(5)) == right(5)
+    assert len(server.asked) == 5
+    usage = again.usage()
+    assert (usage["cached"], usage["requests"], usage["tokens_in"]) == (4, 1, 100)
+
+
+def test_the_cache_answers_where_no_server_is(make: Trackers, folder: Path) -> None:
+    with serving.serving(serving.model, "/v1") as server:
+        tracker = Llm(server.url, "small", retries=0)
+        tracker.prepare(setting(folder))
+        assert tracker.track(contexts(2)) == right(2)
+        tracker.close()
+    assert tracker.track(contexts(2)) == right(2)
+    with pytest.raises(DstressError, match="nobody answers"):
+        tracker.track(contexts(3))
+    tracker.close()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"temperature": 0.5},
+        {"seed": 7},
+        {"max_tokens": 9},
+        {"mode": "tools"},
+        {"version": "2"},
+        {"services": "dialogue"},
+        {"shots": 1, "train": "reminder:train"},
+    ],
+)
+def test_whatever_changes_the_answer_asks_again(server: Served, make: Trackers, more: dict[str, Any]) -> None:
+    make().track(contexts(1))
+    make(**more).track(contexts(1))
+    assert len(server.asked) == 2
+
+
+def test_what_changes_no_answer_does_not(server: Served, make: Trackers) -> None:
+    make().track(contexts(1))
+    make(concurrency=2, timeout=3, retries=0, budget=9, price_in=1).track(contexts(1))
+    assert len(server.asked) == 1
+
+
+FILL = """
+import os, sys
+from pathlib import Path
+import msgspec
+from dstress.llm.chat import Reply
+from dstress.storage.cache import ResponseCache, Spent
+cache = ResponseCache(Path(sys.argv[1]))
+for number in range(100000):
+    cache.put(str(number), "m", msgspec.json.encode(Reply("x" * 2000, tokens_in=number)))
+    cache.spend("purse", Spent(1, 0.5))
+    print(number, flush=True)
+"""
+
+
+def test_a_killed_process_leaves_a_whole_cache(tmp_path: Path) -> None:
+    path = tmp_path / "responses.sqlite"
+    for least in (20, 45):
+        process = subprocess.Popen([sys.executable, "-c", FILL, str(path)], stdout=subprocess.PIPE, text=True)
+        with process:
+            if process.stdout is None:
+                pytest.fail("no output")
+            last = next(int(line) for line in process.stdout if int(line) >= least)
+            process.kill()
+        cache = ResponseCache(path)
+        assert all(cache.get(str(n)) == msgspec.json.encode(Reply("x" * 2000, tokens_in=n)) for n in range(last + 1))
+        assert cache.spent("purse").tokens > last
+        cache.close()
+
+
+def _spend(path: Path) -> None:
+    cache = ResponseCache(path)
+    for _ in range(50):
+        cache.spend("purse", Spent(2, 0.25))
+    cache.close()
+
+
+def test_two_processes_spend_from_one_purse(tmp_path: Path) -> None:
+    path = tmp_path / "responses.sqlite"
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=_spend, args=(path,)) for _ in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    cache = ResponseCache(path)
+    assert cache.spent("purse") == Spent(200, 25.0)
+    assert cache.spent("other") == Spent()
+    cache.close()
+
+
+def test_a_response_of_another_version_is_asked_for_again(tmp_path: Path) -> None:
+    cache = ResponseCache(tmp_path / "c")
+    cache.put("k", "m", Reply("x"))
+    with sqlite3.connect(tmp_path / "c") as file:
+        file.execute("UPDATE responses SET reply = '?'")
+    file.close()
+    assert cache.get("k") is None
+    cache.close()
+
+
+def test_a_broken_cache_is_named(make: Trackers, folder: Path) -> None:
+    (folder / "llm").mkdir(parents=True)
+    (folder / "llm" / "responses.sqlite").write_bytes(b"not a database, not at all" * 99)
+    with pytest.raises(DstressError, match="cache of responses cannot be used") as caught:
+        make().track(contexts(1))
+    assert "responses.sqlite" in str(caught.value)
+
+
+# The rest of the contract
+
+
+def test_it_travels_before_and_after_it_worked(make: Trackers, folder: Path) -> None:
+    tracker = make()
+    tracker.track(contexts(2))
+    again = pickle.loads(pickle.dumps(tracker))
+    assert set(again.usage().values()) == {0.0}
+    with pytest.raises(DstressError, match="was not prepared"):
+        again.track(contexts(1))
+    again.prepare(setting(folder))
+    assert again.track(contexts(3)) == right(3)
+    again.close()
+    again.close()
+    assert again.usage()["cached"] == 2
+
+
+def test_its_fingerprint_is_the_model_the_parameters_and_the_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(more: str = "") -> str:
+        return create(f'llm("http://h/v1", model=small{more})').fingerprint()
+
+    others = [", mode=tools", ", seed=2", ", temperature=0.7", ", shots=1, train=reminder", ", version=2b"]
+    others += [", services=dialogue", ", max_tokens=none"]
+    assert len({found(), *map(found, others)}) == len(others) + 1
+    assert found() == found(", concurrency=1, budget=5, price_in=1, price_out=2, timeout=1, retries=0")
+    before = found()
+    monkeypatch.setattr("dstress.trackers.llm.prompt.template", lambda: b"other words")
+    assert found() != before
+
+
+def test_batches_keep_all_threads_busy() -> None:
+    assert Llm("http://h/v1", "m", concurrency=16).batch == 128
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "mode=xml",
+        "shots=2",
+        "shots=-1, train=reminder",
+        "concurrency=0",
+        "budget=-1",
+        "price_in=-1",
+        "max_tokens=0",
+        "temperature=hot",
+        "services=some",
+        "timeout=0",
+    ],
+)
+def test_what_cannot_work_is_refused_at_once(more: str) -> None:
+    with pytest.raises(SpecError):
+        create(f'llm("http://h/v1", model=m, {more})')
+
+
+def test_an_unknown_argument_is_told_with_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'temperature'"):
+        create('llm("http://h/v1", model=m, temprature=1)')
+    with pytest.raises(SpecError):
+        create("llm(localhost, model=m)")
+
+
+def test_the_client_serves_others_too(server: Served) -> None:
+    server.answer = lambda asked: completion(f"You said {asked['messages'][0]['content']}")
+    endpoint = Endpoint(server.url + "/", timeout=1, retries=0)
+    reply = endpoint.chat({"model": "m", "messages": [{"role": "user", "content": "hi"}]})
+    assert reply == Reply("You said hi", finish="stop", tokens_in=100, tokens_out=10)
+    server.always = status(500)
+    with pytest.raises(Unanswered, match="server error"):
+        endpoint.chat({})
+    endpoint.close()
