@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from importlib.resources import files
 from random import Random
 
 import pytest
@@ -14,9 +12,10 @@ from hypothesis import strategies as st
 from dstress.errors import SpecError
 from dstress.stressors import stressors
 from dstress.stressors.word_noise import Kind, WordNoise
+from dstress.text.tables import read_table
 from tests.stressors.noise import ODD, check_page, keeps_protected, protected_texts
 
-TABLE = tomllib.loads(files("dstress.stressors").joinpath("word_noise.toml").read_text(encoding="utf-8"))
+TABLE = read_table("dstress.stressors", "data/word_noise.toml")
 FRAGILE = set(
     re.findall(
         r"\S+",

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from dstress.stressors.paraphrase.changes import Change, Rephrasing, applied
+from dstress.stressors.paraphrase.changes import Change, Rephrasing, applied, phrases
+from dstress.text.tables import read_table
 
-EVERYDAY = Rephrasing("rephrasing.toml")
-OF_SCHEMAS = Rephrasing("rephrasing.toml", "schema_backtranslation.toml")
+EVERYDAY = Rephrasing(phrases())
+OF_SCHEMAS = Rephrasing(phrases(), read_table("dstress.stressors.schema", "backtranslation.toml"))
 
 
 def said(original: str, back: str) -> str:
