@@ -52,7 +52,7 @@ def write(args: argparse.Namespace) -> None:
     dev, stressed = (list(labelled(found)) for found in (dstress.load(args.dev), dstress.stress(args.dev, "values")))
     data = {
         "slots": slots,
-        "train": packed(train, [sorted({made.restate(one, random) for _ in range(3)}) for one in train]),
+        "train": packed(train, [sorted({made.rewrite_utterance(one, random) for _ in range(3)}) for one in train]),
         "dev": packed(
             dev, [[two.exchange.user] * (one.slots == two.slots) for one, two in zip(dev, stressed, strict=True)]
         ),

@@ -14,7 +14,7 @@ from dstress.corpora.base import Corpus
 from dstress.engines import Engine, Local
 from dstress.pipeline.evaluate import Options, evaluate, report
 from dstress.pipeline.track import Asked, Tracking, track
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.runs.journal import Journal
 from dstress.trackers import create
 from dstress.trackers.base import Answer, Context, Tracker
@@ -41,9 +41,9 @@ class Busy(Tracker):
 class _Set:
     """Makes the setting in whichever process the tracker works."""
 
-    def __call__(self) -> Setting:
+    def __call__(self) -> Resources:
         corpus = corpora.load("reminder:test")
-        return Setting(corpus.schema, corpus, corpora.load, Path())
+        return Resources(corpus.schema, corpus, corpora.load, Path())
 
 
 def run() -> None:

@@ -16,11 +16,11 @@ import sacrebleu
 
 from dstress import corpora
 from dstress.corpora.base import Corpus
-from dstress.generators import Asked, Candidate, Generator, generators, matching
+from dstress.generators import Candidate, Generator, Request, generators, matching
 from dstress.generators.goals import own_goal
 from dstress.generators.network.examples import examples_of
 from dstress.generators.network.generator import Seq2Seq, load
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.stressors.counterfactual import combinations, goals
 from dstress.stressors.values import dictionary
 from dstress.text.utterance import Utterance, random_for
@@ -45,9 +45,9 @@ def main() -> None:
     else:
         _perplexity(Path(given.folder), corpus)
         generator = Seq2Seq(given.folder, _BEAM)
-    generator.prepare(Setting(corpus.schema, corpus, corpora.load, Path()), corpora.load(given.train))
+    generator.prepare(Resources(corpus.schema, corpus, corpora.load, Path()), corpora.load(given.train))
     said = _sample(corpus, given.turns)
-    own = [Asked(one.turn.system, own_goal(one)) for one in said]
+    own = [Request(one.turn.system, own_goal(one)) for one in said]
     found = _generated("own goals", own, generator)
     best = [candidates[0].text if candidates else "" for candidates in found]
     bleu = sacrebleu.corpus_bleu(best, [[one.text for one in said]], tokenize="13a", lowercase=True)
@@ -58,13 +58,13 @@ def main() -> None:
         return
     wanted = [goals.counterfactual(one, pools, lists) for one in said]
     others = [
-        Asked(one.turn.system, goal.goal)
+        Request(one.turn.system, goal.goal)
         for one, goal in zip(said, wanted, strict=True)
         if isinstance(goal, goals.Counterfactual)
     ]
     found = _generated(f"counterfactual goals ({given.values}, {given.combinations})", others, generator)
     for asked, candidates in list(zip(others, found, strict=True))[: given.show]:
-        print(f"\n  system: {asked.system}\n  goal:   {dict(asked.goal.said)}   taken: {dict(asked.goal.taken)}")
+        print(f"\n  system: {asked.system}\n  goal:   {dict(asked.goal.spoken)}   taken: {dict(asked.goal.unspoken)}")
         for text, score in candidates[:3]:
             print(f"    {score:6.2f}  {text}")
 
@@ -91,12 +91,12 @@ def _sample(corpus: Corpus, count: int) -> list[Utterance]:
     random_for("seq2seq_quality").shuffle(said)
     chosen: list[Utterance] = []
     for one in said:
-        if len(chosen) < count and own_goal(one).said:
+        if len(chosen) < count and own_goal(one).spoken:
             chosen.append(one)
     return chosen
 
 
-def _generated(name: str, asked: Sequence[Asked], generator: Generator) -> list[list[Candidate]]:
+def _generated(name: str, asked: Sequence[Request], generator: Generator) -> list[list[Candidate]]:
     start = time.perf_counter()
     found: list[list[Candidate]] = generator.generate_all(asked, _BEAM)
     seconds = time.perf_counter() - start

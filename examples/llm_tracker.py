@@ -3,13 +3,13 @@
 import sys
 
 import dstress
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.storage.home import home
 from dstress.trackers import Context, create
 
 corpus = dstress.load("reminder:test")
 tracker = create(f'llm("{sys.argv[1]}", model="{sys.argv[2]}", shots=2, train="reminder:train")')
-tracker.prepare(Setting(corpus.schema, corpus, dstress.load, home()))
+tracker.prepare(Resources(corpus.schema, corpus, dstress.load, home()))
 dialogue = next(iter(corpus))
 contexts = [Context(dialogue, turn, corpus.schema) for turn in range(int(sys.argv[3]))]
 for context, answer in zip(contexts, tracker.track(contexts), strict=True):

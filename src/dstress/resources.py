@@ -18,7 +18,7 @@ class Material(Protocol):
     def __iter__(self) -> Iterator[Dialogue]: ...
 
 
-class Setting(NamedTuple):
+class Resources(NamedTuple):
     """The corpus to work on, `load` for another by its name, and the data home's folder for what is to be kept."""
 
     schema: Schema

@@ -70,7 +70,7 @@ def test_people_mostly_say_their_own_goal_and_no_more(shared: Path) -> None:
         (turn.user, goal)
         for dialogue in corpus
         for at, turn in enumerate(dialogue.turns)
-        if (goal := own_goal(Utterance(dialogue, at, corpus.schema, (1,)))).said
+        if (goal := own_goal(Utterance(dialogue, at, corpus.schema, (1,)))).spoken
     ]
     assert len(goals) > 150
     assert sum(not unsaid(*one) for one in goals) > 0.98 * len(goals)

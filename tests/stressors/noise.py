@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dstress.corpora import simulated
 from dstress.dialogue import Dialogue
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.stressors import create
 from tests.paths import DOCS
 from tests.stressors.samples import in_memory
@@ -86,7 +86,7 @@ def stressed(spec: str, said: list[Dialogue], seed: int = 0) -> list[Dialogue]:
     """Dialogues of `reminder`, stressed."""
     stressor = create(spec)
     corpus = in_memory(said, simulated.schema("test"))
-    stressor.prepare(Setting(corpus.schema, corpus, lambda name: corpus, Path()))
+    stressor.prepare(Resources(corpus.schema, corpus, lambda name: corpus, Path()))
     return stressor.stress(said, seed)
 
 

@@ -9,7 +9,7 @@ from dstress.dialogue import Act, Dialogue, Edit, Frame, Schema, Service, Slot, 
 from dstress.errors import SpecError, UnknownNameError
 from dstress.pipeline.stress import stress
 from dstress.stressors import create, stressors
-from dstress.stressors.base import DialogueStressor, Kept, Outcome, Restated, Rewriter, TurnStressor
+from dstress.stressors.base import DialogueStressor, Outcome, Rewrite, Rewriter, TurnStressor, Unchanged
 from dstress.text.utterance import Ranges, Utterance, random_for
 from tests.stressors.samples import in_memory
 
@@ -53,19 +53,19 @@ class Elsewhere(TurnStressor):
     def __init__(self, place: str = "nandos", says: str = "nandos") -> None:
         self.place, self.says = place, says
 
-    def restate(self, said: Utterance) -> Outcome:
-        found = [mention for mention in said.mentions if mention.slot == "taxi-destination"]
+    def rewrite_utterance(self, utterance: Utterance) -> Outcome:
+        found = [mention for mention in utterance.mentions if mention.slot == "taxi-destination"]
         if not found:
-            return Kept("no place") if said.index == 1 else None
-        text = said.text[: found[0].start] + self.says + said.text[found[0].end :]
-        return Restated(text, said.turn.state | {"taxi-destination": (self.place,)}, tags=("unseen",))
+            return Unchanged("no place") if utterance.index == 1 else None
+        text = utterance.text[: found[0].start] + self.says + utterance.text[found[0].end :]
+        return Rewrite(text, utterance.turn.state | {"taxi-destination": (self.place,)}, tags=("unseen",))
 
 
 class Backwards(TurnStressor):
     """Works in batches."""
 
-    def restate_all(self, said: Sequence[Utterance]) -> Sequence[Outcome]:
-        return [Restated(" ".join([one.text, "please"])) for one in said]
+    def rewrite_utterances(self, utterances: Sequence[Utterance]) -> Sequence[Outcome]:
+        return [Rewrite(" ".join([one.text, "please"])) for one in utterances]
 
 
 class Renamed(DialogueStressor):

@@ -15,7 +15,7 @@ from typing import Any
 
 from dstress.corpora import simulated
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.trackers.base import Context
 
 SCHEMA = Schema(
@@ -62,8 +62,8 @@ class Held:
 held = cache(Held)
 
 
-def setting(folder: Path, schema: Schema = SCHEMA) -> Setting:
-    return Setting(schema, [dialogue()], held, folder)
+def resources(folder: Path, schema: Schema = SCHEMA) -> Resources:
+    return Resources(schema, [dialogue()], held, folder)
 
 
 class Served:

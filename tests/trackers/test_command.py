@@ -16,7 +16,7 @@ from dstress.errors import DstressError, SpecError
 from dstress.trackers import Failed, create
 from dstress.trackers.base import Answer, Context
 from dstress.trackers.command import Command
-from tests.trackers.serving import SCHEMA, contexts, dialogue, setting
+from tests.trackers.serving import SCHEMA, contexts, dialogue, resources
 
 START = """
 import json, os, sys, time
@@ -250,12 +250,12 @@ def test_its_fingerprint_is_the_command_and_its_files(tmp_path: Path) -> None:
 
 def test_a_program_that_is_not_there_is_told_before_any_work(tmp_path: Path) -> None:
     with pytest.raises(DstressError, match="there is no program 'no-such-program'"):
-        create('command("no-such-program --fast")').prepare(setting(tmp_path))
+        create('command("no-such-program --fast")').prepare(resources(tmp_path))
     plain = tmp_path / "plain"
     plain.write_text("not a program")
     plain.chmod(0o755)
     tracker = create(f'command("{plain}")')
-    tracker.prepare(setting(tmp_path))
+    tracker.prepare(resources(tmp_path))
     with pytest.raises(DstressError, match="cannot be started"):
         tracker.track(contexts(1))
 

@@ -23,7 +23,7 @@ from dstress.trackers import create
 from dstress.trackers.base import Tracker
 from tests.paths import ROOT, SEARCHED
 from tests.trackers import serving
-from tests.trackers.serving import completion, held, setting
+from tests.trackers.serving import completion, held, resources
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PAGE = (ROOT / "docs" / "trackers" / "README.md").read_text()
@@ -32,7 +32,7 @@ PAGE = (ROOT / "docs" / "trackers" / "README.md").read_text()
 def answers(tracker: Tracker, folder: Path) -> list[Prediction]:
     """What the engine records for a few dialogues of `reminder`."""
     corpus = held("reminder:test")
-    job = Tracking(tracker, lambda: setting(folder, corpus.schema), corpus.schema)
+    job = Tracking(tracker, lambda: resources(folder, corpus.schema), corpus.schema)
     asked = [Question(dialogue, list(range(len(dialogue.turns)))) for dialogue in corpus.dialogues[:5]]
     job.open()
     try:
@@ -91,7 +91,7 @@ def test_worker_processes_answer_the_same(expected: list[Prediction], tmp_path: 
     """The tracker travels to its workers before it is prepared, and starts a program in each."""
     corpus = held("reminder:test")
     tracker = create(f'command("{sys.executable} {ROOT}/examples/command_tracker.py")')
-    job = Tracking(tracker, partial(setting, tmp_path, corpus.schema), corpus.schema)
+    job = Tracking(tracker, partial(resources, tmp_path, corpus.schema), corpus.schema)
     pieces = [msgspec.json.encode([Question(one, list(range(len(one.turns))))]) for one in corpus.dialogues[:5]]
     results = [parted(result) for result in Local(workers=2).in_order(job, pieces)]
     lines = b"".join(lines for lines, _ in results).splitlines()

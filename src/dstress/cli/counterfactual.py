@@ -17,7 +17,7 @@ from dstress.errors import DstressError, unknown
 from dstress.generators import Goal
 from dstress.generators.goals import goal_of, own_goal
 from dstress.pipeline.stress import SEED, stress
-from dstress.stressors.base import Kept
+from dstress.stressors.base import Unchanged
 from dstress.stressors.counterfactual.filters import Verdict
 from dstress.stressors.counterfactual.stressor import Counterfactual
 from dstress.text.utterance import Utterance
@@ -51,7 +51,7 @@ def command(corpus: str, spec: str, **given: Any) -> None:
     desk = Desk(load(corpus), spec, given["seed"])
     desk.go_to(given["dialogue"], given["turn"])
     if given["goal"]:
-        desk.goal = goal_of(_pairs(given["goal"]), desk.corpus.schema, own_goal(desk.said).taken)
+        desk.goal = goal_of(_pairs(given["goal"]), desk.corpus.schema, own_goal(desk.said).unspoken)
     if given["json_file"]:
         write_json(desk.as_json(), given["json_file"])
     elif given["interactive"]:
@@ -77,7 +77,7 @@ class Desk:
         turns = len(self.dialogue.turns)
         if turn is not None and turn >= turns:
             raise DstressError(f"{self.dialogue.id} has {turns} user turns, counted from 0; there is no turn {turn}")
-        telling = (index for index in range(turns) if own_goal(self._utterance(index)).said)
+        telling = (index for index in range(turns) if own_goal(self._utterance(index)).spoken)
         self.index = next(telling, 0) if turn is None else turn
         self.draw()
 
@@ -85,7 +85,7 @@ class Desk:
         """Draw a goal; `again` gives another one. Says why there is none, and then takes the user's own."""
         self.said = self._utterance(self.index, again)
         drawn = self.stressor.goal(self.said)
-        if drawn is None or isinstance(drawn, Kept):
+        if drawn is None or isinstance(drawn, Unchanged):
             self.goal = own_goal(self.said)
             return "the turn adds nothing to the state" if drawn is None else drawn.reason
         self.goal = drawn.goal
@@ -94,7 +94,7 @@ class Desk:
     def next_turn(self) -> bool:
         """The next turn that says something; False at the end of the dialogue."""
         later = range(self.index + 1, len(self.dialogue.turns))
-        found = next((index for index in later if own_goal(self._utterance(index)).said), None)
+        found = next((index for index in later if own_goal(self._utterance(index)).spoken), None)
         if found is not None:
             self.index = found
             self.draw()
@@ -102,7 +102,7 @@ class Desk:
 
     def verdicts(self) -> list[Verdict]:
         """The candidates for the goal, judged."""
-        return self.stressor.judged(self.said, self.goal) if self.goal.said else []
+        return self.stressor.judged(self.said, self.goal) if self.goal.spoken else []
 
     def as_json(self) -> dict[str, Any]:
         """All of it."""
@@ -163,8 +163,8 @@ def _row(verdict: Verdict) -> Iterator[str]:
 
 
 def _told(goal: Goal) -> str:
-    said = ", ".join(f"{slot}={value}" for slot, value in goal.said.items()) or "nothing"
-    taken = ", ".join(f"{slot}={value}" for slot, value in goal.taken.items())
+    said = ", ".join(f"{slot}={value}" for slot, value in goal.spoken.items()) or "nothing"
+    taken = ", ".join(f"{slot}={value}" for slot, value in goal.unspoken.items())
     return f"{said} (and without words: {taken})" if taken else said
 
 
@@ -225,11 +225,11 @@ def _judged(desk: Desk, words: str) -> str:
 
 def _edited(desk: Desk, order: str) -> Goal:
     """`slot=value` adds or changes, `-slot` drops."""
-    said: Mapping[str, str] = desk.goal.said
+    said: Mapping[str, str] = desk.goal.spoken
     if order.startswith("-"):
         slot = order[1:].strip()
         if slot not in said:
             raise unknown("slot of the goal", slot, said)
         said = {known: value for known, value in said.items() if known != slot}
-        return Goal(said, desk.goal.taken)
-    return goal_of({**said, **_pairs(order)}, desk.corpus.schema, desk.goal.taken)
+        return Goal(said, desk.goal.unspoken)
+    return goal_of({**said, **_pairs(order)}, desk.corpus.schema, desk.goal.unspoken)

@@ -17,7 +17,7 @@ from dstress.corpora.reading import canonical_split
 from dstress.dialogue import Schema
 from dstress.errors import CorpusError, MissingExtraError, SpecError
 from dstress.reports.tables import Table
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.storage.home import home
 from dstress.text.schema_distance import Figures, Seen, Version, average, figures, signature, united, united_versions
 from dstress.text.tables import read_table
@@ -136,7 +136,7 @@ def _stressed(
         if stressor.scope != "schema":
             raise SpecError(f"{spec} does not change the schema", fix="name schema stressors, such as schema_noise")
         try:
-            stressor.prepare(Setting(schema, corpus, corpora.load, home()), _SEED)
+            stressor.prepare(Resources(schema, corpus, corpora.load, home()), _SEED)
         except MissingExtraError as error:
             if wanted:
                 raise

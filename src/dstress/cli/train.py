@@ -60,7 +60,7 @@ def _options(settings: tuple[str, ...]) -> Any:
 
     from dstress.generators.network.training import Options
 
-    pairs = [setting.partition("=") for setting in settings]
+    pairs = [resources.partition("=") for resources in settings]
     known = list(Options.__dataclass_fields__)
     if wrong := next((name for name, _, _ in pairs if name not in known), None):
         raise unknown("setting", wrong, known)

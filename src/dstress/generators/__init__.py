@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dstress.generators.base import Asked, Candidate, Generator, Goal
+from dstress.generators.base import Candidate, Generator, Goal, Request
 from dstress.registry import Registry
 
 generators = Registry(
@@ -15,4 +15,4 @@ generators = Registry(
     },
 )
 
-__all__ = ["Asked", "Candidate", "Generator", "Goal", "generators"]
+__all__ = ["Candidate", "Generator", "Goal", "Request", "generators"]

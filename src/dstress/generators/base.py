@@ -10,23 +10,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
-from dstress.resources import Material, Setting
+from dstress.resources import Material, Resources
 
 
 class Goal(NamedTuple):
     """The turn-level goal of one user turn, by slot ids.
 
-    `said` are the values that the user's words must say. `taken` are those that the turn's label holds without the user
-    saying them: an offer of the system's that is taken up, or something that no words express. They stay as they were.
+    `spoken` are the values that the user's words must say. `unspoken` are those that the turn's label holds without the
+    user saying them: an offer of the system's that is taken up, or something that no words express. They stay.
     """
 
-    said: Mapping[str, str]
-    taken: Mapping[str, str] = {}
+    spoken: Mapping[str, str]
+    unspoken: Mapping[str, str] = {}
 
     @property
     def slots(self) -> frozenset[str]:
         """Every slot that the turn is about."""
-        return frozenset((*self.said, *self.taken))
+        return frozenset((*self.spoken, *self.unspoken))
 
 
 class Candidate(NamedTuple):
@@ -36,7 +36,7 @@ class Candidate(NamedTuple):
     score: float = 0.0
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """One thing to say, and the system's words that it answers (empty at the start of a dialogue)."""
 
     system: str
@@ -50,7 +50,7 @@ class Generator(ABC):
     """Programs and extras that must be there; `prepare` looks for them."""
 
     @abstractmethod
-    def prepare(self, setting: Setting, train: Material) -> None:
+    def prepare(self, resources: Resources, train: Material) -> None:
         """Check every need, and learn from the training corpus. Afterwards it must survive pickling."""
 
     @abstractmethod
@@ -60,6 +60,6 @@ class Generator(ABC):
         The same arguments always give the same candidates, whatever was asked before.
         """
 
-    def generate_all(self, asked: Sequence[Asked], n: int) -> list[list[Candidate]]:
+    def generate_all(self, requests: Sequence[Request], n: int) -> list[list[Candidate]]:
         """Many at once, for generators that work in batches. What comes back must not depend on the others."""
-        return [self.generate(system, goal, n) for system, goal in asked]
+        return [self.generate(system, goal, n) for system, goal in requests]

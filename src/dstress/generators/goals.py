@@ -13,19 +13,19 @@ from dstress.text.slot_names import SlotNames
 from dstress.text.utterance import Utterance
 
 
-def own_goal(said: Utterance) -> Goal:
+def own_goal(utterance: Utterance) -> Goal:
     """The goal that the user has in the corpus: what the user's words say, and what the label holds besides.
 
     `yes` and `no` are said by what they are about; a bare "yes" is an answer, and what it agrees to is the system's.
     What the user only refers to is in neither.
     """
-    added = additions(said)
-    referred = _referred(said)
+    added = additions(utterance)
+    referred = _referred(utterance)
     told: dict[str, str] = {}
-    for slot, value, start, end in said.mentions:
+    for slot, value, start, end in utterance.mentions:
         if slot in told or slot in referred or slot not in added:
             continue
-        if not (is_flag(value) and is_bare_answer(said.text[start:end], value)):
+        if not (is_flag(value) and is_bare_answer(utterance.text[start:end], value)):
             told[slot] = value
     return Goal(
         {slot: told[slot] for slot in added if slot in told},
@@ -33,29 +33,29 @@ def own_goal(said: Utterance) -> Goal:
     )
 
 
-def _referred(said: Utterance) -> set[str]:
+def _referred(utterance: Utterance) -> set[str]:
     """The slots that the user fills by reference: as the corpus has it, or else by the finder of `coref-jga`."""
-    if said.turn.coreferences:
-        return {one.slot for one in said.turn.coreferences}
-    earlier = [words for turn in said.history for words in (turn.system, turn.user)]
-    return {one.slot for one in find(said.turn, said.before, earlier)}
+    if utterance.turn.coreferences:
+        return {one.slot for one in utterance.turn.coreferences}
+    earlier = [words for turn in utterance.history for words in (turn.system, turn.user)]
+    return {one.slot for one in find(utterance.turn, utterance.before, earlier)}
 
 
-def additions(said: Utterance) -> State:
+def additions(utterance: Utterance) -> State:
     """The slots that the turn gives a value to."""
-    before = said.before
-    return {slot: forms for slot, forms in said.turn.state.items() if before.get(slot) != forms and forms}
+    before = utterance.before
+    return {slot: forms for slot, forms in utterance.turn.state.items() if before.get(slot) != forms and forms}
 
 
-def state_with(said: Utterance, goal: Goal) -> State:
+def state_with(utterance: Utterance, goal: Goal) -> State:
     """The state after the turn, had the user had this goal (CoCo's rule for B_t).
 
     It is the state before the turn with the goal on top. A slot that the goal drops so keeps the value that it had
     before, if any. What the label takes back stays taken back. A value that the label has too keeps its other forms.
     """
-    after = said.turn.state
-    state = {slot: forms for slot, forms in said.before.items() if slot in after}
-    for slot, value in (*goal.taken.items(), *goal.said.items()):
+    after = utterance.turn.state
+    state = {slot: forms for slot, forms in utterance.before.items() if slot in after}
+    for slot, value in (*goal.unspoken.items(), *goal.spoken.items()):
         forms = after.get(slot, ())
         state[slot] = forms if value in forms else (value,)
     return state

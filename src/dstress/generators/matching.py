@@ -31,25 +31,25 @@ _DATE = re.compile(
 def unsaid(text: str, goal: Goal) -> tuple[str, ...]:
     """The slots whose values are not in the words. Each value needs words of its own: 3 people are not 3 nights too."""
     missing = []
-    found = {slot: _mentions(text, slot, value) for slot, value in goal.said.items()}
+    found = {slot: _mentions(text, slot, value) for slot, value in goal.spoken.items()}
     used: list[tuple[int, int]] = []
     for slot in sorted(found, key=lambda one: len(found[one])):
         if not found[slot]:
             missing.append(slot)
-        elif not _shares(goal.said[slot]):
+        elif not _shares(goal.spoken[slot]):
             own = next((one[2:] for one in found[slot] if not _meets(one[2:], used)), None)
             if own is None:
                 missing.append(slot)
             else:
                 used.append(own)
-    return tuple(slot for slot in goal.said if slot in missing)
+    return tuple(slot for slot in goal.spoken if slot in missing)
 
 
 def oversaid(text: str, goal: Goal) -> str:
     """A time, a day or a count that the words say and the goal does not have; empty if there is none."""
     known = merged(
         mention[2:]
-        for part in (goal.said, goal.taken)
+        for part in (goal.spoken, goal.unspoken)
         for slot, value in part.items()
         for mention in find(text, slot, (value,))
     )

@@ -28,7 +28,7 @@ from dstress.pipeline.stress import describe, first, stress
 from dstress.pipeline.track import Asked, Tracking, track
 from dstress.predictions import read_predictions
 from dstress.reports.html import convention_of, write_html
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.runs.folder import ORIGINAL, Manifest, RunFolder, is_run
 from dstress.runs.scores import corpus_of, score_run
 from dstress.scoring.score import Options as Scoring
@@ -214,14 +214,14 @@ def _track(run: RunFolder, variant: str, tracker: Tracker, engine: Engine, told:
 
 
 class _Prepared:
-    """Makes a tracker's setting in whichever process it works."""
+    """Makes a tracker's resources in whichever process it works."""
 
     def __init__(self, run: RunFolder, variant: str) -> None:
         self.run, self.variant = run, variant
 
-    def __call__(self) -> Setting:
+    def __call__(self) -> Resources:
         corpus = corpus_of(self.run, self.variant)
-        return Setting(corpus.schema, corpus, load, home(), read_predictions)
+        return Resources(corpus.schema, corpus, load, home(), read_predictions)
 
 
 def _clean_variant(variant: str) -> str:

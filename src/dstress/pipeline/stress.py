@@ -19,7 +19,7 @@ from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue
 from dstress.engines.base import Engine, Job
 from dstress.errors import SpecError
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.storage.atomic import replacing
 from dstress.storage.home import home
 from dstress.stressors import create
@@ -87,12 +87,12 @@ def calibrated(
 ) -> str:
     """The spec with what must be set to reach a target, such as a word error rate of 0.30, found on this corpus."""
     composed = create(stressor)
-    setting = _setting(corpus)
+    resources = _setting(corpus)
     parts, found = [], False
     for part in composed.parts:
         calibrate = getattr(part, "calibrate", None)
         if calibrate is not None:
-            part.prepare(setting)
+            part.prepare(resources)
             part.spec = _with_arguments(part.spec, calibrate(corpus, target, seed, progress))
             found = True
         parts.append(part.spec)
@@ -139,8 +139,8 @@ def describe(stressed: StressedCorpus, summary: Summary) -> dict[str, Any]:
     return told | ({"names": names} if names else {})
 
 
-def _setting(corpus: Corpus) -> Setting:
-    return Setting(corpus.schema, corpus, load, home(), train=corpus.train)
+def _setting(corpus: Corpus) -> Resources:
+    return Resources(corpus.schema, corpus, load, home(), train=corpus.train)
 
 
 def _composed(stressor: Stressor | str) -> Composition:

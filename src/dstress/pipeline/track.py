@@ -17,7 +17,7 @@ from dstress.dialogue import Dialogue, Schema
 from dstress.engines.base import Engine, Job
 from dstress.errors import DstressError
 from dstress.predictions.base import Prediction
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.runs.journal import Journal
 from dstress.trackers.base import Answer, Context, Failed, Tracker
 
@@ -41,11 +41,11 @@ _QUESTIONS = msgspec.json.Decoder(list[Question])
 class Tracking(Job):
     """A tracker at work: prepared once in each worker."""
 
-    def __init__(self, tracker: Tracker, setting: Callable[[], Setting], schema: Schema) -> None:
-        self.tracker, self.setting, self.schema = tracker, setting, schema
+    def __init__(self, tracker: Tracker, resources: Callable[[], Resources], schema: Schema) -> None:
+        self.tracker, self.resources, self.schema = tracker, resources, schema
 
     def open(self) -> None:
-        self.tracker.prepare(self.setting())
+        self.tracker.prepare(self.resources())
 
     def close(self) -> None:
         self.tracker.close()

@@ -22,7 +22,7 @@ import msgspec
 
 from dstress.dialogue import Dialogue, Frame, Schema, State, Turn
 from dstress.resources import Material as Material
-from dstress.resources import Setting as Setting
+from dstress.resources import Resources as Resources
 from dstress.schema_names import Names, name_map, renamed
 from dstress.stressors.record import changed_alone, changed_together, counted, kept
 from dstress.text import mentions as values
@@ -59,9 +59,9 @@ class Stressor(ABC):
 
     schema: Schema = Schema()
 
-    def prepare(self, setting: Setting) -> None:
+    def prepare(self, resources: Resources) -> None:
         """Check every need and fit what is to be fitted, before any work. Then it must survive pickling."""
-        self.schema = setting.schema
+        self.schema = resources.schema
 
     @abstractmethod
     def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
@@ -91,7 +91,7 @@ class Stressor(ABC):
         return self.spec or type(self).__name__
 
 
-class Restated(NamedTuple):
+class Rewrite(NamedTuple):
     """New words; with a directional stressor the turn's whole new state. `tags` group results, as seen and unseen.
 
     `frames` are given where the words are not the old ones edited, so that the old annotations do not fit them.
@@ -105,36 +105,38 @@ class Restated(NamedTuple):
     counts: Mapping[str, int] = {}
 
 
-class Kept(NamedTuple):
+class Unchanged(NamedTuple):
     """A fall-back: the turn stays as it was, counted under this reason."""
 
     reason: str
     counts: Mapping[str, int] = {}
 
 
-Outcome = str | Restated | Kept | None
+Outcome = str | Rewrite | Unchanged | None
 """None: there is nothing to do in this turn."""
 
 
 class TurnStressor(Stressor):
-    """Changes one user utterance at a time. Define `restate`, or `restate_all` for work that is done in batches."""
+    """Changes one user utterance at a time. Define `rewrite_utterance`, or
+    `rewrite_utterances` for work that is done in batches."""
 
-    def restate(self, said: Utterance) -> Outcome:
+    def rewrite_utterance(self, utterance: Utterance) -> Outcome:
         """The utterance, said in another way."""
-        raise NotImplementedError(f"{type(self).__name__} must define restate or restate_all")
+        raise NotImplementedError(f"{type(self).__name__} must define rewrite_utterance")
 
-    def restate_all(self, said: Sequence[Utterance]) -> Sequence[Outcome]:
+    def rewrite_utterances(self, utterances: Sequence[Utterance]) -> Sequence[Outcome]:
         """Many utterances at once, in order."""
-        return [self.restate(utterance) for utterance in said]
+        return [self.rewrite_utterance(utterance) for utterance in utterances]
 
-    def objection(self, said: Utterance, restated: Restated) -> str:
+    def objection(self, utterance: Utterance, restated: Rewrite) -> str:
         """The label guard: why the new words would not carry the label; empty if they do."""
         if restated.state is None:
-            return _unsaid(said, restated.text)
+            return _unsaid(utterance, restated.text)
         changed = values.mentions(
-            msgspec.structs.replace(said.turn, user=restated.text, state=restated.state, frames=()), said.before
+            msgspec.structs.replace(utterance.turn, user=restated.text, state=restated.state, frames=()),
+            utterance.before,
         )
-        wanted = {mention.slot for mention in said.mentions if mention.slot in restated.state}
+        wanted = {mention.slot for mention in utterance.mentions if mention.slot in restated.state}
         lost = wanted - {mention.slot for mention in changed}
         return "a new value is not said" if lost else ""
 
@@ -146,51 +148,57 @@ class TurnStressor(Stressor):
             for dialogue in dialogues
             for index in range(len(dialogue.turns))
         ]
-        turns = iter([self._turn(one, outcome) for one, outcome in zip(said, self.restate_all(said), strict=True)])
+        turns = iter(
+            [self._turn(one, outcome) for one, outcome in zip(said, self.rewrite_utterances(said), strict=True)]
+        )
         return [
             msgspec.structs.replace(dialogue, turns=tuple(next(turns) for _ in dialogue.turns))
             for dialogue in dialogues
         ]
 
-    def _turn(self, said: Utterance, outcome: Outcome) -> Turn:
+    def _turn(self, utterance: Utterance, outcome: Outcome) -> Turn:
         if outcome is None:
-            return said.turn
-        if isinstance(outcome, Kept):
-            return counted(kept(said.turn, outcome.reason), outcome.counts)
-        restated = Restated(outcome) if isinstance(outcome, str) else outcome
-        if restated.text == said.text and restated.state in (None, said.turn.state) and restated.ood == said.turn.ood:
-            return said.turn
-        problem = self._problem(said, restated)
+            return utterance.turn
+        if isinstance(outcome, Unchanged):
+            return counted(kept(utterance.turn, outcome.reason), outcome.counts)
+        restated = Rewrite(outcome) if isinstance(outcome, str) else outcome
+        if (
+            restated.text == utterance.text
+            and restated.state in (None, utterance.turn.state)
+            and restated.ood == utterance.turn.ood
+        ):
+            return utterance.turn
+        problem = self._problem(utterance, restated)
         if problem:
-            return counted(kept(said.turn, problem), restated.counts)
-        state = said.turn.state if restated.state is None else restated.state
-        after = changed_alone(said.turn, restated.text, state, restated.ood, restated.tags)
-        frames = _going_on(said) if restated.ood else restated.frames
+            return counted(kept(utterance.turn, problem), restated.counts)
+        state = utterance.turn.state if restated.state is None else restated.state
+        after = changed_alone(utterance.turn, restated.text, state, restated.ood, restated.tags)
+        frames = _going_on(utterance) if restated.ood else restated.frames
         if frames is not None:
             after = msgspec.structs.replace(after, frames=frames, coreferences=())
         return counted(after, restated.counts)
 
-    def _problem(self, said: Utterance, restated: Restated) -> str:
+    def _problem(self, utterance: Utterance, restated: Rewrite) -> str:
         if not restated.text.strip():
             return "no words were left"
-        return self.objection(said, restated) if self.guarded else ""
+        return self.objection(utterance, restated) if self.guarded else ""
 
 
-def _going_on(said: Utterance) -> tuple[Frame, ...]:
+def _going_on(utterance: Utterance) -> tuple[Frame, ...]:
     """The frames of words that are about nothing here: services and intents go on as they were, nothing is said."""
-    before = said.history[-1].frames if said.index else ()
+    before = utterance.history[-1].frames if utterance.index else ()
     return tuple(Frame(frame.service, frame.intent) for frame in before)
 
 
-def _unsaid(said: Utterance, text: str) -> str:
+def _unsaid(utterance: Utterance, text: str) -> str:
     spaced = f" {text} "
-    for mention in said.mentions:
-        words = said.text[mention.start : mention.end]
+    for mention in utterance.mentions:
+        words = utterance.text[mention.start : mention.end]
         # The very words between blanks: the most frequent case, and the cheapest to see. Short ones, such as numbers,
         # may owe their meaning to the words around them.
         if len(words) >= _TELLING and f" {words} " in spaced:
             continue
-        if not values.find(text, mention.slot, said.turn.state[mention.slot]):
+        if not values.find(text, mention.slot, utterance.turn.state[mention.slot]):
             return "a value was no longer said"
     return ""
 
@@ -202,9 +210,9 @@ class Rewriter(TurnStressor):
     def rewrite(self, utterance: str, protected: Ranges, random: Random) -> str:
         """The utterance in other words; leave the protected stretches, which say values, as they are."""
 
-    def restate(self, said: Utterance) -> Outcome:
+    def rewrite_utterance(self, utterance: Utterance) -> Outcome:
         """Rewrite, with the values protected."""
-        return self.rewrite(said.text, said.protected, said.random)
+        return self.rewrite(utterance.text, utterance.protected, utterance.random)
 
 
 class DialogueStressor(Stressor):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dstress.dialogue import Dialogue, Schema
 from dstress.errors import SpecError
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.stressors.base import Effect, Scope, Stressor
 
 _ORDER: tuple[Scope, ...] = ("dialogue", "turn", "schema")
@@ -43,13 +43,13 @@ class Composition(Stressor):
         """Whether every part is."""
         return all(part.guarded for part in self.parts)
 
-    def prepare(self, setting: Setting, seed: int = 1) -> None:
+    def prepare(self, resources: Resources, seed: int = 1) -> None:
         """Prepare each part with the corpus as the parts before it leave it."""
         for number, part in enumerate(self.parts):
-            part.prepare(setting)
+            part.prepare(resources)
             # Turns that change by themselves leave the history as it is: later parts fit on the same.
             if part.scope == "dialogue" and number + 1 < len(self.parts):
-                setting = setting._replace(corpus=_After(setting.corpus, part, seed))
+                resources = resources._replace(corpus=_After(resources.corpus, part, seed))
 
     def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
         """Part after part."""

@@ -59,11 +59,11 @@ class Simplification(Rewriter):
         self._forms = _forms(frozenset(parts))
         self._accepting = _forms(frozenset(parts) - {"acknowledgements"})
 
-    def restate(self, said: Utterance) -> Outcome:
+    def rewrite_utterance(self, utterance: Utterance) -> Outcome:
         """The utterance in fewer words; it is seen whether it accepts an offer."""
-        changed = update(said.before, said.turn.state)
-        accepts = bool(changed) and not changed.keys() <= {mention.slot for mention in said.mentions}
-        return _telegram(said.text, said.protected, self._accepting if accepts else self._forms)
+        changed = update(utterance.before, utterance.turn.state)
+        accepts = bool(changed) and not changed.keys() <= {mention.slot for mention in utterance.mentions}
+        return _telegram(utterance.text, utterance.protected, self._accepting if accepts else self._forms)
 
     def rewrite(self, utterance: str, protected: Ranges, random: Random) -> str:
         """The utterance without what can go, by its words alone."""

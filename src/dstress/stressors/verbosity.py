@@ -15,7 +15,7 @@ from random import Random
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from dstress.errors import SpecError
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.stressors.base import Outcome, TurnStressor
 from dstress.text.tables import read_table
 from dstress.text.utterance import Ranges, Utterance
@@ -52,16 +52,18 @@ class Verbosity(TurnStressor):
         self.additions = additions
         self.example = ""
 
-    def prepare(self, setting: Setting) -> None:
+    def prepare(self, resources: Resources) -> None:
         """Learn from the corpus's first words how it writes: a first utterance without punctuation does not show it."""
-        super().prepare(setting)
-        said = (turn.user for dialogue in setting.corpus for turn in dialogue.turns)
+        super().prepare(resources)
+        said = (turn.user for dialogue in resources.corpus for turn in dialogue.turns)
         self.example = next((text for text in islice(said, _LOOKED_AT) if shows_parting(text)), "")
 
-    def restate(self, said: Utterance) -> Outcome:
+    def rewrite_utterance(self, utterance: Utterance) -> Outcome:
         """The utterance with additions that fit it, the system's question before it, and its manner."""
-        manner = manner_of(said.text, said.turn.system or self.example)
-        return lengthened(said.text, said.protected, said.random, manner, said.turn.system, self.additions)
+        manner = manner_of(utterance.text, utterance.turn.system or self.example)
+        return lengthened(
+            utterance.text, utterance.protected, utterance.random, manner, utterance.turn.system, self.additions
+        )
 
 
 def lengthened(

@@ -20,7 +20,7 @@ def random_for(*key: object) -> Random:
 
 
 class Utterance:
-    """One user utterance to restate, with all that a stressor may look at. What is costly is found when asked for."""
+    """One user utterance to rewrite, with all that a stressor may look at. What is costly is found when asked for."""
 
     __slots__ = (
         *("_key", "_mentions", "_protected", "_random", "_turns"),

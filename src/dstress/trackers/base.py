@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 
 from dstress.dialogue import Dialogue, Schema, Turn
 from dstress.predictions.base import Prediction
-from dstress.resources import Setting
+from dstress.resources import Resources
 
 
 class Exchange(NamedTuple):
@@ -95,9 +95,9 @@ class Tracker(ABC):
 
     schema: Schema = Schema()
 
-    def prepare(self, setting: Setting) -> None:
+    def prepare(self, resources: Resources) -> None:
         """Check needs and load what is to be loaded, once in each process, before any work."""
-        self.schema = setting.schema
+        self.schema = resources.schema
 
     @abstractmethod
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:

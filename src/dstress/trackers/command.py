@@ -13,7 +13,7 @@ import msgspec
 
 from dstress.dialogue import Schema
 from dstress.errors import DstressError, SpecError
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.trackers.base import Answer, Context, Failed, Tracker
 from dstress.trackers.child_process import GARBAGE, TOO_MANY, UNASKED, Child, Trouble
 from dstress.trackers.wire import NoAnswer, Unreadable, context_data, read_answer, same_schema, schema_data
@@ -52,9 +52,9 @@ class Command(Tracker):
         """The running program stays behind when it is sent to another process."""
         return self.__dict__ | {"_child": None, "_told": None}
 
-    def prepare(self, setting: Setting) -> None:
+    def prepare(self, resources: Resources) -> None:
         """Look for the program, before any work."""
-        super().prepare(setting)
+        super().prepare(resources)
         if shutil.which(self._words[0]) is None:
             raise DstressError(
                 f"there is no program {self._words[0]!r}",

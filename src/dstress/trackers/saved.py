@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dstress.errors import PredictionError
 from dstress.predictions.base import Prediction
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.trackers.base import Answer, Context, Failed, Tracker
 
 
@@ -19,12 +19,12 @@ class Saved(Tracker):
         self.path = path
         self._answers: dict[tuple[str, int], Prediction] = {}
 
-    def prepare(self, setting: Setting) -> None:
+    def prepare(self, resources: Resources) -> None:
         """Read the file."""
-        super().prepare(setting)
+        super().prepare(resources)
         if not self.path.exists():
             raise PredictionError("there is no such file", where=str(self.path), fix="check the path in saved(PATH)")
-        read = setting.predictions(self.path, schema=setting.schema) if setting.predictions else ()
+        read = resources.predictions(self.path, schema=resources.schema) if resources.predictions else ()
         self._answers = {(answer.dialogue, answer.turn): answer for answer in read}
 
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:

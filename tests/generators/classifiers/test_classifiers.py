@@ -25,7 +25,7 @@ from dstress.generators.classifiers.encoder import Encoder
 from dstress.generators.classifiers.examples import Labelled, labelled, lessons
 from dstress.generators.classifiers.linear import Linear
 from dstress.generators.classifiers.unseen_values import Unfamiliar
-from dstress.resources import Material, Setting
+from dstress.resources import Material, Resources
 from tests.conftest import IN_CI
 from tests.stressors.samples import in_memory
 
@@ -57,8 +57,8 @@ def small_train() -> Corpus:
     return in_memory(list(reminder("train"))[:40], simulated.schema("train"))
 
 
-def setting_of(corpus: Material, folder: Path = Path()) -> Setting:
-    return Setting(corpus.schema, corpus, lambda name: reminder(name.partition(":")[2]), folder)
+def setting_of(corpus: Material, folder: Path = Path()) -> Resources:
+    return Resources(corpus.schema, corpus, lambda name: reminder(name.partition(":")[2]), folder)
 
 
 @cache
@@ -190,7 +190,7 @@ def test_values_stand_as_their_kinds() -> None:
 def test_made_up_values_leave_the_other_words_alone(place: int, random: Random) -> None:
     examples = dev()
     example = examples[place % len(examples)]
-    text, user = unfamiliar().restate(example, random), example.exchange.user
+    text, user = unfamiliar().rewrite_utterance(example, random), example.exchange.user
     first = min((mention.start for mention in example.said), default=len(user))
     last = max((mention.end for mention in example.said), default=0)
     assert text.startswith(user[:first]) and text.endswith(user[last:] if example.said else user)
@@ -239,7 +239,7 @@ def test_any_words_get_an_answer(history: list[str], system: str, user: str) -> 
 def test_slots_that_the_corpus_lacks_are_not_told() -> None:
     services = tuple(service for service in simulated.schema("dev").services if service.name != "taxi")
     other = Linear()
-    other.prepare(Setting(Schema(services), small_train(), reminder, Path()), small_train())
+    other.prepare(Resources(Schema(services), small_train(), reminder, Path()), small_train())
     found = frozenset[str]().union(*other.slots([example.exchange for example in dev()]))
     assert found and not any(slot.startswith("taxi-") for slot in found)
 
@@ -293,17 +293,17 @@ def tiny(tmp_path: Path) -> Iterator[Path]:
 
 def test_encoder_fits_keeps_and_reads_its_weights(tiny: Path, tmp_path: Path) -> None:
     home, exchanges = tmp_path / "kept", [example.exchange for example in dev()[:60]]
-    setting = setting_of(reminder("dev"), home)
+    resources = setting_of(reminder("dev"), home)
     first = Encoder(backbone=str(tiny), epochs=3, device="cpu")
     with pytest.warns(UserWarning, match="takes about 3 minutes on one core"):
-        first.prepare(setting, small_train())
+        first.prepare(resources, small_train())
     answers = first.slots(exchanges)
     assert any(answers)
     (folder,) = (home / "classifiers").iterdir()
     changed = (folder / "weights.pt").stat().st_mtime_ns
 
     again = Encoder(backbone=str(tiny), epochs=3, device="cpu")  # without a warning: it is not fitted again
-    again.prepare(setting, small_train())
+    again.prepare(resources, small_train())
     named = Encoder(folder=str(folder), backbone=str(tiny), device="cpu")
     named.prepare(setting_of(reminder("dev")), small_train())
     sent = pickle.loads(pickle.dumps(first))
@@ -374,15 +374,15 @@ def test_a_folder_that_is_no_classifier_is_named(tiny: Path, tmp_path: Path, not
 
 
 def test_encoder_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    setting = setting_of(reminder("dev"))
+    resources = setting_of(reminder("dev"))
     monkeypatch.setattr("dstress.generators.classifiers.encoder.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match="needs torch") as found:
-        Encoder().prepare(setting, small_train())
+        Encoder().prepare(resources, small_train())
     assert "dstress[models]" in found.value.fix
     monkeypatch.undo()
     monkeypatch.setattr("dstress.text.similarity.Encoder.find", lambda: None)
     with pytest.raises(MissingExtraError, match="none is installed") as found:
-        Encoder().prepare(setting, small_train())
+        Encoder().prepare(resources, small_train())
     assert "dstress[encoder]" in found.value.fix
 
 

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from dstress.errors import DstressError, SpecError, UnknownNameError
-from dstress.generators import Asked, Goal, generators
+from dstress.generators import Goal, Request, generators
 from dstress.generators.llm.examples import draw
 from dstress.generators.llm.generator import Llm
 from dstress.generators.llm.prompt import Unreadable, question, read_utterances
 from dstress.llm import post as posting
 from dstress.llm.chat import Reply
 from tests.trackers import serving
-from tests.trackers.serving import SCHEMA, Served, completion, held, setting, status
+from tests.trackers.serving import SCHEMA, Served, completion, held, resources, status
 
 SECRET = "sk-very-secret-0123456789"
 GOAL = Goal({"hotel-area": "north", "hotel-parking": "yes"}, {"hotel-name": "Acorn"})
@@ -53,7 +53,7 @@ class Generators:
 
     def __call__(self, **more: Any) -> Llm:
         generator = Llm(self.server.url, "small", **({"timeout": 0.9, "retries": 2} | more))
-        generator.prepare(setting(self.folder), held("reminder:train"))
+        generator.prepare(resources(self.folder), held("reminder:train"))
         self.made.append(generator)
         return generator
 
@@ -66,15 +66,15 @@ def make(server: Served, tmp_path: Path) -> Iterator[Generators]:
         generator.close()
 
 
-def goals(count: int) -> list[Asked]:
-    return [Asked("", Goal({"hotel-name": f"Hotel {number}"})) for number in range(count)]
+def goals(count: int) -> list[Request]:
+    return [Request("", Goal({"hotel-name": f"Hotel {number}"})) for number in range(count)]
 
 
 # What is asked
 
 
 def test_the_question_in_words() -> None:
-    assert question(Asked("Which area?", GOAL), 5, SCHEMA) == (
+    assert question(Request("Which area?", GOAL), 5, SCHEMA) == (
         'The assistant said: "Which area?"\n'
         "\n"
         "To be said:\n"
@@ -86,7 +86,7 @@ def test_the_question_in_words() -> None:
         "\n"
         "Write 5 different utterances."
     )
-    first = question(Asked("", Goal({"taxi-sharing": "no"})), 1, SCHEMA)
+    first = question(Request("", Goal({"taxi-sharing": "no"})), 1, SCHEMA)
     assert first.startswith("The dialogue starts here")
     assert "- taxi-sharing: no" in first
     assert first.endswith("Write 1 utterance.")
@@ -284,7 +284,7 @@ def test_nobody_answers(tmp_path: Path) -> None:
     generator = Llm("http://127.0.0.1:9/v1", "m", retries=0)
     with pytest.raises(DstressError, match="not prepared"):
         generator.generate("", GOAL, 1)
-    generator.prepare(setting(tmp_path), held("reminder:train"))
+    generator.prepare(resources(tmp_path), held("reminder:train"))
     with pytest.raises(DstressError, match="nobody answers"):
         generator.generate("", GOAL, 1)
     generator.close()

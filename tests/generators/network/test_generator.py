@@ -22,7 +22,7 @@ import torch
 
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
 from dstress.errors import DstressError, MissingExtraError, SpecError
-from dstress.generators import Asked, Candidate, Goal, generators
+from dstress.generators import Candidate, Goal, Request, generators
 from dstress.generators.goals import own_goal
 from dstress.generators.matching import unsaid
 from dstress.generators.network import training
@@ -42,7 +42,7 @@ from dstress.generators.network.linear_form import (
     written,
 )
 from dstress.generators.network.vocabulary import Vocabulary, words_in
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.text.utterance import Utterance
 from tests.trackers.serving import held
 
@@ -75,7 +75,7 @@ def folder(examples: tuple[list[Example], list[Example]], tmp_path_factory: pyte
 def prepared(folder: Path, **more: Any) -> Seq2Seq:
     test = held("reminder:test")
     generator = Seq2Seq(str(folder), device="cpu", **({"least": -9.0} | more))
-    generator.prepare(Setting(test.schema, test, held, folder), held("reminder:train"))
+    generator.prepare(Resources(test.schema, test, held, folder), held("reminder:train"))
     return generator
 
 
@@ -84,14 +84,14 @@ def generator(folder: Path) -> Seq2Seq:
     return prepared(folder)
 
 
-def asked(count: int) -> list[Asked]:
+def asked(count: int) -> list[Request]:
     """The goals of test users."""
     test, found = held("reminder:test"), []
     for dialogue in test:
         for number in range(len(dialogue.turns)):
             said = Utterance(dialogue, number, test.schema, ())
-            if own_goal(said).said:
-                found.append(Asked(said.turn.system, own_goal(said)))
+            if own_goal(said).spoken:
+                found.append(Request(said.turn.system, own_goal(said)))
     return found[:count]
 
 
@@ -169,7 +169,7 @@ def test_slots_in_words() -> None:
 
 def test_values_are_placeholders_or_words() -> None:
     goal = Goal({"hotel-name": "zanzibar inn", "hotel-area": "north"}, {"hotel-parking": "yes"})
-    example = example_of(Asked("Zanzibar Inn?", goal), SCHEMA.slots)
+    example = example_of(Request("Zanzibar Inn?", goal), SCHEMA.slots)
     known = Known({("hotel area", "north")}, {"area"})
     told = " ".join(lined(example, known).source)
     assert told == (
@@ -350,10 +350,10 @@ def test_every_value_is_said_also_unseen_ones(generator: Seq2Seq) -> None:
         Goal({"taxi-departure": "Qwxzy Plaza", "taxi-destination": "the Blorb"}),
         Goal({"trips-tickets": "87", "trips-origin": "Xanadu", "trips-destination": "El Dorado"}),
     ]
-    found = generator.generate_all([Asked("", goal) for goal in wanted], 5)
+    found = generator.generate_all([Request("", goal) for goal in wanted], 5)
     for goal, candidates in zip(wanted, found, strict=True):
         assert candidates
-        assert all(value in one.text for one in candidates for value in goal.said.values()), candidates
+        assert all(value in one.text for one in candidates for value in goal.spoken.values()), candidates
 
 
 def test_it_has_learnt_to_answer(generator: Seq2Seq) -> None:
@@ -363,7 +363,7 @@ def test_it_has_learnt_to_answer(generator: Seq2Seq) -> None:
     single = [
         (one, candidates)
         for one, candidates in zip(wanted, found, strict=True)
-        if len(one.goal.said) == 1 and candidates
+        if len(one.goal.spoken) == 1 and candidates
     ]
     good = sum(not unsaid(candidates[0].text, one.goal) for one, candidates in single)
     assert len(single) > 15
@@ -497,4 +497,4 @@ def test_damaged_weights(folder: Path, tmp_path: Path) -> None:
 def test_a_network_for_other_services(folder: Path) -> None:
     generator = Seq2Seq(str(folder), device="cpu")
     with pytest.raises(DstressError, match="other services"):
-        generator.prepare(Setting(SCHEMA, [], held, folder), held("reminder:train"))
+        generator.prepare(Resources(SCHEMA, [], held, folder), held("reminder:train"))

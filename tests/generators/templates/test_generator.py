@@ -24,7 +24,7 @@ from dstress.generators.matching import oversaid, unsaid
 from dstress.generators.templates.generator import Templates
 from dstress.generators.templates.system_acts import Exchange, Listener
 from dstress.generators.templates.writing import Writing
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.stressors.values.dictionary import shipped
 from dstress.text.mentions import find
 from dstress.text.utterance import Utterance
@@ -49,7 +49,7 @@ templates | Done: Midnight in Marrow Lane on 28 June. Your reference is 232J7. A
 
 def prepared(train: Corpus, corpus: Corpus) -> Templates:
     made = Templates()
-    made.prepare(Setting(corpus.schema, corpus, load, Path()), train)
+    made.prepare(Resources(corpus.schema, corpus, load, Path()), train)
     return made
 
 
@@ -65,7 +65,7 @@ def asked(dialogues: int = 120) -> list[tuple[str, Goal]]:
     corpus = sample("reminder", None, dialogues)
     turns = [Utterance(one, at, corpus.schema, ()) for one in corpus for at in range(len(one.turns))]
     found = [(one.turn.system, own_goal(one)) for one in turns if one.turn.state != one.before]
-    return [(system, goal) for system, goal in found if goal.said]
+    return [(system, goal) for system, goal in found if goal.spoken]
 
 
 def test_it_is_the_generator_of_that_name() -> None:
@@ -81,7 +81,7 @@ def test_every_candidate_says_the_goal_and_no_more() -> None:
         candidates = reminder().generate(system, goal, 4)
         silent += not candidates
         for text, _ in candidates:
-            assert all(find(text, slot, (value,)) for slot, value in goal.said.items()), (text, goal)
+            assert all(find(text, slot, (value,)) for slot, value in goal.spoken.items()), (text, goal)
             assert not unsaid(text, goal) and not oversaid(text, goal), (text, goal)
     assert silent == 0
 
@@ -103,7 +103,7 @@ def test_what_was_asked_before_makes_no_difference(order: list[int]) -> None:
     fresh = pickle.loads(pickle.dumps(reminder()))
     for number in order:
         system, goal = asked()[number]
-        turned = Goal(dict(reversed(list(goal.said.items()))), goal.taken)
+        turned = Goal(dict(reversed(list(goal.spoken.items()))), goal.unspoken)
         assert fresh.generate(system, turned, 3) == reminder().generate(system, goal, 3)
 
 

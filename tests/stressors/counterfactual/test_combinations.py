@@ -12,7 +12,7 @@ from dstress.corpora import load, simulated
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Intent, Schema, Service, Slot, Turn, service_of
 from dstress.errors import CorpusError, DstressError, SpecError, UnknownNameError
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.stressors.counterfactual.combination_builder import Counts, build, choose, counted
 from dstress.stressors.counterfactual.combinations import SHIPPED, Combinations, read, shipped
 from dstress.stressors.values.dictionary import Dictionary
@@ -36,8 +36,8 @@ def nothing(name: str) -> Corpus:
     raise CorpusError(f"no corpus {name}")
 
 
-def setting(schema: Schema) -> Setting:
-    return Setting(schema, (), nothing, Path())
+def resources(schema: Schema) -> Resources:
+    return Resources(schema, (), nothing, Path())
 
 
 def pairs(found: Combinations) -> set[tuple[str, str]]:
@@ -120,7 +120,7 @@ def test_slots_that_the_schema_has_not_so_are_told(lists: dict[str, list[str]], 
 
 def test_a_persons_own_file_takes_the_schemas_spelling_and_order(tmp_path: Path) -> None:
     (tmp_path / "own.json").write_text(json.dumps({"hotel-name": ["hotel-book_day", "Hotel-area"]}), "utf-8")
-    found = choose(str(tmp_path / "own.json"), setting(SCHEMA), None)
+    found = choose(str(tmp_path / "own.json"), resources(SCHEMA), None)
     assert found.of("hotel-name") == ("hotel-area", "hotel-book day")
 
 
@@ -132,13 +132,13 @@ def test_dictionaries_that_share_no_slot_are_told_by_both_names() -> None:
 
 
 def test_the_papers_names_mean_its_tables_only_for_multiwoz() -> None:
-    assert pairs(choose("rare", setting(MULTIWOZ), None)) == pairs(shipped("rare"))
+    assert pairs(choose("rare", resources(MULTIWOZ), None)) == pairs(shipped("rare"))
     with pytest.raises(SpecError, match="needs a training corpus"):
-        choose("rare", setting(simulated.schema("test")), None)
+        choose("rare", resources(simulated.schema("test")), None)
     with pytest.raises(SpecError, match="needs a training corpus"):
-        choose("built-rare", setting(MULTIWOZ), None)
+        choose("built-rare", resources(MULTIWOZ), None)
     with pytest.raises(UnknownNameError, match="did you mean 'rare'"):
-        choose("rar", setting(MULTIWOZ), None)
+        choose("rar", resources(MULTIWOZ), None)
 
 
 def turns(*updates: str) -> Dialogue:
@@ -193,7 +193,7 @@ def test_the_rule_agrees_with_the_papers_tables(shared: Path) -> None:
 
 def test_other_corpora_get_combinations_within_services(shared: Path) -> None:
     train = in_memory(list(islice(simulated.generate("train"), 150)), simulated.schema("train"))
-    found = choose("rare", setting(simulated.schema("test")), train)
+    found = choose("rare", resources(simulated.schema("test")), train)
     assert "rooms-area" in found.of("rooms-name")
     sgd = load(f"{shared / 'data/sgd/test.tar.xz'}")
     derived = build("neu", counted(()), sgd.schema)  # no service is known: all go by intents

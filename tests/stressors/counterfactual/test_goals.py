@@ -13,7 +13,7 @@ from dstress.dialogue import Coreference, Dialogue, Schema, State, Turn, service
 from dstress.errors import DstressError, SpecError, UnknownNameError
 from dstress.generators.base import Goal
 from dstress.generators.goals import goal_of, own_goal
-from dstress.stressors.base import Kept
+from dstress.stressors.base import Unchanged
 from dstress.stressors.counterfactual.combination_builder import build, counted
 from dstress.stressors.counterfactual.combinations import SHIPPED, Combinations, shipped
 from dstress.stressors.counterfactual.goals import Counterfactual, Limits, counterfactual
@@ -44,8 +44,8 @@ def utterance(
     return Utterance(Dialogue("d", turns), 1, MULTIWOZ, (seed,))
 
 
-def made(said: Utterance, name: str = "rare", limits: Limits | None = None) -> Counterfactual:
-    found = counterfactual(said, O_VALUES, shipped(name), limits or Limits())
+def made(utterance: Utterance, name: str = "rare", limits: Limits | None = None) -> Counterfactual:
+    found = counterfactual(utterance, O_VALUES, shipped(name), limits or Limits())
     assert isinstance(found, Counterfactual), found
     return found
 
@@ -70,28 +70,28 @@ def test_the_users_own_goal() -> None:
 )
 def test_a_bare_yes_takes_what_the_system_offers(user: str, said: dict[str, str]) -> None:
     found = own_goal(utterance(user, {"hotel-parking": ("yes",)}, "do you need parking ?"))
-    assert found.said == said and {**found.said, **found.taken} == {"hotel-parking": "yes"}
+    assert found.spoken == said and {**found.spoken, **found.unspoken} == {"hotel-parking": "yes"}
 
 
 def test_what_is_only_referred_to_is_taken() -> None:
     where = (Coreference("taxi-destination", "the hotel"),)
     said = utterance("to the hotel at the ritz", {"taxi-destination": ("the ritz",)}, coreferences=where)
-    assert not own_goal(said).said
+    assert not own_goal(said).spoken
 
 
 def test_one_slot_is_changed_never_dropped() -> None:
     for seed in SEEDS:
         found = made(utterance("in the west", {"hotel-area": ("west",)}, seed=seed), limits=Limits(add=0))
         assert found.changed == ("hotel-area",) and not found.dropped and found.tag == "seen"
-        assert found.goal.said["hotel-area"] in {"north", "south", "east", "centre"}
-        assert found.state == {"hotel-area": (found.goal.said["hotel-area"],)}
+        assert found.goal.spoken["hotel-area"] in {"north", "south", "east", "centre"}
+        assert found.state == {"hotel-area": (found.goal.spoken["hotel-area"],)}
 
 
 def test_drop_change_and_add_together() -> None:
     state: State = {"hotel-area": ("west",), "hotel-pricerange": ("cheap",)}
     found = made(utterance("a cheap one in the west", state))
     assert len(found.dropped) == len(found.changed) == 1 and len(found.added) == 2 and found.tag == "unseen"
-    assert {*found.goal.said} == {*found.changed, *found.added} == {*found.state}
+    assert {*found.goal.spoken} == {*found.changed, *found.added} == {*found.state}
     assert {*found.added} <= {*shipped("rare").of(found.changed[0])}
 
 
@@ -101,15 +101,17 @@ def test_with_nothing_to_add_the_dropped_slot_returns_with_another_value() -> No
     found = made(said)  # rare adds nothing to either
     assert not found.dropped and not found.added and {*found.changed} == {*state}
     kept = made(said, limits=Limits(add=0))
-    assert len(kept.dropped) == 1 and len(kept.goal.said) == 1
-    assert counterfactual(said, O_VALUES, shipped("rare"), Limits(change=False)) == Kept("no other value or slot fits")
+    assert len(kept.dropped) == 1 and len(kept.goal.spoken) == 1
+    assert counterfactual(said, O_VALUES, shipped("rare"), Limits(change=False)) == Unchanged(
+        "no other value or slot fits"
+    )
 
 
 def test_what_the_system_named_stays_and_is_said_again() -> None:
     state: State = {"hotel-area": ("west",)}
     for seed in SEEDS:
         found = made(utterance("the west please", state, "north or west ?", seed=seed))
-        assert found.goal.said["hotel-area"] == "west" and found.added and not found.changed
+        assert found.goal.spoken["hotel-area"] == "west" and found.added and not found.changed
         assert found.state["hotel-area"] == ("west",)
 
 
@@ -117,8 +119,8 @@ def test_what_nobody_says_stays() -> None:
     state: State = {"hotel-name": ("acorn guest house",), "hotel-book people": ("3",)}
     for seed in SEEDS:
         found = made(utterance("great , for 3 people", state, "the acorn guest house ?", seed=seed))
-        assert found.goal.taken == {"hotel-name": "acorn guest house"}
-        assert found.state["hotel-name"] == ("acorn guest house",) and found.goal.said["hotel-book people"] != "3"
+        assert found.goal.unspoken == {"hotel-name": "acorn guest house"}
+        assert found.state["hotel-name"] == ("acorn guest house",) and found.goal.spoken["hotel-book people"] != "3"
 
 
 @pytest.mark.parametrize("offers", [False, True])
@@ -126,10 +128,10 @@ def test_a_taken_offer_gets_more_only_if_asked(offers: bool) -> None:
     said = utterance("sounds great", {"hotel-name": ("acorn guest house",)}, "the acorn guest house ?")
     found = counterfactual(said, O_VALUES, shipped("freq"), Limits(offers=offers))
     if not offers:
-        assert found == Kept("the user says no value of the turn")
+        assert found == Unchanged("the user says no value of the turn")
     else:
         assert isinstance(found, Counterfactual) and len(found.added) == 2
-        assert found.goal.taken == {"hotel-name": "acorn guest house"}
+        assert found.goal.unspoken == {"hotel-name": "acorn guest house"}
 
 
 def test_a_turn_without_an_update_has_no_goal() -> None:
@@ -139,22 +141,22 @@ def test_a_turn_without_an_update_has_no_goal() -> None:
 def test_a_flag_without_another_value_stays_but_may_be_dropped() -> None:
     state: State = {"hotel-internet": ("yes",)}
     alone = utterance("with wifi", state)
-    assert counterfactual(alone, O_VALUES, shipped("rare"), Limits(add=0)) == Kept("no other value or slot fits")
+    assert counterfactual(alone, O_VALUES, shipped("rare"), Limits(add=0)) == Unchanged("no other value or slot fits")
     both = state | {"hotel-area": ("west",)}
     found = [made(utterance("with wifi in the west", both, seed=seed), limits=Limits(add=0)) for seed in SEEDS]
     assert {one.dropped for one in found} == {("hotel-internet",), ("hotel-area",)}
-    assert {one.goal.said.get("hotel-internet", "yes") for one in found} == {"yes"}
+    assert {one.goal.spoken.get("hotel-internet", "yes") for one in found} == {"yes"}
 
 
 @pytest.mark.parametrize("gold", ["true", "free"])
 def test_other_words_for_yes_are_no_other_value(gold: str) -> None:
     said = utterance("with parking", {"hotel-parking": (gold,)})
-    assert isinstance(counterfactual(said, O_VALUES, shipped("rare"), Limits(add=0)), Kept)
+    assert isinstance(counterfactual(said, O_VALUES, shipped("rare"), Limits(add=0)), Unchanged)
 
 
 def test_a_dontcare_becomes_a_value() -> None:
     found = made(utterance("any area is fine", {"hotel-area": ("dontcare",)}), limits=Limits(add=0))
-    assert found.goal.said["hotel-area"] in O_VALUES.pool("hotel-area")
+    assert found.goal.spoken["hotel-area"] in O_VALUES.pool("hotel-area")
 
 
 def test_new_values_differ_from_what_was_said_and_what_was_before() -> None:
@@ -162,7 +164,7 @@ def test_new_values_differ_from_what_was_said_and_what_was_before() -> None:
     for seed in SEEDS:
         said = utterance("rather in the west", {"hotel-area": ("west",)}, before={"hotel-area": ("east",)}, seed=seed)
         found = counterfactual(said, values, shipped("rare"))
-        assert isinstance(found, Counterfactual) and found.goal.said == {"hotel-area": "north"}
+        assert isinstance(found, Counterfactual) and found.goal.spoken == {"hotel-area": "north"}
 
 
 def test_a_dropped_slot_keeps_the_value_from_before_and_deletions_stay() -> None:
@@ -186,7 +188,7 @@ def test_a_kept_value_keeps_its_forms_and_a_new_one_has_one() -> None:
     said = utterance("thai at 11:30", state, "at half past 11 ?")
     found = made(said, limits=Limits(drop=0, add=0))
     assert found.state["restaurant-book time"] == ("half past 11", "11:30")
-    assert found.state["restaurant-food"] == (found.goal.said["restaurant-food"],)
+    assert found.state["restaurant-food"] == (found.goal.spoken["restaurant-food"],)
 
 
 def test_travel_stays_consistent() -> None:
@@ -197,7 +199,7 @@ def test_travel_stays_consistent() -> None:
         said = utterance("to leicester after 08:00", state, before=before, seed=seed)
         found = counterfactual(said, values, shipped("rare"), Limits(drop=0))
         assert isinstance(found, Counterfactual)
-        assert found.goal.said == {"train-leaveat": "9:15 am", "train-destination": "ely"}
+        assert found.goal.spoken == {"train-leaveat": "9:15 am", "train-destination": "ely"}
 
 
 def test_two_times_that_change_together_stay_in_order() -> None:
@@ -205,7 +207,7 @@ def test_two_times_that_change_together_stay_in_order() -> None:
     changed = set()
     for seed in range(60):
         found = made(utterance("leave at 08:00 , arrive by 09:00", state, seed=seed), "freq", Limits(drop=0))
-        leave, arrive = (time_of(found.goal.said[slot]) for slot in state)
+        leave, arrive = (time_of(found.goal.spoken[slot]) for slot in state)
         assert leave is not None and arrive is not None and leave < arrive
         changed.add(found.changed)
     assert ("taxi-leaveat", "taxi-arriveby") in changed
@@ -216,7 +218,7 @@ def test_values_of_a_goal_can_be_told_apart() -> None:
     for seed in SEEDS:
         said = utterance("3 people", {"hotel-book people": ("3",)}, seed=seed)
         found = counterfactual(said, values, shipped("freq"))
-        assert isinstance(found, Counterfactual) and {*found.goal.said.values()} == {"30", "31"}
+        assert isinstance(found, Counterfactual) and {*found.goal.spoken.values()} == {"30", "31"}
 
 
 def test_only_services_that_the_user_speaks_of_get_more() -> None:
@@ -276,32 +278,34 @@ def test_the_laws_of_a_counterfactual_goal(number: int, seed: int, name: str, li
             assert (found is None) == (not any(update(said.before, turn.state).values()))
             continue
         own, goal = own_goal(said), found.goal
-        assert goal.taken == own.taken and goal.said and goal != own
-        assert len(goal.said) <= max(limits.slots, len(own.said))
+        assert goal.unspoken == own.unspoken and goal.spoken and goal != own
+        assert len(goal.spoken) <= max(limits.slots, len(own.spoken))
         assert len(found.dropped) <= limits.drop and len(found.added) <= limits.add
-        assert goal.said.keys() == (own.said.keys() - {*found.dropped}) | {*found.added}
+        assert goal.spoken.keys() == (own.spoken.keys() - {*found.dropped}) | {*found.added}
         for slot in (*found.changed, *found.added):
-            assert goal.said[slot] in values.pool(slot)
+            assert goal.spoken[slot] in values.pool(slot)
             held = (*turn.state.get(slot, ()), *said.before.get(slot, ()))
-            assert meaning(goal.said[slot]) not in map(meaning, held)
-        assert all(goal.said[slot] == own.said[slot] for slot in goal.said.keys() - {*found.changed, *found.added})
-        active = [*(goal.said.keys() - {*found.added}), *goal.taken]
+            assert meaning(goal.spoken[slot]) not in map(meaning, held)
+        assert all(
+            goal.spoken[slot] == own.spoken[slot] for slot in goal.spoken.keys() - {*found.changed, *found.added}
+        )
+        active = [*(goal.spoken.keys() - {*found.added}), *goal.unspoken]
         for slot in found.added:
             assert slot not in said.before and slot not in turn.state
             together = [one for one in active if service_of(one) == service_of(slot)]
             assert slot in combinations[name].addable(together)
-            assert service_of(slot) in map(service_of, own.said)
+            assert service_of(slot) in map(service_of, own.spoken)
         _check_state(said, found)
 
 
-def _check_state(said: Utterance, found: Counterfactual) -> None:
+def _check_state(utterance: Utterance, found: Counterfactual) -> None:
     """B_t: the state before the turn, without what the label takes back, under the new turn-level goal."""
-    goal = {**found.goal.taken, **found.goal.said}
-    before = {slot: forms for slot, forms in said.before.items() if slot in said.turn.state}
+    goal = {**found.goal.unspoken, **found.goal.spoken}
+    before = {slot: forms for slot, forms in utterance.before.items() if slot in utterance.turn.state}
     assert found.state.keys() == before.keys() | goal.keys()
     for slot, forms in found.state.items():
         assert goal[slot] in forms if slot in goal else forms == before[slot]
-    assert are_plausible(said.turn.state, found.state, found.state)
+    assert are_plausible(utterance.turn.state, found.state, found.state)
 
 
 def test_most_turns_of_multiwoz_get_a_goal(shared: Path) -> None:

@@ -15,7 +15,7 @@ from dstress.generators import Candidate, Generator, Goal
 from dstress.generators.matching import unsaid
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.stress import StressedCorpus, first, stress
-from dstress.resources import Material, Setting
+from dstress.resources import Material, Resources
 from dstress.stressors import create
 from dstress.stressors.counterfactual.filters import CANDIDATES
 from dstress.stressors.counterfactual.stressor import GENERATED, SUBSTITUTED
@@ -118,7 +118,7 @@ def test_what_filters_rejected_is_counted() -> None:
 class Silent(Generator):
     """Knows no words."""
 
-    def prepare(self, setting: Setting, train: Material) -> None:
+    def prepare(self, resources: Resources, train: Material) -> None:
         return
 
     def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
@@ -129,7 +129,7 @@ class Chatty(Silent):
     """Says nothing of what it should, or a time that nobody asked for."""
 
     def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
-        return [Candidate("hm"), Candidate(" and ".join([*goal.said.values(), "at 3:33 am"]))]
+        return [Candidate("hm"), Candidate(" and ".join([*goal.spoken.values(), "at 3:33 am"]))]
 
 
 @pytest.mark.parametrize(

@@ -24,10 +24,10 @@ def utterance(text: str, state: State, before: State | None = None) -> Utterance
     return Utterance(Dialogue("d", turns), len(turns) - 1, SCHEMA, ("key",))
 
 
-def repaired(said: Utterance, wrong: str, term: str, random: Random) -> str:
-    words = Words(said.text, said.protected)
-    style = Style(manner_of(said.text), "," in said.text or "." in said.text)
-    mention = repairable(said, words)[0]
+def repaired(utterance: Utterance, wrong: str, term: str, random: Random) -> str:
+    words = Words(utterance.text, utterance.protected)
+    style = Style(manner_of(utterance.text), "," in utterance.text or "." in utterance.text)
+    mention = repairable(utterance, words)[0]
     return words.with_additions([repair(words, mention, wrong, term, style, random)])
 
 

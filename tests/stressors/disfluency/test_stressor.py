@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dstress.corpora import simulated
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn, update
 from dstress.errors import SpecError, UnknownNameError
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.stressors import create
 from dstress.text.edits import undo
 from dstress.text.mentions import find, protected
@@ -28,7 +28,7 @@ SIMULATED = list(islice(simulated.generate("test"), 60))
 
 def stressed(spec: str, said: list[Dialogue], schema: Schema = SCHEMA, seed: int = 0) -> list[Dialogue]:
     stressor = create(spec)
-    stressor.prepare(Setting(schema, said, lambda name: in_memory(said, schema), Path()))
+    stressor.prepare(Resources(schema, said, lambda name: in_memory(said, schema), Path()))
     return stressor.stress(said, seed)
 
 

@@ -9,7 +9,7 @@ from dstress.corpora import simulated
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.errors import CorpusError
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.stressors import create
 from tests.stressors.samples import in_memory
 
@@ -35,7 +35,7 @@ def reminder(name: str) -> Corpus:
 
 def stressed(spec: str, dialogues: list[Dialogue], schema: Schema = SCHEMA, seed: int = 1) -> list[Dialogue]:
     stressor = create(spec)
-    stressor.prepare(Setting(schema, dialogues, reminder, Path()))
+    stressor.prepare(Resources(schema, dialogues, reminder, Path()))
     return stressor.stress(dialogues, seed)
 
 

@@ -13,7 +13,7 @@ from dstress.corpora import simulated
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.errors import CorpusError, SpecError
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.stressors import create
 from dstress.stressors.out_of_domain.foreign import Filter
 from dstress.stressors.out_of_domain.stressor import embedded
@@ -42,7 +42,7 @@ def stressed(
     seed: int = 0,
 ) -> list[Dialogue]:
     stressor = create(spec)
-    stressor.prepare(Setting(schema, said, load, Path()))
+    stressor.prepare(Resources(schema, said, load, Path()))
     return stressor.stress(said, seed)
 
 

@@ -13,7 +13,7 @@ from dstress import corpora
 from dstress.dialogue import Coreference, Dialogue, Schema, Turn
 from dstress.errors import MissingExtraError, SpecError
 from dstress.pipeline.stress import stress
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.stressors import create
 from dstress.translators import Translation, Translator
 from tests.paths import DOCS
@@ -46,7 +46,7 @@ class Rough(Fixed):
 
 def after(spec: str, *turns: Turn) -> tuple[Turn, ...]:
     stressor = create(spec)
-    stressor.prepare(Setting(Schema(), (), corpora.load, Path()))
+    stressor.prepare(Resources(Schema(), (), corpora.load, Path()))
     [dialogue] = stressor.stress([Dialogue("d", turns)], 1)
     return dialogue.turns
 
@@ -144,7 +144,7 @@ def test_the_same_in_any_batch_and_after_pickling() -> None:
     need("apertium")
     dialogues = list(sample("reminder", None))[:4]
     stressor = create("paraphrase")
-    stressor.prepare(Setting(sample("reminder", None).schema, dialogues, corpora.load, Path()))
+    stressor.prepare(Resources(sample("reminder", None).schema, dialogues, corpora.load, Path()))
     together = stressor.stress(dialogues, 3)
     copy = pickle.loads(pickle.dumps(stressor))
     assert [done for one in reversed(dialogues) for done in copy.stress([one], 3)] == together[::-1]

@@ -9,7 +9,7 @@ import pytest
 from dstress import corpora
 from dstress.dialogue import Intent, Schema, Service, Slot
 from dstress.pipeline.stress import stress
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.stressors import create
 from dstress.stressors.schema.backtranslation import _joined_like, _spoken
 from tests.paths import DOCS
@@ -27,7 +27,7 @@ ALARM = Service(
 
 def made(spec: str, schema: Schema) -> Schema:
     stressor = create(spec)
-    stressor.prepare(Setting(schema, (), corpora.load, Path()))
+    stressor.prepare(Resources(schema, (), corpora.load, Path()))
     return stressor.schema_of(schema, 1)
 
 

@@ -12,7 +12,7 @@ from dstress import corpora
 from dstress.dialogue import Intent, Schema, Service, Slot
 from dstress.errors import SpecError
 from dstress.pipeline.stress import stress
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.stressors import create
 from dstress.stressors.schema.noise import _words
 from tests import strategies
@@ -27,7 +27,7 @@ BUS = Service("Bus_1", "", (Slot("seats"),), (Intent("BuyTickets", "Pay for the 
 
 def made(spec: str, schema: Schema, seed: int = 1) -> Schema:
     stressor = create(spec)
-    stressor.prepare(Setting(schema, (), corpora.load, Path()))
+    stressor.prepare(Resources(schema, (), corpora.load, Path()))
     return stressor.schema_of(schema, seed)
 
 

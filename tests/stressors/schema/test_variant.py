@@ -12,7 +12,7 @@ from dstress import corpora
 from dstress.dialogue import Schema, Service, Slot
 from dstress.errors import DstressError, SpecError, UnknownNameError
 from dstress.pipeline.stress import stress
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.stressors import create
 from dstress.stressors.schema.variant_pool import (
     Paraphrases,
@@ -36,7 +36,7 @@ TAXI = Schema((Service("taxi", "Cabs", (Slot("departure", "Place of the start"),
 
 def made(spec: str, schema: Schema, seed: int = 1) -> Schema:
     stressor = create(spec)
-    stressor.prepare(Setting(schema, (), corpora.load, Path()))
+    stressor.prepare(Resources(schema, (), corpora.load, Path()))
     return stressor.schema_of(schema, seed)
 
 

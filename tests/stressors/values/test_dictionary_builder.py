@@ -9,7 +9,7 @@ from dstress.corpora import load
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.errors import CorpusError, SpecError, UnknownNameError
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.stressors.values.dictionary_builder import build, choose
 from tests.stressors.samples import in_memory
 
@@ -95,7 +95,7 @@ def test_multiwoz_has_enough_unseen_values_only_among_times(shared: Path) -> Non
     assert all(len(found.pool(slot)) >= 2 for slot in found.slots) and "hotel-name" in found.slots
 
 
-def setting(test: Corpus) -> Setting:
+def resources(test: Corpus) -> Resources:
     def nothing(name: str) -> Corpus:
         if name == "train:train":
             return corpus(hotel_name=KNOWN * 3)
@@ -103,25 +103,25 @@ def setting(test: Corpus) -> Setting:
             return corpus(hotel_name=NEW)
         raise CorpusError(f"no corpus {name}")
 
-    return Setting(SCHEMA, test, nothing, Path())
+    return Resources(SCHEMA, test, nothing, Path())
 
 
 def test_a_dictionary_is_built_from_the_corpus_or_from_another() -> None:
-    own = choose("built", setting(corpus(hotel_name=[*NEW[:4], "ritz"])), "train:train", 5)
+    own = choose("built", resources(corpus(hotel_name=[*NEW[:4], "ritz"])), "train:train", 5)
     assert "ritz" in own.pool("hotel-name")
-    assert {*choose("other:test", setting(corpus()), "train:train", 5).pool("hotel-name")} == {*NEW}
+    assert {*choose("other:test", resources(corpus()), "train:train", 5).pool("hotel-name")} == {*NEW}
 
 
 def test_building_needs_a_training_corpus() -> None:
     with pytest.raises(SpecError, match="needs a training corpus"):
-        choose("built", setting(corpus()), "", 5)
+        choose("built", resources(corpus()), "", 5)
 
 
 def test_a_misspelled_dictionary_is_told() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'built'"):
-        choose("bulit", setting(corpus()), "", 5)
+        choose("bulit", resources(corpus()), "", 5)
 
 
 def test_a_training_corpus_marks_a_shipped_dictionary() -> None:
-    found = choose("O", setting(corpus()), "train:train", 5)
+    found = choose("O", resources(corpus()), "train:train", 5)
     assert not found.is_seen("hotel-name", "grand hyatt")

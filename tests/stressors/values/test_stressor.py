@@ -12,7 +12,7 @@ from dstress.corpora import simulated
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Coreference, Dialogue, Schema, State, Turn
 from dstress.errors import CorpusError, DstressError, SpecError
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.stressors import create
 from dstress.stressors.values.dictionary import shipped
 from dstress.text.edits import undo
@@ -46,7 +46,7 @@ def said(
     turns = (Turn("hello", state=before or {}), Turn(user, system, (before or {}) | state))
     stressor = create(spec)
     dialogues = [Dialogue("d", turns)]
-    stressor.prepare(Setting(schema, dialogues, nothing, Path()))
+    stressor.prepare(Resources(schema, dialogues, nothing, Path()))
     return stressor.stress(dialogues, seed)[0].turns[1]
 
 
@@ -84,7 +84,7 @@ def test_a_coreference_stays(schema: Schema) -> None:
     assert turn.stress is None
     referring = Turn("on friday too", "", {"train-day": ("friday",)}, coreferences=(Coreference("train-day", "too"),))
     stressor = create("values")
-    stressor.prepare(Setting(schema, [], nothing, Path()))
+    stressor.prepare(Resources(schema, [], nothing, Path()))
     assert stressor.stress([Dialogue("d", (referring,))], 1)[0].turns[0] == referring
 
 
@@ -190,7 +190,7 @@ def test_any_words_are_survived(text: str, value: str, at: int) -> None:
 def test_gold_that_was_said_is_said(name: str, request: pytest.FixtureRequest) -> None:
     corpus = sample(name, request.getfixturevalue("shared") if name != "reminder" else None)
     stressor = create("values(built, train=any:train)")
-    stressor.prepare(Setting(corpus.schema, corpus, lambda _: in_memory(list(corpus), corpus.schema), Path()))
+    stressor.prepare(Resources(corpus.schema, corpus, lambda _: in_memory(list(corpus), corpus.schema), Path()))
     for before, after in zip(corpus, stressor.stress(list(corpus), 3), strict=True):
         for old, new in zip(before.turns, after.turns, strict=True):
             assert old.state.keys() == new.state.keys()
@@ -208,7 +208,7 @@ def test_the_page_shows_what_happens() -> None:
     corpus = list(simulated.generate("test"))
     for spec, dialogue, turn, before, after in examples:
         stressor = create(spec)
-        stressor.prepare(Setting(simulated.schema("test"), corpus, _reminder, Path()))
+        stressor.prepare(Resources(simulated.schema("test"), corpus, _reminder, Path()))
         done = stressor.stress([one for one in corpus if one.id == dialogue], 1)[0].turns[int(turn)]
         assert (done.original.user, done.user) == (before, after)
 

@@ -30,7 +30,7 @@ from dstress.trackers.llm.prompt import answer_schema, read_state_of, schema_tex
 from dstress.trackers.llm.tracker import Llm
 from dstress.trackers.wire import Unreadable
 from tests.trackers import serving
-from tests.trackers.serving import SCHEMA, Served, completion, contexts, dialogue, held, setting, status
+from tests.trackers.serving import SCHEMA, Served, completion, contexts, dialogue, held, resources, status
 
 SECRET = "sk-very-secret-0123456789"
 
@@ -62,7 +62,7 @@ class Trackers:
 
     def __call__(self, **more: Any) -> Llm:
         tracker = Llm(self.server.url, "small", **({"timeout": 0.9, "retries": 2} | more))
-        tracker.prepare(setting(self.folder))
+        tracker.prepare(resources(self.folder))
         self.made.append(tracker)
         return tracker
 
@@ -206,7 +206,7 @@ def test_examples_are_drawn_from_training_data(server: Served, folder: Path, mod
     corpus = held("reminder:test")
     server.answer = lambda asked: completion('{"state": []}') if mode == "json" else called('{"state": []}')
     tracker = Llm(server.url, "small", mode, 3, "reminder:train")
-    tracker.prepare(setting(folder, corpus.schema))
+    tracker.prepare(resources(folder, corpus.schema))
     first = next(iter(corpus))
     assert tracker.track([Context(first, 0, corpus.schema)]) == [{}]
     tracker.close()
@@ -223,7 +223,7 @@ def test_examples_are_drawn_from_training_data(server: Served, folder: Path, mod
 def test_an_example_from_another_schema_brings_its_own(server: Served, folder: Path) -> None:
     server.answer = lambda asked: completion('{"state": []}')
     tracker = Llm(server.url, "small", "json", 2, "reminder:train")
-    tracker.prepare(setting(folder))
+    tracker.prepare(resources(folder))
     assert tracker.track(contexts(1)) == [{}]
     tracker.close()
     assert server.asked[0]["messages"][1]["content"].startswith("Services and slots:\n")
@@ -504,7 +504,7 @@ def test_a_spent_budget_fails_the_rest(server: Served, make: Trackers, budget: d
 def test_copies_in_other_processes_share_the_budget(server: Served, make: Trackers, folder: Path) -> None:
     tracker = make(concurrency=1, budget=220)
     copy = pickle.loads(pickle.dumps(tracker))
-    copy.prepare(setting(folder))
+    copy.prepare(resources(folder))
     assert reasons(copy.track(contexts(2))) == []
     copy.close()
     assert reasons(tracker.track(contexts(4)[2:])) == ["budget spent: 220 of 220 tokens; raise budget= and resume"] * 2
@@ -538,7 +538,7 @@ def test_nothing_is_asked_twice(server: Served, make: Trackers) -> None:
 def test_the_cache_answers_where_no_server_is(make: Trackers, folder: Path) -> None:
     with serving.serving(serving.model, "/v1") as server:
         tracker = Llm(server.url, "small", retries=0)
-        tracker.prepare(setting(folder))
+        tracker.prepare(resources(folder))
         assert tracker.track(contexts(2)) == right(2)
         tracker.close()
     assert tracker.track(contexts(2)) == right(2)
@@ -649,7 +649,7 @@ def test_it_travels_before_and_after_it_worked(make: Trackers, folder: Path) -> 
     assert set(again.usage().values()) == {0.0}
     with pytest.raises(DstressError, match="was not prepared"):
         again.track(contexts(1))
-    again.prepare(setting(folder))
+    again.prepare(resources(folder))
     assert again.track(contexts(3)) == right(3)
     again.close()
     again.close()

@@ -15,7 +15,7 @@ from dstress import corpora
 from dstress.corpora.base import Corpus
 from dstress.dialogue import DONTCARE, Dialogue, Schema, Service, Slot, Turn
 from dstress.predictions.base import Prediction
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.scoring.score import score
 from dstress.trackers import create
 from dstress.trackers.base import Context
@@ -70,7 +70,7 @@ PLACES = Schema(
 
 def tracker(schema: Schema = PLACES, known: Iterable[Dialogue] | None = None) -> Rules:
     made = Rules(train="known:train" if known is not None else None)
-    made.prepare(Setting(schema, (), lambda _: Corpus("known", "train", schema, lambda: iter(known or ())), Path()))
+    made.prepare(Resources(schema, (), lambda _: Corpus("known", "train", schema, lambda: iter(known or ())), Path()))
     return made
 
 
@@ -301,7 +301,7 @@ def test_it_can_be_sent_to_a_worker_and_knows_itself() -> None:
 
 def jga(corpus: Corpus, train: str | None, convention: str) -> float:
     made = Rules(train)
-    made.prepare(Setting(corpus.schema, corpus, corpora.load, Path()))
+    made.prepare(Resources(corpus.schema, corpus, corpora.load, Path()))
     answers = []
     for dialogue in corpus:
         state: Mapping[str, str] = {}

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
-from dstress.resources import Material, Setting
+from dstress.resources import Material, Resources
 
 
 class Exchange(NamedTuple):
@@ -28,7 +28,7 @@ class SlotClassifier(ABC):
     """Extras that must be there; `prepare` looks for them."""
 
     @abstractmethod
-    def prepare(self, setting: Setting, train: Material) -> None:
+    def prepare(self, resources: Resources, train: Material) -> None:
         """Check every need, and learn from the training corpus. Afterwards it must survive pickling."""
 
     @abstractmethod

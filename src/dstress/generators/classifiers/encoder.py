@@ -20,7 +20,7 @@ from dstress.generators.classifiers.base import Exchange, SlotClassifier
 from dstress.generators.classifiers.examples import Labelled, columns, held_out, lessons
 from dstress.generators.classifiers.thresholds import break_even
 from dstress.generators.classifiers.unseen_values import Unfamiliar
-from dstress.resources import Material, Setting
+from dstress.resources import Material, Resources
 from dstress.text import similarity
 
 if TYPE_CHECKING:
@@ -61,14 +61,14 @@ class Encoder(SlotClassifier):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= state | {"_loaded": None, "_turn": Lock()}
 
-    def prepare(self, setting: Setting, train: Material) -> None:
+    def prepare(self, resources: Resources, train: Material) -> None:
         """Read the weights; fit them first if there are none."""
         _check()
         self._base = Path(self.backbone) if self.backbone else _installed()
-        kept = setting.folder / "classifiers"
+        kept = resources.folder / "classifiers"
         self._place = Path(self.folder) if self.folder else self._fitted(kept, lessons(train))
         self._notes = _notes(self._place)
-        self._asked = frozenset(self._notes["slots"]) & setting.schema.slots.keys()
+        self._asked = frozenset(self._notes["slots"]) & resources.schema.slots.keys()
         if not self._asked:
             problem = "this classifier was fitted for other slots than the corpus has"
             raise DstressError(problem, where=str(self._place), fix=_HOW)
@@ -194,7 +194,7 @@ def _taught(examples: Sequence[Labelled], slots: Sequence[str]) -> list[Lesson]:
     made, random = Unfamiliar(examples), Random(7)
     found = []
     for example in examples:
-        others = sorted({made.restate(example, random) for _ in range(_WORDINGS)} - {example.exchange.user})
+        others = sorted({made.rewrite_utterance(example, random) for _ in range(_WORDINGS)} - {example.exchange.user})
         found.append(Lesson(*example.exchange, others, *columns(example, slots)))
     return found
 

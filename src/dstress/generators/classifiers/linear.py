@@ -16,7 +16,7 @@ from dstress.generators.classifiers.features import Features
 from dstress.generators.classifiers.logistic import Logistic, Task
 from dstress.generators.classifiers.thresholds import break_even
 from dstress.generators.classifiers.unseen_values import Unfamiliar
-from dstress.resources import Material, Setting
+from dstress.resources import Material, Resources
 
 _MADE_UP = 0.8
 """The share of the exchanges that are also learnt with made-up values."""
@@ -35,7 +35,7 @@ class Linear(SlotClassifier):
         self._features: Features | None = None
         self._model: Logistic | None = None
 
-    def prepare(self, setting: Setting, train: Material) -> None:
+    def prepare(self, resources: Resources, train: Material) -> None:
         """Learn from the training corpus; some dialogues are held out, to set the threshold.
 
         Slots that training lacks are never found, and slots that the corpus at hand lacks are not told.
@@ -43,7 +43,7 @@ class Linear(SlotClassifier):
         examples = lessons(train)
         learnt, held = held_out(examples)
         self._slots = sorted({slot for example in learnt for slot in example.slots})
-        self._asked = np.array([slot in setting.schema.slots for slot in self._slots])
+        self._asked = np.array([slot in resources.schema.slots for slot in self._slots])
         self._features = Features(learnt)
         made, random = Unfamiliar(learnt), Random(1)
         learnt = learnt + [
@@ -83,7 +83,7 @@ class Linear(SlotClassifier):
 
 
 def _made_up(example: Labelled, made: Unfamiliar, random: Random) -> Labelled:
-    text = made.restate(example, random)
+    text = made.rewrite_utterance(example, random)
     if text == example.exchange.user:
         return example
     return example._replace(exchange=example.exchange._replace(user=text))

@@ -40,7 +40,7 @@ class Unfamiliar:
                 values.setdefault(slot, set()).add(value)
         self._open = {slot for slot, found in values.items() if len(found) >= _OPEN}
 
-    def restate(self, example: Labelled, random: Random) -> str:
+    def rewrite_utterance(self, example: Labelled, random: Random) -> str:
         """The user's words with other values; the same words where none can be made up."""
         text, end = example.exchange.user, len(example.exchange.user)
         for slot, value, start, stop in sorted(example.said, key=lambda mention: -mention.start):

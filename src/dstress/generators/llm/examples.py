@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dstress.dialogue import Dialogue, service_of
-from dstress.generators.base import Asked
+from dstress.generators.base import Request
 from dstress.generators.goals import own_goal
 from dstress.generators.llm.prompt import Solved
 from dstress.generators.matching import oversaid, unsaid
@@ -27,9 +27,9 @@ def draw(train: Material, count: int, seed: int) -> list[Solved]:
             if not any(update.values()) or not all(update.values()):
                 continue
             goal = own_goal(Utterance(dialogue, number, schema, ()))
-            if goal.said and not unsaid(turn.user, goal) and not oversaid(turn.user, goal):
+            if goal.spoken and not unsaid(turn.user, goal) and not oversaid(turn.user, goal):
                 # Goals of few slots come after all the others.
-                rank = f"{len(goal.said) < _LEAST:d}{rank_of(seed, dialogue, number)}"
-                yield Ranked(rank, service_of(next(iter(goal.said))), Solved(Asked(turn.system, goal), turn.user))
+                rank = f"{len(goal.spoken) < _LEAST:d}{rank_of(seed, dialogue, number)}"
+                yield Ranked(rank, service_of(next(iter(goal.spoken))), Solved(Request(turn.system, goal), turn.user))
 
     return drawing_examples.draw(train, candidates, count, "the training corpus")

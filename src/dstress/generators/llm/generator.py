@@ -8,14 +8,14 @@ from typing import Any
 
 from dstress.dialogue import Schema
 from dstress.errors import DstressError, SpecError
-from dstress.generators.base import Asked, Candidate, Generator, Goal
+from dstress.generators.base import Candidate, Generator, Goal, Request
 from dstress.generators.llm import examples as shots
 from dstress.generators.llm import prompt as prompting
 from dstress.generators.llm.prompt import Solved, Unreadable
 from dstress.llm.chat import BAD_REPLY, Reply
 from dstress.llm.client import DECLINED, OVER_BUDGET, Client, Options, Question, read_options
 from dstress.llm.post import REFUSED, Unanswered, checked_url
-from dstress.resources import Material, Setting
+from dstress.resources import Material, Resources
 
 
 class Llm(Generator):
@@ -37,19 +37,19 @@ class Llm(Generator):
         self._schema = Schema()
         self._examples: list[Solved] = []
 
-    def prepare(self, setting: Setting, train: Material) -> None:
+    def prepare(self, resources: Resources, train: Material) -> None:
         """Draw the examples."""
-        self._folder, self._schema = setting.folder / "llm", setting.schema
+        self._folder, self._schema = resources.folder / "llm", resources.schema
         self._examples = shots.draw(train, self.shots, self.options.seed or 0) if self.shots else []
 
     def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
         """The model's utterances."""
-        return self.generate_all([Asked(system, goal)], n)[0]
+        return self.generate_all([Request(system, goal)], n)[0]
 
-    def generate_all(self, asked: Sequence[Asked], n: int) -> list[list[Candidate]]:
+    def generate_all(self, asked: Sequence[Request], n: int) -> list[list[Candidate]]:
         """The model's utterances, several goals asked for at once; each goal is asked for alone."""
         if self._folder is None:
-            raise DstressError("the generator was not prepared", fix="call prepare(setting, train) first")
+            raise DstressError("the generator was not prepared", fix="call prepare(resources, train) first")
         answers = self._client.ask_all([self._question(one, n) for one in asked], self._folder, self._failed)
         return [answer[:n] for answer in answers]
 
@@ -61,7 +61,7 @@ class Llm(Generator):
         """Close connections and the cache."""
         self._client.close()
 
-    def _question(self, asked: Asked, count: int) -> Question[list[Candidate]]:
+    def _question(self, asked: Request, count: int) -> Question[list[Candidate]]:
         messages = prompting.messages(asked, count, self._schema, self._examples)
         return self._client.question(messages, prompting.constraint(), _read)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from dstress.dialogue import Schema
-from dstress.generators.base import Asked
+from dstress.generators.base import Request
 from dstress.llm.chat import Reply
 from dstress.text.tables import read_table
 
@@ -20,7 +20,7 @@ _LONGEST = 1000
 class Solved(NamedTuple):
     """A turn of the training corpus: what was asked, and what the user said."""
 
-    asked: Asked
+    asked: Request
     user: str
 
 
@@ -34,7 +34,7 @@ def words() -> dict[str, str]:
     return read_table(__package__, "prompt.toml")
 
 
-def messages(asked: Asked, count: int, schema: Schema, shots: Sequence[Solved]) -> list[dict[str, str]]:
+def messages(asked: Request, count: int, schema: Schema, shots: Sequence[Solved]) -> list[dict[str, str]]:
     """The conversation with the model: what to do, solved examples, and the goal to say."""
     told = words()
     found = [{"role": "system", "content": f"{told['instructions'].strip()}\n\n{told['json']}"}]
@@ -44,13 +44,13 @@ def messages(asked: Asked, count: int, schema: Schema, shots: Sequence[Solved]) 
     return [*found, {"role": "user", "content": question(asked, count, schema)}]
 
 
-def question(asked: Asked, count: int, schema: Schema) -> str:
+def question(asked: Request, count: int, schema: Schema) -> str:
     """One goal in words."""
     told, goal = words(), asked.goal
     lines = [f'{told["system"]}: "{asked.system}"' if asked.system.strip() else told["opening"], "", told["said"]]
-    lines += _listed(goal.said, schema)
-    if goal.taken:
-        lines += ["", told["taken"], *_listed(goal.taken, schema)]
+    lines += _listed(goal.spoken, schema)
+    if goal.unspoken:
+        lines += ["", told["taken"], *_listed(goal.unspoken, schema)]
     return "\n".join([*lines, "", told["one"] if count == 1 else told["many"].format(count=count)])
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dstress.dialogue import DONTCARE, Schema, Slot, State, service_of
-from dstress.generators.base import Asked
+from dstress.generators.base import Request
 from dstress.generators.goals import own_goal
 from dstress.generators.network.linear_form import Example, Kind, Part, Wish, written
 from dstress.resources import Material
@@ -33,15 +33,15 @@ def slot_in_words(slot: str) -> str:
     return " ".join((*service, *name_words(slot)))
 
 
-def example_of(asked: Asked, slots: Mapping[str, Slot]) -> Example:
+def example_of(asked: Request, slots: Mapping[str, Slot]) -> Example:
     """What is to be said, as a network reads it."""
     goal = asked.goal
-    wanted = {**goal.said, **{slot: value for slot, value in goal.taken.items() if slot not in goal.said}}
+    wanted = {**goal.spoken, **{slot: value for slot, value in goal.unspoken.items() if slot not in goal.spoken}}
     wishes = []
     for slot, value in wanted.items():
         kind = _kind(slots, slot, value)
         told = _FLAGS[value.casefold()] if kind == "flag" else value
-        wishes.append(Wish(slot_in_words(slot), told, slot in goal.said, kind, "_".join(name_words(slot))))
+        wishes.append(Wish(slot_in_words(slot), told, slot in goal.spoken, kind, "_".join(name_words(slot))))
     return Example(_system_parts(asked.system, wanted), tuple(wishes))
 
 
@@ -67,13 +67,13 @@ def write(train: Material, dev: Material, path: Path, about: Mapping[str, Any]) 
     return counts
 
 
-def _example(said: Utterance, update: State, after: State) -> Example:
-    slots, goal = said.schema.slots, own_goal(said)
-    example = example_of(Asked(said.turn.system, goal), slots)
-    numbers = {slot: number for number, slot in enumerate((*goal.said, *goal.taken))}
+def _example(utterance: Utterance, update: State, after: State) -> Example:
+    slots, goal = utterance.schema.slots, own_goal(utterance)
+    example = example_of(Request(utterance.turn.system, goal), slots)
+    numbers = {slot: number for number, slot in enumerate((*goal.spoken, *goal.unspoken))}
     placed = _apart(
         (mention.start, mention.end, numbers[mention.slot])
-        for mention in said.mentions
+        for mention in utterance.mentions
         if mention.slot in numbers and mention.value.casefold() not in _FLAGS
     )
     # A value whose words another value has ("north" for two slots at once) is not there to be said by itself.
@@ -82,8 +82,8 @@ def _example(said: Utterance, update: State, after: State) -> Example:
         wish._replace(said=wish.said and (wish.kind == "flag" or number in named))
         for number, wish in enumerate(example.wishes)
     )
-    user = _parted(said.text, placed)
-    return Example(example.system, wishes, user, _is_clean(said.before, update, after, user))
+    user = _parted(utterance.text, placed)
+    return Example(example.system, wishes, user, _is_clean(utterance.before, update, after, user))
 
 
 def _is_clean(before: State, update: State, after: State, user: Sequence[Part]) -> bool:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dstress.dialogue import Dialogue, Slot, Turn
 from dstress.errors import DstressError, MissingExtraError, SpecError
-from dstress.generators.base import Asked, Candidate, Generator, Goal
+from dstress.generators.base import Candidate, Generator, Goal, Request
 from dstress.generators.matching import unsaid
 from dstress.generators.network.examples import example_of, words_of_schema
 from dstress.generators.network.filler import Filled, Style, filled, style_of
 from dstress.generators.network.linear_form import Example
-from dstress.resources import Material, Setting
+from dstress.resources import Material, Resources
 
 if TYPE_CHECKING:
     from dstress.generators.network.backbone import Backbone, Spoken
@@ -52,28 +52,28 @@ class Seq2Seq(Generator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= state | {"_backbone": None, "_turn": Lock()}
 
-    def prepare(self, setting: Setting, train: Material) -> None:
+    def prepare(self, resources: Resources, train: Material) -> None:
         """Read the network, and see how the corpus writes. It is trained already: `train` is not read."""
         missing = [name for name in ("torch", "transformers") if find_spec(name) is None]
         if missing:
             raise MissingExtraError(f"the generator seq2seq needs {missing[0]}", fix="pip install 'dstress[models]'")
         config = self._config()
-        known = words_of_schema(setting.schema) & set(config["slots"])
+        known = words_of_schema(resources.schema) & set(config["slots"])
         if not known:
             raise DstressError(
                 "the network was trained for other services: it knows no slot of this corpus",
                 where=self.folder,
                 fix=_HOW,
             )
-        self._slots = dict(setting.schema.slots)
-        self._style = style_of(_users(setting.corpus))
+        self._slots = dict(resources.schema.slots)
+        self._style = style_of(_users(resources.corpus))
         self._network()
 
     def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
         """The best of the beam."""
-        return self.generate_all([Asked(system, goal)], n)[0]
+        return self.generate_all([Request(system, goal)], n)[0]
 
-    def generate_all(self, asked: Sequence[Asked], n: int) -> list[list[Candidate]]:
+    def generate_all(self, asked: Sequence[Request], n: int) -> list[list[Candidate]]:
         """The best of each beam, those first that say their whole goal.
 
         Where none does, the beam is searched again in a way that is sure to say all but yes and no.

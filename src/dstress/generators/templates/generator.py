@@ -13,7 +13,7 @@ from dstress.generators.templates.system_acts import Listener
 from dstress.generators.templates.tokens import element
 from dstress.generators.templates.training import learn
 from dstress.generators.templates.writing import Writing, writing_of
-from dstress.resources import Material, Setting
+from dstress.resources import Material, Resources
 from dstress.text.utterance import random_for
 
 _SPREAD = 0.35
@@ -27,24 +27,24 @@ class Templates(Generator):
     _filler: Filler
     _writing: Writing
 
-    def prepare(self, setting: Setting, train: Material) -> None:
+    def prepare(self, resources: Resources, train: Material) -> None:
         """Learn templates, and how the corpus to be stressed writes."""
         learned = learn(train)
         self._listener = learned.listener
-        library = with_kin(learned.library, setting.schema, learned.vocabulary)
+        library = with_kin(learned.library, resources.schema, learned.vocabulary)
         self._composer = Composer(library, learned.nouns, learned.vocabulary.introducing)
-        self._filler = Filler(learned.surfaces, setting.schema)
-        self._writing = writing_of(setting.corpus)
+        self._filler = Filler(learned.surfaces, resources.schema)
+        self._writing = writing_of(resources.corpus)
 
     def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
         """Utterances that say the goal, in the order of their fit to the system turn."""
-        key = frozenset(element(slot, value) for slot, value in goal.said.items())
+        key = frozenset(element(slot, value) for slot, value in goal.spoken.items())
         doing = self._listener.hear(system)
-        options = self._composer.both(by_service(key, doing), doing, goal.taken) if key and n > 0 else []
-        random = random_for("templates", system, sorted(goal.said.items()), sorted(goal.taken.items()))
+        options = self._composer.both(by_service(key, doing), doing, goal.unspoken) if key and n > 0 else []
+        random = random_for("templates", system, sorted(goal.spoken.items()), sorted(goal.unspoken.items()))
         found: dict[str, float] = {}
         for score, tokens in _shuffled(options, random):
-            text = self._writing.write(self._filler.fill(tokens, goal.said, self._writing))
+            text = self._writing.write(self._filler.fill(tokens, goal.spoken, self._writing))
             if text and text not in found and not unsaid(text, goal):
                 found[text] = score
                 if len(found) >= n:

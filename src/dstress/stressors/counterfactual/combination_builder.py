@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from dstress.dialogue import Dialogue, Schema, Service, service_of, slot_id
 from dstress.errors import DstressError, SpecError, unknown
-from dstress.resources import Material, Setting
+from dstress.resources import Material, Resources
 from dstress.stressors.counterfactual.combinations import SHIPPED, Combinations, read, shipped
 from dstress.text.tables import is_table_file
 
@@ -110,23 +110,23 @@ def _within_intents(service: Service) -> Iterator[tuple[str, str]]:
             yield slot_id(service.name, one), slot_id(service.name, other)
 
 
-def choose(source: str, setting: Setting, train: Material | None) -> Combinations:
+def choose(source: str, resources: Resources, train: Material | None) -> Combinations:
     """The dictionary that a text means, in the corpus's spelling of slots.
 
     `freq`, `neu` and `rare` are the paper's where the corpus has MultiWOZ's slots; elsewhere they are derived from the
     training corpus, as `built-freq`, `built-neu` and `built-rare` always are. Else the text is a TOML or JSON file.
     """
     if is_table_file(source):
-        return read(source).settled(setting.schema)
+        return read(source).settled(resources.schema)
     name = source.removeprefix(BUILT)
     if name not in SHIPPED:
         known = (*SHIPPED, *(BUILT + one for one in SHIPPED))
         raise unknown("combination dictionary", source, known, fix="or give a .toml or .json file")
-    found = shipped(name).adapted(setting.schema) if name == source else None
+    found = shipped(name).adapted(resources.schema) if name == source else None
     if found is not None:
         return found
     if train is None:
         raise SpecError(
             f"combinations={source} needs a training corpus to count in", fix="add train=, as train=sgd:train"
         )
-    return build(name, counted(train), setting.schema)
+    return build(name, counted(train), resources.schema)

@@ -41,10 +41,10 @@ class Filters:
     def __init__(self, classifier: SlotClassifier | None) -> None:
         self.classifier = classifier
 
-    def judged(self, said: Utterance, goal: Goal, candidates: Sequence[Candidate]) -> list[Verdict]:
+    def judged(self, utterance: Utterance, goal: Goal, candidates: Sequence[Candidate]) -> list[Verdict]:
         """Every candidate with its verdict, to look at."""
         verdicts = [matched(one, goal) for one in candidates]
-        beyond = self._beyond([(said, goal, verdict.candidate) for verdict in verdicts if not verdict.filter])
+        beyond = self._beyond([(utterance, goal, verdict.candidate) for verdict in verdicts if not verdict.filter])
         return [verdict if verdict.filter else _classified(verdict.candidate, next(beyond)) for verdict in verdicts]
 
     def first(self, wanted: Sequence[Wanted]) -> list[str]:
@@ -70,9 +70,9 @@ class Filters:
         return iter([_here(slots - goal.slots, said) for slots, (said, goal, _) in zip(seen, asked, strict=True)])
 
 
-def _here(slots: frozenset[str], said: Utterance) -> frozenset[str]:
+def _here(slots: frozenset[str], utterance: Utterance) -> frozenset[str]:
     """Without slots of services that the dialogue is not about: SGD has several that words alone do not tell apart."""
-    return frozenset(slot for slot in slots if not said.services or service_of(slot) in said.services)
+    return frozenset(slot for slot in slots if not utterance.services or service_of(slot) in utterance.services)
 
 
 def matched(candidate: Candidate, goal: Goal) -> Verdict:
@@ -97,6 +97,6 @@ def _classified(candidate: Candidate, beyond: frozenset[str]) -> Verdict:
     return Verdict(candidate, CLASSIFIED, "speaks about " + ", ".join(sorted(beyond)))
 
 
-def _exchange(said: Utterance, text: str) -> Exchange:
-    history = tuple(words for turn in said.history for words in (turn.system, turn.user) if words)
-    return Exchange(history, said.turn.system, text)
+def _exchange(utterance: Utterance, text: str) -> Exchange:
+    history = tuple(words for turn in utterance.history for words in (turn.system, turn.user) if words)
+    return Exchange(history, utterance.turn.system, text)

@@ -13,7 +13,7 @@ import msgspec
 from dstress.dialogue import Dialogue
 from dstress.generators.base import Generator
 from dstress.generators.classifiers.base import SlotClassifier
-from dstress.resources import Material, Setting
+from dstress.resources import Material, Resources
 
 _KEPT = 4
 _GLANCED = 50
@@ -24,17 +24,17 @@ _fitted: OrderedDict[str, Generator | SlotClassifier] = OrderedDict()
 Part = TypeVar("Part", Generator, SlotClassifier)
 
 
-def fitted(part: Part, setting: Setting, train: Material) -> Part:
+def fitted(part: Part, resources: Resources, train: Material) -> Part:
     """The part, prepared; one with the same arguments that has learned from the same dialogues is used again."""
     arguments = sorted((name, repr(value)) for name, value in vars(part).items() if not name.startswith("_"))
     key = _digest(
         [f"{type(part).__module__}.{type(part).__qualname__}", repr(arguments)],
-        [msgspec.json.encode(setting.schema)],
+        [msgspec.json.encode(resources.schema)],
         _encoded(train),
-        _encoded(islice(iter(setting.corpus), _GLANCED)),
+        _encoded(islice(iter(resources.corpus), _GLANCED)),
     )
     if key not in _fitted:
-        part.prepare(setting, train)
+        part.prepare(resources, train)
         _fitted[key] = part
         while len(_fitted) > _KEPT:
             _fitted.popitem(last=False)

@@ -19,7 +19,7 @@ from dstress.errors import SpecError
 from dstress.generators.base import Goal
 from dstress.generators.flags import is_flag, plain
 from dstress.generators.goals import additions, own_goal, state_with
-from dstress.stressors.base import Kept
+from dstress.stressors.base import Unchanged
 from dstress.stressors.counterfactual.combinations import Combinations
 from dstress.stressors.values.dictionary import Dictionary
 from dstress.stressors.values.substitution import are_plausible, is_heard, meaning
@@ -73,33 +73,33 @@ PAPER = Limits()
 
 
 def counterfactual(
-    said: Utterance, dictionary: Dictionary, combinations: Combinations, limits: Limits = PAPER
-) -> Counterfactual | Kept | None:
+    utterance: Utterance, dictionary: Dictionary, combinations: Combinations, limits: Limits = PAPER
+) -> Counterfactual | Unchanged | None:
     """Another goal for a user turn, or why there is none; None where the turn adds nothing to the state."""
-    added = additions(said)
+    added = additions(utterance)
     if not added:
         return None
-    own = own_goal(said)
-    heard = {slot for slot, forms in added.items() if _is_offered(said, slot, forms)}
-    if not own.said and not (limits.offers and heard == added.keys()):
-        return Kept("the user says no value of the turn")
-    draft = _Draft(said, own, dictionary, frozenset(own.said.keys() - heard))
+    own = own_goal(utterance)
+    heard = {slot for slot, forms in added.items() if _is_offered(utterance, slot, forms)}
+    if not own.spoken and not (limits.offers and heard == added.keys()):
+        return Unchanged("the user says no value of the turn")
+    draft = _Draft(utterance, own, dictionary, frozenset(own.spoken.keys() - heard))
     draft.drop(limits)
     if limits.change:
         draft.change()
     if limits.add:
         draft.add(limits, combinations)
     if not (draft.dropped or draft.changed or draft.added):
-        return Kept("no other value or slot fits")
-    goal = Goal(draft.said, own.taken)
+        return Unchanged("no other value or slot fits")
+    goal = Goal(draft.said, own.unspoken)
     operations = (tuple(draft.dropped), tuple(draft.changed), tuple(draft.added))
-    return Counterfactual(goal, state_with(said, goal), *operations, draft.tag())
+    return Counterfactual(goal, state_with(utterance, goal), *operations, draft.tag())
 
 
-def _is_offered(said: Utterance, slot: str, forms: tuple[str, ...]) -> bool:
+def _is_offered(utterance: Utterance, slot: str, forms: tuple[str, ...]) -> bool:
     """Whether the system names a value. Its question whether wifi is needed, or which area, is no value."""
     is_open = DONTCARE in forms or any(map(is_flag, forms))
-    return not is_open and is_heard(said.turn.system, slot, forms)
+    return not is_open and is_heard(utterance.turn.system, slot, forms)
 
 
 class _Draft:
@@ -107,9 +107,9 @@ class _Draft:
 
     def __init__(self, utterance: Utterance, own: Goal, dictionary: Dictionary, free: frozenset[str]) -> None:
         self.utterance, self.own, self.dictionary = utterance, own, dictionary
-        self.free = [slot for slot in own.said if slot in free]
+        self.free = [slot for slot in own.spoken if slot in free]
         self.random = utterance.random
-        self.said = dict(own.said)
+        self.said = dict(own.spoken)
         self.state = dict(utterance.turn.state)
         self.dropped: list[str] = []
         self.changed: list[str] = []
@@ -144,7 +144,7 @@ class _Draft:
     def add(self, limits: Limits, combinations: Combinations) -> None:
         """Add slots of the services that the user speaks of. If none fits, what was dropped returns (paper's code)."""
         for slot in self._addable(combinations):
-            if len(self.added) == limits.add or len(self.said) + len(self.own.taken) >= limits.slots:
+            if len(self.added) == limits.add or len(self.said) + len(self.own.unspoken) >= limits.slots:
                 break
             if self._draw(slot):
                 self.added.append(slot)
@@ -154,7 +154,7 @@ class _Draft:
             if limits.change and self._draw(slot):
                 self.changed.append(slot)
             elif not limits.change:
-                self._put_in(slot, self.own.said[slot])
+                self._put_in(slot, self.own.spoken[slot])
             if slot in self.said:
                 self.dropped.remove(slot)
 
@@ -166,11 +166,11 @@ class _Draft:
 
     def _addable(self, combinations: Combinations) -> list[str]:
         """What may be added, in random order: by service, the slots that go with all its active ones."""
-        active = [*self.said, *self.own.taken]
+        active = [*self.said, *self.own.unspoken]
         known = {*self.utterance.before, *self.utterance.turn.state}
         found = [
             slot
-            for service in dict.fromkeys(map(service_of, self.said or self.own.taken))
+            for service in dict.fromkeys(map(service_of, self.said or self.own.unspoken))
             for slot in combinations.addable(one for one in active if service_of(one) == service)
             if slot not in known and service_of(slot) == service
         ]

@@ -15,12 +15,12 @@ import msgspec
 
 from dstress.dialogue import Frame, Span, service_of
 from dstress.errors import CorpusError, SpecError, unknown
-from dstress.generators import Asked, Generator, Goal, generators
+from dstress.generators import Generator, Goal, Request, generators
 from dstress.generators.classifiers import SlotClassifier, classifiers
 from dstress.generators.goals import own_goal, state_with
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.spec import ComponentSpec, parse
-from dstress.stressors.base import Effect, Kept, Outcome, Restated, TurnStressor
+from dstress.stressors.base import Effect, Outcome, Rewrite, TurnStressor, Unchanged
 from dstress.stressors.counterfactual import combination_builder
 from dstress.stressors.counterfactual.filters import CANDIDATES, Filters, Verdict, Wanted
 from dstress.stressors.counterfactual.fits import fitted
@@ -91,21 +91,21 @@ class Counterfactual(TurnStressor):
         arguments = {name: value for name, value in spec.arguments.items() if name != "fallback"}
         return str(msgspec.structs.replace(spec, arguments=arguments))
 
-    def prepare(self, setting: Setting) -> None:
+    def prepare(self, resources: Resources) -> None:
         """Read or derive the dictionaries; let generator and classifier learn."""
-        super().prepare(setting)
-        name = self._training(setting.train)
-        train = setting.load(name)
+        super().prepare(resources)
+        name = self._training(resources.train)
+        train = resources.load(name)
         substitution = self.substitution or Values(self.source)
         substitution.train = name
-        substitution.prepare(setting)
+        substitution.prepare(resources)
         self.dictionary = substitution.dictionary
-        self.combinations = combination_builder.choose(self.combining, setting, train)
+        self.combinations = combination_builder.choose(self.combining, resources, train)
         if self.limits.add:
             self.combinations.check(self.dictionary)
-        self.generator = fitted(self.generator, setting, train)
+        self.generator = fitted(self.generator, resources, train)
         classifier = self.filters.classifier
-        self.filters = Filters(None if classifier is None else fitted(classifier, setting, train))
+        self.filters = Filters(None if classifier is None else fitted(classifier, resources, train))
 
     def _training(self, own: str) -> str:
         """The training corpus: the one that was named, or the stressed corpus's own split."""
@@ -116,53 +116,57 @@ class Counterfactual(TurnStressor):
             )
         return self.train or own
 
-    def restate_all(self, said: Sequence[Utterance]) -> Sequence[Outcome]:
+    def rewrite_utterances(self, utterances: Sequence[Utterance]) -> Sequence[Outcome]:
         """Goals for all turns, candidates for all goals, and the first of each that passes."""
-        goals = [self.goal(utterance) for utterance in said]
-        wanted = [(utterance, goal) for utterance, goal in zip(said, goals, strict=True) if isinstance(goal, Other)]
+        goals = [self.goal(utterance) for utterance in utterances]
+        wanted = [
+            (utterance, goal) for utterance, goal in zip(utterances, goals, strict=True) if isinstance(goal, Other)
+        ]
         made = self._said(wanted)
         outcomes: list[Outcome] = []
-        for utterance, goal in zip(said, goals, strict=True):
+        for utterance, goal in zip(utterances, goals, strict=True):
             outcome = next(made) if isinstance(goal, Other) else goal
-            outcomes.append(self._substituted(utterance, outcome) if isinstance(outcome, Kept) else outcome)
+            outcomes.append(self._substituted(utterance, outcome) if isinstance(outcome, Unchanged) else outcome)
         return outcomes
 
-    def goal(self, said: Utterance) -> Other | Kept | None:
+    def goal(self, utterance: Utterance) -> Other | Unchanged | None:
         """Another goal for a turn; with `goals=own` the one that it has."""
         if self.options.goals == "other":
-            return counterfactual(said, self.dictionary, self.combinations, self.limits)
-        own = own_goal(said)
-        if state_with(said, own) != said.turn.state:
-            return Kept("the user only refers to a value")
-        return Other(own, said.turn.state) if own.said else None
+            return counterfactual(utterance, self.dictionary, self.combinations, self.limits)
+        own = own_goal(utterance)
+        if state_with(utterance, own) != utterance.turn.state:
+            return Unchanged("the user only refers to a value")
+        return Other(own, utterance.turn.state) if own.spoken else None
 
-    def judged(self, said: Utterance, goal: Goal) -> list[Verdict]:
+    def judged(self, utterance: Utterance, goal: Goal) -> list[Verdict]:
         """Every candidate for a goal and what the filters say, to look at one turn at a time."""
-        return self.filters.judged(said, goal, self.generator.generate(said.turn.system, goal, self.options.candidates))
+        return self.filters.judged(
+            utterance, goal, self.generator.generate(utterance.turn.system, goal, self.options.candidates)
+        )
 
-    def objection(self, said: Utterance, restated: Restated) -> str:
+    def objection(self, utterance: Utterance, restated: Rewrite) -> str:
         """Every value that is new must be found in the words."""
-        state = said.turn.state if restated.state is None else restated.state
-        own, before = said.turn.state, said.before
+        state = utterance.turn.state if restated.state is None else restated.state
+        own, before = utterance.turn.state, utterance.before
         new = [slot for slot, forms in state.items() if forms not in (own.get(slot), before.get(slot))]
         return "" if all(find(restated.text, slot, state[slot]) for slot in new) else "a new value is not said"
 
     def _said(self, wanted: Sequence[tuple[Utterance, Other]]) -> Iterator[Outcome]:
-        asked = [Asked(utterance.turn.system, other.goal) for utterance, other in wanted]
+        asked = [Request(utterance.turn.system, other.goal) for utterance, other in wanted]
         found = self.generator.generate_all(asked, self.options.candidates)
         judged = [
             Wanted(utterance, other.goal, candidates, Counter())
             for (utterance, other), candidates in zip(wanted, found, strict=True)
         ]
         for (utterance, other), text, one in zip(wanted, self.filters.first(judged), judged, strict=True):
-            yield _restated(utterance, other, text, one.counts) if text else Kept(_why(one.counts), one.counts)
+            yield _restated(utterance, other, text, one.counts) if text else Unchanged(_why(one.counts), one.counts)
 
-    def _substituted(self, said: Utterance, outcome: Kept) -> Outcome:
+    def _substituted(self, utterance: Utterance, outcome: Unchanged) -> Outcome:
         """CoCo+: where no other turn came out, the turn with other values."""
         if self.substitution is None:
             return outcome
-        instead = self.substitution.restate(said)
-        if isinstance(instead, Restated):
+        instead = self.substitution.rewrite_utterance(utterance)
+        if isinstance(instead, Rewrite):
             return instead._replace(tags=(SUBSTITUTED, *instead.tags), counts=outcome.counts)
         return outcome
 
@@ -188,17 +192,17 @@ def _why(counts: Counter[str]) -> str:
     return "no candidate passed the filters" if counts[CANDIDATES] else "no words for the goal"
 
 
-def _restated(said: Utterance, other: Other, text: str, counts: Counter[str]) -> Restated:
+def _restated(utterance: Utterance, other: Other, text: str, counts: Counter[str]) -> Rewrite:
     tags = (GENERATED, other.tag) if other.tag else (GENERATED,)
-    return Restated(text, other.state, tags=tags, frames=_frames(said, other.goal, text), counts=counts)
+    return Rewrite(text, other.state, tags=tags, frames=_frames(utterance, other.goal, text), counts=counts)
 
 
-def _frames(said: Utterance, goal: Goal, text: str) -> tuple[Frame, ...]:
+def _frames(utterance: Utterance, goal: Goal, text: str) -> tuple[Frame, ...]:
     """The services that the new words are about, with the places of their values; they ask for nothing."""
-    services = dict.fromkeys((*(frame.service for frame in said.turn.frames), *map(service_of, goal.said)))
-    intents = {frame.service: frame.intent for frame in said.turn.frames}
+    services = dict.fromkeys((*(frame.service for frame in utterance.turn.frames), *map(service_of, goal.spoken)))
+    intents = {frame.service: frame.intent for frame in utterance.turn.frames}
     spans: dict[str, list[Span]] = {service: [] for service in services}
-    for slot, value in goal.said.items():
+    for slot, value in goal.spoken.items():
         for mention in find(text, slot, (value,))[:1]:
             service, _, bare = slot.partition("-")
             spans[service].append(Span(bare, mention.start, mention.end))

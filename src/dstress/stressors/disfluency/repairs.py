@@ -49,32 +49,34 @@ class Style(NamedTuple):
         return said + self.write(f"x{phrase}")[1:]
 
 
-def repairable(said: Utterance, words: Words) -> list[Mention]:
+def repairable(utterance: Utterance, words: Words) -> list[Mention]:
     """The new values that are said in words of their own: whole tokens that no other value shares."""
-    return [mention for mention in said.mentions if _stands_alone(mention, said, words)]
+    return [mention for mention in utterance.mentions if _stands_alone(mention, utterance, words)]
 
 
-def _stands_alone(mention: Mention, said: Utterance, words: Words) -> bool:
-    following = said.text[mention.end : mention.end + 1]
+def _stands_alone(mention: Mention, utterance: Utterance, words: Words) -> bool:
+    following = utterance.text[mention.end : mention.end + 1]
     if mention.start not in words.starts or following.isalnum() or following in _JOINING:
         return False
-    if any(other.start < mention.end and mention.start < other.end for other in said.mentions if other is not mention):
+    if any(
+        other.start < mention.end and mention.start < other.end for other in utterance.mentions if other is not mention
+    ):
         return False
     at = words.starts.index(mention.start)
     # The corpus may count "the" as a part of the name; anything else before the value belongs to something longer.
     return not words.inside[at] or (words.cores[at - 1] == "the" and not words.inside[at - 1])
 
 
-def wrong_value(said: Utterance, mention: Mention, alternatives: Alternatives) -> str:
+def wrong_value(utterance: Utterance, mention: Mention, alternatives: Alternatives) -> str:
     """A plausible other value in the same form, unknown to the utterance and its state; empty if there is none."""
-    forms = said.turn.state[mention.slot]
-    others = alternatives.others(mention.slot, said.text[mention.start : mention.end], forms)
+    forms = utterance.turn.state[mention.slot]
+    others = alternatives.others(mention.slot, utterance.text[mention.start : mention.end], forms)
     if not others:
         return ""
-    text = said.text.casefold()
-    taken = {form.casefold() for known in said.turn.state.values() for form in known}
+    text = utterance.text.casefold()
+    taken = {form.casefold() for known in utterance.turn.state.values() for form in known}
     for _ in range(_TRIES):
-        other = others[int(said.random.random() * len(others))]
+        other = others[int(utterance.random.random() * len(others))]
         folded = other.casefold()
         if folded not in text and folded not in taken and not values.find(other, mention.slot, forms):
             return other
@@ -111,17 +113,17 @@ def _article(article: str, noun: str) -> str:
     return fitting.capitalize() if article[0].isupper() else fitting
 
 
-def said_last(said: Utterance, text: str, alternatives: Alternatives) -> bool:
+def said_last(utterance: Utterance, text: str, alternatives: Alternatives) -> bool:
     """Whether each new value that the utterance says is, in `text`, not followed by another one for its slot.
 
     Another value that a later mention takes back ("for 5 people for 4, no, I mean 2 nights") is that mention's.
     """
     rivals: set[str] = set()
-    for mention in sorted(said.mentions, key=lambda one: one.start, reverse=True):
-        forms, surface = said.turn.state[mention.slot], said.text[mention.start : mention.end]
+    for mention in sorted(utterance.mentions, key=lambda one: one.start, reverse=True):
+        forms, surface = utterance.turn.state[mention.slot], utterance.text[mention.start : mention.end]
         others = {_plain(other) for other in alternatives.others(mention.slot, surface, forms)}
         if others:
-            now, then = (_behind(one, mention.slot, forms, surface) for one in (text, said.text))
+            now, then = (_behind(one, mention.slot, forms, surface) for one in (text, utterance.text))
             if any(other in now and now.count(other) > then.count(other) for other in others - rivals):
                 return False
             rivals |= others

@@ -17,8 +17,8 @@ from random import Random
 from typing import Any, NamedTuple
 
 from dstress.errors import SpecError, unknown
-from dstress.resources import Setting
-from dstress.stressors.base import Outcome, Restated, TurnStressor
+from dstress.resources import Resources
+from dstress.stressors.base import Outcome, Rewrite, TurnStressor
 from dstress.stressors.disfluency.alternatives import Alternatives
 from dstress.stressors.disfluency.repairs import Style, repair, repairable, said_last, wrong_value
 from dstress.text.tables import read_table
@@ -107,13 +107,13 @@ class Disfluency(TurnStressor):
         self._bounds = list(accumulate(rates))
         self._scale = 1 / math.log1p(-min(self._bounds[-1], _SURE)) if self._bounds[-1] else 0.0
 
-    def prepare(self, setting: Setting) -> None:
+    def prepare(self, resources: Resources) -> None:
         """Collect what users say for each slot."""
-        super().prepare(setting)
-        self._alternatives = Alternatives(setting.schema, setting.corpus)
-        self._usual = usual_writing(setting.corpus)
+        super().prepare(resources)
+        self._alternatives = Alternatives(resources.schema, resources.corpus)
+        self._usual = usual_writing(resources.corpus)
 
-    def restate(self, said: Utterance) -> Outcome:
+    def rewrite_utterance(self, said: Utterance) -> Outcome:
         """As many disfluencies as the utterance's length asks for, each at a place of its kind."""
         wanted = self._draw(len(said.text.split()), said.random)
         if not any(wanted):
@@ -137,15 +137,15 @@ class Disfluency(TurnStressor):
         """A number of words without a disfluency, before one with."""
         return int(min(math.log(1 - random.random()) * self._scale, _FAR)) if self._bounds[-1] else _FAR
 
-    def objection(self, said: Utterance, restated: Restated) -> str:
+    def objection(self, utterance: Utterance, restated: Rewrite) -> str:
         """Every value is still said in its own words, and after a repair the right one is the last."""
-        if any(said.text[start:end] not in restated.text for start, end in said.protected):
+        if any(utterance.text[start:end] not in restated.text for start, end in utterance.protected):
             return "a value was no longer said"
         if "repair" not in restated.tags:
             # Protected text holds every value that the default guard would look for, and costs nothing more here.
             return ""
-        problem = super().objection(said, restated)
-        if problem or said_last(said, restated.text, self._alternatives):
+        problem = super().objection(utterance, restated)
+        if problem or said_last(utterance, restated.text, self._alternatives):
             return problem
         return "the right value was not the last one said"
 
@@ -160,9 +160,9 @@ def _kind(name: str) -> str:
 class _Utterance:
     """One utterance on its way to be disfluent: its words, what is added so far, and the places that are taken."""
 
-    def __init__(self, said: Utterance, alternatives: Alternatives, style: Style) -> None:
-        self.said, self.random, self.alternatives, self.style = said, said.random, alternatives, style
-        self.words = Words(said.text, said.protected)
+    def __init__(self, utterance: Utterance, alternatives: Alternatives, style: Style) -> None:
+        self.said, self.random, self.alternatives, self.style = utterance, utterance.random, alternatives, style
+        self.words = Words(utterance.text, utterance.protected)
         self.clauses = list(self.words.clauses())
         self.additions: list[Addition] = []
         self.tags: list[str] = []
@@ -180,7 +180,7 @@ class _Utterance:
         if not self.additions:
             return None
         text = self.words.with_additions(self.additions)
-        return Restated(text, tags=tuple(kind for kind in KINDS if kind in self.tags))
+        return Rewrite(text, tags=tuple(kind for kind in KINDS if kind in self.tags))
 
     def _say(self, addition: Addition, until: int | None = None) -> None:
         self.additions.append(addition)

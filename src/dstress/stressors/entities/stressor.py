@@ -12,7 +12,7 @@ from collections.abc import Callable
 from random import Random
 
 from dstress.dialogue import Dialogue, Edit
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.stressors.base import DialogueStressor, Effect
 from dstress.stressors.entities.names import Mentioned, Spans, marked, name_words, telling, tokens
 from dstress.stressors.entities.renaming import Renaming
@@ -26,10 +26,10 @@ class Entities(DialogueStressor):
 
     effect: Effect = "directional"
 
-    def prepare(self, setting: Setting) -> None:
+    def prepare(self, resources: Resources) -> None:
         """Know which slots hold names."""
-        super().prepare(setting)
-        self._entity_slots = {slot for slot in setting.schema.slots if is_named_entity_slot(slot, setting.schema)}
+        super().prepare(resources)
+        self._entity_slots = {slot for slot in resources.schema.slots if is_named_entity_slot(slot, resources.schema)}
 
     def rewrite(self, dialogue: Dialogue, random: Random) -> Dialogue:
         """The dialogue with its names scrambled."""

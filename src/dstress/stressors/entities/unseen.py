@@ -12,7 +12,7 @@ from random import Random
 
 from dstress.dialogue import Dialogue, Edit
 from dstress.errors import DstressError, unknown
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.stressors.base import DialogueStressor, Effect
 from dstress.stressors.entities.names import Match, Mentioned, Spans, Words, core, is_name, lowered, marked, name_words
 from dstress.stressors.entities.renaming import Renaming
@@ -46,12 +46,12 @@ class UnseenEntities(DialogueStressor):
         """The training corpus, and the one that values are taken from."""
         return tuple(name for name in (self.train, self.source) if ":" in name)
 
-    def prepare(self, setting: Setting) -> None:
+    def prepare(self, resources: Resources) -> None:
         """Gather new names for every slot that holds names."""
-        super().prepare(setting)
-        self._entity_slots = {slot for slot in setting.schema.slots if is_named_entity_slot(slot, setting.schema)}
-        seen = {core(name_words(value)) for value in _names(setting, self.train)} if self.train else set()
-        given = _given(self.source, setting)
+        super().prepare(resources)
+        self._entity_slots = {slot for slot in resources.schema.slots if is_named_entity_slot(slot, resources.schema)}
+        seen = {core(name_words(value)) for value in _names(resources, self.train)} if self.train else set()
+        given = _given(self.source, resources)
         self._pools = {}
         for slot in sorted(self._entity_slots):
             pool = _pool(slot, given)
@@ -140,7 +140,7 @@ def _kind_end(text: str, end: int, match: Match, new: str) -> int:
     return behind.end(1) if first == name_words(new)[-1] and first in kinds else end
 
 
-def _given(source: str, setting: Setting) -> Mapping[str, Sequence[str]]:
+def _given(source: str, resources: Resources) -> Mapping[str, Sequence[str]]:
     """Slot id -> names, as the source has them."""
     if source in dictionary.SHIPPED:
         shipped = dictionary.shipped(source)
@@ -148,13 +148,13 @@ def _given(source: str, setting: Setting) -> Mapping[str, Sequence[str]]:
             slot: [value for value in shipped.pool(slot) if not shipped.is_seen(slot, value)] for slot in shipped.slots
         }
     if is_table_file(source):
-        own = dictionary.read(source).settled(setting.schema)
+        own = dictionary.read(source).settled(resources.schema)
         return {slot: own.pool(slot) for slot in own.slots}
     if ":" not in source:
         raise unknown(
             "source of names", source, dictionary.SHIPPED, fix="or give a .toml or .json file, or a corpus:split"
         )
-    corpus = setting.load(source)
+    corpus = resources.load(source)
     return {
         slot: sorted(counts) for slot, counts in values_of(corpus).items() if is_named_entity_slot(slot, corpus.schema)
     }
@@ -165,8 +165,8 @@ def _is_fit(name: str, kind: str) -> bool:
     return is_name(name) and bool(_SAYABLE.fullmatch(name)) and not (kind == "town" and any(map(str.isdigit, name)))
 
 
-def _names(setting: Setting, corpus: str) -> list[str]:
-    found = setting.load(corpus)
+def _names(resources: Resources, corpus: str) -> list[str]:
+    found = resources.load(corpus)
     return [
         value
         for slot, counts in values_of(found).items()

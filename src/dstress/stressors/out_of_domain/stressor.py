@@ -12,8 +12,8 @@ from typing import Literal
 
 from dstress.dialogue import DONTCARE, Schema
 from dstress.errors import CorpusError, SpecError
-from dstress.resources import Setting
-from dstress.stressors.base import Kept, Outcome, Restated, TurnStressor
+from dstress.resources import Resources
+from dstress.stressors.base import Outcome, Rewrite, TurnStressor, Unchanged
 from dstress.stressors.out_of_domain.foreign import Filter
 from dstress.text import mentions as values
 from dstress.text.tables import read_table
@@ -45,15 +45,15 @@ class OutOfDomain(TurnStressor):
         """The corpus whose utterances are foreign here."""
         return (self.corpus,) if self.corpus else ()
 
-    def prepare(self, setting: Setting) -> None:
+    def prepare(self, resources: Resources) -> None:
         """Choose the foreign utterances that touch nothing of the corpus."""
-        super().prepare(setting)
-        self._usual = usual_writing(setting.corpus)
-        admits = Filter(setting.schema, setting.corpus)
+        super().prepare(resources)
+        self._usual = usual_writing(resources.corpus)
+        admits = Filter(resources.schema, resources.corpus)
         if self.corpus is None:
-            self._foreign = [text for text in embedded(setting.schema) if admits.is_foreign(text)]
+            self._foreign = [text for text in embedded(resources.schema) if admits.is_foreign(text)]
         else:
-            self._foreign = admits.chosen(setting.load(self.corpus))
+            self._foreign = admits.chosen(resources.load(self.corpus))
         if len(self._foreign) < _FEWEST:
             source = self.corpus or "the embedded list"
             raise CorpusError(
@@ -61,37 +61,37 @@ class OutOfDomain(TurnStressor):
                 fix="give corpus= another corpus, about something else, or leave it out for the embedded list",
             )
 
-    def restate(self, said: Utterance) -> Outcome:
+    def rewrite_utterance(self, utterance: Utterance) -> Outcome:
         """A foreign utterance at a share of the turns; turns that are out of domain already stay."""
-        random = said.random
-        if random.random() >= self.rate or said.turn.ood:
+        random = utterance.random
+        if random.random() >= self.rate or utterance.turn.ood:
             return None
-        manner = manner_of(said.text, said.turn.system or self._usual)
+        manner = manner_of(utterance.text, utterance.turn.system or self._usual)
         for _ in range(_TRIES):
             foreign = self._foreign[int(random.random() * len(self._foreign))]
-            if _says_none(said, foreign):
-                return self._placed(said, dressed(foreign, manner), manner)
-        return Kept("every foreign utterance said a value")
+            if _says_none(utterance, foreign):
+                return self._placed(utterance, dressed(foreign, manner), manner)
+        return Unchanged("every foreign utterance said a value")
 
-    def _placed(self, said: Utterance, foreign: str, manner: Manner) -> Restated:
+    def _placed(self, utterance: Utterance, foreign: str, manner: Manner) -> Rewrite:
         if self.mode == "turn":
-            return Restated(foreign, said.before, ood=True)
-        own = said.text.strip()
-        if said.random.random() < 0.5 or not own:
-            return Restated(f"{foreign} {said.text}".rstrip())
+            return Rewrite(foreign, utterance.before, ood=True)
+        own = utterance.text.strip()
+        if utterance.random.random() < 0.5 or not own:
+            return Rewrite(f"{foreign} {utterance.text}".rstrip())
         stop = "" if _ENDED.search(own) else " ." if manner.parted else "."
-        return Restated(f"{said.text.rstrip()}{stop} {foreign}")
+        return Rewrite(f"{utterance.text.rstrip()}{stop} {foreign}")
 
-    def objection(self, said: Utterance, restated: Restated) -> str:
+    def objection(self, utterance: Utterance, restated: Rewrite) -> str:
         """The foreign words say no value of the state; the user's own, where they stay, say all of theirs."""
         if self.mode == "segment":
-            return super().objection(said, restated)
-        return "" if _says_none(said, restated.text) else "the foreign utterance says a value"
+            return super().objection(utterance, restated)
+        return "" if _says_none(utterance, restated.text) else "the foreign utterance says a value"
 
 
-def _says_none(said: Utterance, foreign: str) -> bool:
+def _says_none(utterance: Utterance, foreign: str) -> bool:
     """Whether the text says nothing that the state knows. Yes, no and "any" would be answers, not values, in it."""
-    for slot, forms in said.turn.state.items():
+    for slot, forms in utterance.turn.state.items():
         if forms[0] not in _ANSWERS and values.find(foreign, slot, forms):
             return False
     return True

@@ -8,7 +8,7 @@ from random import Random
 from typing import ClassVar
 
 from dstress.dialogue import Schema, Service
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.spec import ComponentSpec
 from dstress.stressors.base import SchemaStressor
 from dstress.stressors.paraphrase import candidates
@@ -48,9 +48,9 @@ class SchemaBacktranslation(SchemaStressor):
         self.with_names, self.with_descriptions = names, descriptions
         self.whole = whole or not self.backtranslation.translator.rough
 
-    def prepare(self, setting: Setting) -> None:
+    def prepare(self, resources: Resources) -> None:
         """Every step of every route can be taken."""
-        super().prepare(setting)
+        super().prepare(resources)
         self.backtranslation.check()
 
     def variant(self, schema: Schema, random: Callable[[str], Random]) -> Schema:

@@ -9,7 +9,7 @@ from random import Random
 
 from dstress.dialogue import Schema, Service
 from dstress.errors import SpecError, UnknownNameError
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.stressors.base import SchemaStressor
 from dstress.stressors.schema.variant_pool import (
     LEVELS,
@@ -43,18 +43,18 @@ class SchemaVariant(SchemaStressor):
         self._released: dict[str, Service] = {}
         self._pool: Pool | None = None
 
-    def prepare(self, setting: Setting) -> None:
+    def prepare(self, resources: Resources) -> None:
         """Read the variant, or the pool, and check that it knows the corpus's services."""
-        super().prepare(setting)
+        super().prepare(resources)
         self._released = {}
-        self._pool = self._read_pool(setting) if self.pool else _embedded_for(setting.schema)
+        self._pool = self._read_pool(resources) if self.pool else _embedded_for(resources.schema)
         if self._pool is not None and self.level > LEVELS:
             raise SpecError(f"schema_variant: a pool gives no {self.version}", fix=f"v{LEVELS} is the farthest")
         if self._pool is None:
-            for original, variant in self._pairs(setting, self.corpus, self.version):
+            for original, variant in self._pairs(resources, self.corpus, self.version):
                 for before, after in zip(original.services, variant.services, strict=True):
                     self._released.setdefault(before.name, after)
-            self._check_released(setting.schema)
+            self._check_released(resources.schema)
 
     def variant(self, schema: Schema, random: Callable[[str], Random]) -> Schema:
         """The released variant of each service, or one composed from the pool."""
@@ -63,24 +63,24 @@ class SchemaVariant(SchemaStressor):
         self._check_released(schema)
         return Schema(tuple(self._released[service.name] for service in schema.services))
 
-    def _read_pool(self, setting: Setting) -> Pool:
+    def _read_pool(self, resources: Resources) -> Pool:
         if self.pool in embedded():
             pool = embedded_pool(self.pool)
         elif Path(self.pool).suffix in (".toml", ".json"):
             pool = read_pool(Path(self.pool))
         else:
-            versions = [self._pairs(setting, self.pool, f"v{level}") for level in range(1, LEVELS + 1)]
+            versions = [self._pairs(resources, self.pool, f"v{level}") for level in range(1, LEVELS + 1)]
             pool = pooled((split[0][0], [variant for _, variant in split]) for split in zip(*versions, strict=True))
-        check_against(pool, setting.schema, self.pool)
+        check_against(pool, resources.schema, self.pool)
         return pool
 
-    def _pairs(self, setting: Setting, corpus: str, version: str) -> list[tuple[Schema, Schema]]:
+    def _pairs(self, resources: Resources, corpus: str, version: str) -> list[tuple[Schema, Schema]]:
         """Original and variant of each split that both have; at least one, or an error that says what is missing."""
         found, missing = [], list[UnknownNameError]()
         for split in _SPLITS:
             try:
-                original = setting.load(f"{self.original}:{split}").schema
-                found.append((original, setting.load(f"{corpus}/{version}:{split}").schema))
+                original = resources.load(f"{self.original}:{split}").schema
+                found.append((original, resources.load(f"{corpus}/{version}:{split}").schema))
             except UnknownNameError as error:
                 missing.append(error)
         if not found:

@@ -8,8 +8,8 @@ from typing import Any
 
 from dstress.dialogue import Dialogue, Schema
 from dstress.errors import DstressError, SpecError, unknown
-from dstress.resources import Setting
-from dstress.stressors.base import Kept, Outcome, TurnStressor
+from dstress.resources import Resources
+from dstress.stressors.base import Outcome, TurnStressor, Unchanged
 from dstress.stressors.speech.calibration import SAMPLES, Progress, Search, Utterances, calibration_path, keep, stored
 from dstress.stressors.speech.channel import Channel, Conditions, speaker
 from dstress.stressors.speech.channel_pool import Listeners
@@ -89,27 +89,27 @@ class Speech(TurnStressor):
         """The corpus that it learns how people speak from."""
         return (self.lm,) if self.lm else ()
 
-    def prepare(self, setting: Setting) -> None:
+    def prepare(self, resources: Resources) -> None:
         """Look for program, voices and package; learn the domain's language; look up a calibration."""
-        super().prepare(setting)
+        super().prepare(resources)
         check_voices([*self.voices, *(BABBLE_VOICES if self.conditions.noise == "babble" else ())])
         check_recogniser()
-        self.folder = setting.folder / "speech"
+        self.folder = resources.folder / "speech"
         language = GENERAL
         if self.lm is not None:
-            texts = (turn.user for dialogue in setting.load(self.lm) for turn in dialogue.turns)
+            texts = (turn.user for dialogue in resources.load(self.lm) for turn in dialogue.turns)
             language = domain_language(self.folder, texts)
         self.conditions = self.conditions._replace(language=language)
         if self.wer is not None:
-            self.conditions = self.conditions._replace(snr=self._calibrated(setting.corpus, self.wer))
+            self.conditions = self.conditions._replace(snr=self._calibrated(resources.corpus, self.wer))
         self.channel = Channel(self.folder, self.conditions)
 
-    def restate_all(self, said: Sequence[Utterance]) -> Sequence[Outcome]:
+    def rewrite_utterances(self, utterances: Sequence[Utterance]) -> Sequence[Outcome]:
         """What the recogniser understands of each utterance."""
         if self.channel is None:
             raise RuntimeError("speech was not prepared")
-        asked = [(one.text, speaker(one.random, self.voices)) for one in said]
-        return [Kept(heard.problem) if heard.problem else heard.text for heard in self.channel.hear(asked)]
+        asked = [(one.text, speaker(one.random, self.voices)) for one in utterances]
+        return [Unchanged(heard.problem) if heard.problem else heard.text for heard in self.channel.hear(asked)]
 
     def calibrate(
         self,

@@ -7,8 +7,8 @@ from itertools import islice
 
 from dstress.dialogue import Dialogue
 from dstress.errors import DstressError, SpecError
-from dstress.resources import Setting
-from dstress.stressors.base import Kept, Outcome, TurnStressor
+from dstress.resources import Resources
+from dstress.stressors.base import Outcome, TurnStressor, Unchanged
 from dstress.stressors.speech.channel import HEARD_NOTHING, NOTHING_SAID
 from dstress.stressors.speech.confusion_fit import VOICES, fitted, shipped, texts_of
 from dstress.stressors.speech.confusions import Fit
@@ -45,22 +45,22 @@ class SpeechText(TurnStressor):
         """The corpus that it learns how people speak from."""
         return (self.fit,) if self.fit else ()
 
-    def prepare(self, setting: Setting) -> None:
+    def prepare(self, resources: Resources) -> None:
         """Fit, if asked to; then set rate and mix on the corpus's first utterances."""
-        super().prepare(setting)
-        self._model = Mishearing(self._fitted(setting), self.noise, self.wer)
-        sample = [said for said in map(words, islice(_utterances(setting.corpus), _TUNED_ON)) if said]
+        super().prepare(resources)
+        self._model = Mishearing(self._fitted(resources), self.noise, self.wer)
+        sample = [said for said in map(words, islice(_utterances(resources.corpus), _TUNED_ON)) if said]
         if sample:
             self._model.tune(sample)
 
-    def restate(self, said: Utterance) -> Outcome:
+    def rewrite_utterance(self, utterance: Utterance) -> Outcome:
         """What might be heard."""
         if self._model is None:
             raise RuntimeError("speech_text was not prepared")
-        spoken = words(said.text)
+        spoken = words(utterance.text)
         if not spoken:
-            return Kept(NOTHING_SAID)
-        return " ".join(self._model.mishear(spoken, said.random)) or Kept(HEARD_NOTHING)
+            return Unchanged(NOTHING_SAID)
+        return " ".join(self._model.mishear(spoken, utterance.random)) or Unchanged(HEARD_NOTHING)
 
     def counts(self, before: str, after: str) -> dict[str, int]:
         """Word errors."""
@@ -70,15 +70,15 @@ class SpeechText(TurnStressor):
         """The word error rate that was reached."""
         return error_figures(counted)
 
-    def _fitted(self, setting: Setting) -> Fit:
+    def _fitted(self, resources: Resources) -> Fit:
         if self.fit is None:
             return shipped()
         check_voices(VOICES)
         check_recogniser()
-        texts = texts_of(setting.load(self.fit), self.utterances)
+        texts = texts_of(resources.load(self.fit), self.utterances)
         if not texts:
             raise DstressError(f"{self.fit} says nothing to fit on", fix="name a corpus with user utterances")
-        return fitted(texts, setting.folder / "speech")
+        return fitted(texts, resources.folder / "speech")
 
 
 def _utterances(corpus: Iterable[Dialogue]) -> Iterable[str]:

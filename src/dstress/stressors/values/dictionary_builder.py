@@ -16,7 +16,7 @@ from rapidfuzz.distance import OSA
 
 from dstress.dialogue import DONTCARE, Dialogue, Schema, Slot
 from dstress.errors import SpecError, unknown
-from dstress.resources import Material, Setting
+from dstress.resources import Material, Resources
 from dstress.stressors.entities.words import entity_words
 from dstress.stressors.values import dictionary
 from dstress.stressors.values.dictionary import Counts, Dictionary, counted, values_of
@@ -50,22 +50,22 @@ class _Corpus:
         return iter(self.dialogues)
 
 
-def choose(source: str, setting: Setting, train: str, minimum: int) -> Dictionary:
+def choose(source: str, resources: Resources, train: str, minimum: int) -> Dictionary:
     """The dictionary that a text means, in the corpus's spelling of slots, marked by what the training corpus has."""
     if source in dictionary.SHIPPED or is_table_file(source):
         if source in dictionary.SHIPPED:
-            found = dictionary.shipped(source).adapted(setting.schema)
+            found = dictionary.shipped(source).adapted(resources.schema)
         else:
-            found = dictionary.read(source).settled(setting.schema)
-        return found.marked(values_of(setting.load(train))) if train else found
+            found = dictionary.read(source).settled(resources.schema)
+        return found.marked(values_of(resources.load(train))) if train else found
     if source != BUILT and ":" not in source:
         raise unknown(
             "dictionary", source, (*dictionary.SHIPPED, BUILT), fix="or give a .toml or .json file, or a corpus:split"
         )
     if not train:
         raise SpecError(f"dictionary={source} needs a training corpus", fix="add train=, as train=mwz21-trade:train")
-    material = _Corpus(setting.schema, setting.corpus) if source == BUILT else setting.load(source)
-    return build(setting.load(train), material, minimum).adapted(setting.schema)
+    material = _Corpus(resources.schema, resources.corpus) if source == BUILT else resources.load(source)
+    return build(resources.load(train), material, minimum).adapted(resources.schema)
 
 
 def build(train: Material, test: Material, minimum: int = 5) -> Dictionary:

@@ -8,8 +8,8 @@ words. The history stays as it was.
 from __future__ import annotations
 
 from dstress.errors import SpecError
-from dstress.resources import Setting
-from dstress.stressors.base import Effect, Kept, Outcome, Restated, TurnStressor
+from dstress.resources import Resources
+from dstress.stressors.base import Effect, Outcome, Rewrite, TurnStressor, Unchanged
 from dstress.stressors.values.dictionary import Dictionary
 from dstress.stressors.values.dictionary_builder import choose
 from dstress.stressors.values.substitution import Place, accepted, are_plausible, candidates, places, reworded
@@ -39,35 +39,35 @@ class Values(TurnStressor):
         """The training corpus, and the one that values are taken from."""
         return tuple(name for name in (self.train, self.source) if ":" in name)
 
-    def prepare(self, setting: Setting) -> None:
+    def prepare(self, resources: Resources) -> None:
         """Read or build the dictionary, marked by what the training corpus has."""
-        super().prepare(setting)
-        self.dictionary = choose(self.source, setting, self.train, self.minimum)
+        super().prepare(resources)
+        self.dictionary = choose(self.source, resources, self.train, self.minimum)
 
-    def restate(self, said: Utterance) -> Outcome:
+    def rewrite_utterance(self, utterance: Utterance) -> Outcome:
         """The utterance with other values; the state with them."""
-        found = places(said)
+        found = places(utterance)
         if not found:
             return None
         pools = {place: self.dictionary.pool(place.slot) for place in found}
         known = [place for place in found if pools[place]]
         if not known:
-            return Kept(f"the dictionary has no {found[0].slot}")
-        fitting = {place: fit for place in known if (fit := candidates(said, place, pools[place]))}
+            return Unchanged(f"the dictionary has no {found[0].slot}")
+        fitting = {place: fit for place in known if (fit := candidates(utterance, place, pools[place]))}
         if not fitting:
-            return Kept("the dictionary has no other value that fits")
+            return Unchanged("the dictionary has no other value that fits")
         for _ in range(_TRIES):
-            chosen = {place: said.random.choice(fit) for place, fit in fitting.items()}
-            changed = {slot: accepted(said, place, new) for place, new in chosen.items() for slot in place.slots}
-            if are_plausible(said.turn.state, said.turn.state | changed, changed):
-                return Restated(reworded(said, chosen), said.turn.state | changed, tags=(self.tag(chosen),))
-        return Kept("no new values go together")
+            chosen = {place: utterance.random.choice(fit) for place, fit in fitting.items()}
+            changed = {slot: accepted(utterance, place, new) for place, new in chosen.items() for slot in place.slots}
+            if are_plausible(utterance.turn.state, utterance.turn.state | changed, changed):
+                return Rewrite(reworded(utterance, chosen), utterance.turn.state | changed, tags=(self.tag(chosen),))
+        return Unchanged("no new values go together")
 
-    def objection(self, said: Utterance, restated: Restated) -> str:
+    def objection(self, utterance: Utterance, restated: Rewrite) -> str:
         """Every new value must be found in the new words; all other words are the same as before."""
-        state = said.turn.state if restated.state is None else restated.state
-        told, text = {mention.slot for mention in said.mentions}, restated.text.lower()
-        changed = [slot for slot in told if state[slot] != said.turn.state[slot]]
+        state = utterance.turn.state if restated.state is None else restated.state
+        told, text = {mention.slot for mention in utterance.mentions}, restated.text.lower()
+        changed = [slot for slot in told if state[slot] != utterance.turn.state[slot]]
         # Most new values stand in the words as they are; only others need a search.
         unsure = [slot for slot in changed if not _stands(text, state[slot][0].lower())]
         return "" if all(find(restated.text, slot, state[slot]) for slot in unsure) else "a new value is not said"

@@ -54,23 +54,23 @@ class Place(NamedTuple):
         return self.slots[0]
 
 
-def places(said: Utterance) -> list[Place]:
+def places(utterance: Utterance) -> list[Place]:
     """The values that may be changed: said by the user, not by the system, in words that a new value can replace."""
     by_slot: dict[str, list[values.Mention]] = {}
-    for mention in said.mentions:
+    for mention in utterance.mentions:
         by_slot.setdefault(mention.slot, []).append(mention)
     if not by_slot:
         return []
-    free = {slot: found for slot, found in by_slot.items() if _is_free(said, slot, found)}
-    groups = _joined({slot: {_whole(said.text, one) for one in found} for slot, found in free.items()})
-    taken = sorted({_whole(said.text, one) for one in said.mentions})
+    free = {slot: found for slot, found in by_slot.items() if _is_free(utterance, slot, found)}
+    groups = _joined({slot: {_whole(utterance.text, one) for one in found} for slot, found in free.items()})
+    taken = sorted({_whole(utterance.text, one) for one in utterance.mentions})
     found = []
     for slots, spots in groups:
         if any(_crosses(spot, taken) for spot in spots):
             continue
-        forms = {fold(form) for slot in slots for form in said.turn.state[slot][:1]}
+        forms = {fold(form) for slot in slots for form in utterance.turn.state[slot][:1]}
         if len(forms) == 1:
-            found.append(Place(_all_slots(said, slots), free[slots[0]][0].value, tuple(sorted(spots))))
+            found.append(Place(_all_slots(utterance, slots), free[slots[0]][0].value, tuple(sorted(spots))))
     return found
 
 
@@ -82,16 +82,16 @@ def _whole(text: str, mention: values.Mention) -> Spot:
     return mention.start, mention.end + (len(tail) if text.startswith(tail, mention.end) else 0)
 
 
-def _is_free(said: Utterance, slot: str, found: Sequence[values.Mention]) -> bool:
-    forms = said.turn.state[slot]
-    if any(fold(form) in _FLAGS for form in forms) or any(one.slot == slot for one in said.turn.coreferences):
+def _is_free(utterance: Utterance, slot: str, found: Sequence[values.Mention]) -> bool:
+    forms = utterance.turn.state[slot]
+    if any(fold(form) in _FLAGS for form in forms) or any(one.slot == slot for one in utterance.turn.coreferences):
         return False
-    is_name = is_named_entity_slot(slot, said.schema)
-    if not all(_is_replaceable(said.text[one.start : one.end], one.value, is_name) for one in found):
+    is_name = is_named_entity_slot(slot, utterance.schema)
+    if not all(_is_replaceable(utterance.text[one.start : one.end], one.value, is_name) for one in found):
         return False
-    if _SAME.search(said.text) and any(held == forms for other, held in said.before.items() if other != slot):
+    if _SAME.search(utterance.text) and any(held == forms for other, held in utterance.before.items() if other != slot):
         return False
-    return not is_heard(said.turn.system, slot, forms)
+    return not is_heard(utterance.turn.system, slot, forms)
 
 
 def is_heard(system: str, slot: str, forms: tuple[str, ...]) -> bool:
@@ -157,35 +157,35 @@ def _crosses(spot: Spot, taken: Iterable[Spot]) -> bool:
     return any((low, high) != spot and low < end and start < high for low, high in taken)
 
 
-def _all_slots(said: Utterance, slots: Sequence[str]) -> tuple[str, ...]:
+def _all_slots(utterance: Utterance, slots: Sequence[str]) -> tuple[str, ...]:
     """The slots that these words fill, names first; also those the turn fills with the same name without saying it."""
     told = sorted(slots, key=lambda slot: (not slot.endswith("-name"), slot)) if len(slots) > 1 else slots
-    if not any(is_named_entity_slot(slot, said.schema) for slot in told):
+    if not any(is_named_entity_slot(slot, utterance.schema) for slot in told):
         return tuple(told)
-    state, before = said.turn.state, said.before
+    state, before = utterance.turn.state, utterance.before
     same = [slot for slot, forms in state.items() if forms == state[told[0]] and before.get(slot) != forms]
-    mentioned = {mention.slot for mention in said.mentions}
+    mentioned = {mention.slot for mention in utterance.mentions}
     return (*told, *(slot for slot in same if slot not in mentioned))
 
 
-def candidates(said: Utterance, place: Place, pool: Sequence[str]) -> list[str]:
+def candidates(utterance: Utterance, place: Place, pool: Sequence[str]) -> list[str]:
     """The values of a pool that mean something else here and fit the words around them."""
-    state = said.turn.state
-    known = {meaning(form) for slot in place.slots for form in (*state[slot], *said.before.get(slot, ()))}
+    state = utterance.turn.state
+    known = {meaning(form) for slot in place.slots for form in (*state[slot], *utterance.before.get(slot, ()))}
     start, end = place.spots[0]
-    words = said.text[start:end]
+    words = utterance.text[start:end]
     found = [new for new in pool if meaning(new) not in known]
     if time_of(place.value) is not None:
         return _times(words, [new for new in found if time_of(new) is not None])
     if number_of(place.value) is not None:
-        return _numbers(words, found, bool(_ONE_OF.match(said.text, end)))
-    text = said.text.lower()
+        return _numbers(words, found, bool(_ONE_OF.match(utterance.text, end)))
+    text = utterance.text.lower()
     found = [new for new in found if new.lower() not in text]
     if _is_kind(place.slot):
-        if _is_mass(place.value) and _OF.match(said.text, end):  # the architecture of old buildings
+        if _is_mass(place.value) and _OF.match(utterance.text, end):  # the architecture of old buildings
             return []
         many = _is_plural(words, place.value)
-        if many or _ARTICLE.search(said.text, max(0, start - 8), start):
+        if many or _ARTICLE.search(utterance.text, max(0, start - 8), start):
             found = [new for new in found if not _is_mass(new)]
         # A plural must say the value so that it is found again, which "libraries" does not.
         return [new for new in found if not new.endswith("y")] if many or _is_mass(place.value) else found
@@ -286,22 +286,22 @@ class Wording(NamedTuple):
     value: str
 
 
-def reworded(said: Utterance, chosen: Mapping[Place, str]) -> str:
+def reworded(utterance: Utterance, chosen: Mapping[Place, str]) -> str:
     """The utterance with new values in the form that the old ones had."""
-    changes = [worded(said, place, spot, new)[:3] for place, new in chosen.items() for spot in place.spots]
-    return apply(said.text, surface.edits(said.text, changes))
+    changes = [worded(utterance, place, spot, new)[:3] for place, new in chosen.items() for spot in place.spots]
+    return apply(utterance.text, surface.edits(utterance.text, changes))
 
 
-def accepted(said: Utterance, place: Place, new: str) -> tuple[str, ...]:
+def accepted(utterance: Utterance, place: Place, new: str) -> tuple[str, ...]:
     """The new gold. Where the corpus accepts a value also as it was said, the new one too."""
-    if all(len(said.turn.state[slot]) == 1 for slot in place.slots):
+    if all(len(utterance.turn.state[slot]) == 1 for slot in place.slots):
         return (new,)
-    return tuple(dict.fromkeys((new, worded(said, place, place.spots[0], new).value)))
+    return tuple(dict.fromkeys((new, worded(utterance, place, place.spots[0], new).value)))
 
 
-def worded(said: Utterance, place: Place, spot: Spot, new: str) -> Wording:
+def worded(utterance: Utterance, place: Place, spot: Spot, new: str) -> Wording:
     """A new value for the words at a spot."""
-    text, (start, end) = said.text, spot
+    text, (start, end) = utterance.text, spot
     words = text[start:end]
     minutes = time_of(new)
     if minutes is not None and time_of(place.value) is not None:
@@ -315,16 +315,16 @@ def worded(said: Utterance, place: Place, spot: Spot, new: str) -> Wording:
         shown = surface.styled(words, surface.spelled(int(number)), name=False) if in_letters else new
         end, noun = surface.counted(text, end, int(old_number), int(number))
         return Wording(start, end, shown + noun, shown)
-    return _named(said, place, spot, new)
+    return _named(utterance, place, spot, new)
 
 
-def _named(said: Utterance, place: Place, spot: Spot, new: str) -> Wording:
+def _named(utterance: Utterance, place: Place, spot: Spot, new: str) -> Wording:
     """A name, a day or a kind, as the words around it ask for it."""
-    text, (start, end) = said.text, spot
+    text, (start, end) = utterance.text, spot
     words = text[start:end]
     if date_of(new) is not None and (match := _BEFORE_DATE.search(text, max(0, start - 24), start)):
         start = match.start()
-    is_name = is_named_entity_slot(place.slot, said.schema)
+    is_name = is_named_entity_slot(place.slot, utterance.schema)
     inflected = _inflected(text, end, words, place, new)
     shown = surface.styled(words, inflected, opens=surface.opens_sentence(text, start), name=is_name)
     if date_of(new) is not None and text != text.lower() and (words != words.lower() or date_of(words) is not None):

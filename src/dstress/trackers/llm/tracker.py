@@ -18,7 +18,7 @@ from dstress.llm import few_shot as drawing_examples
 from dstress.llm.chat import BAD_REPLY, Reply
 from dstress.llm.client import OVER_BUDGET, Client, Question, read_options
 from dstress.llm.post import Unanswered, checked_url
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.trackers.base import Answer, Context, Failed, Tracker
 from dstress.trackers.llm import examples as shots
 from dstress.trackers.llm import prompt as prompting
@@ -68,17 +68,17 @@ class Llm(Tracker):
         """Another process draws the examples itself."""
         return self.__dict__ | {"_examples": [], "_folder": None}
 
-    def prepare(self, setting: Setting) -> None:
+    def prepare(self, resources: Resources) -> None:
         """Draw the examples."""
-        super().prepare(setting)
-        self._folder = setting.folder / "llm"
+        super().prepare(resources)
+        self._folder = resources.folder / "llm"
         if self.shots:
-            self._examples = shots.draw(setting.load(self.train), self.shots, self.options.seed or 0, self.train)
+            self._examples = shots.draw(resources.load(self.train), self.shots, self.options.seed or 0, self.train)
 
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
         """The model's answers, several asked for at once, in the order of the contexts."""
         if self._folder is None:
-            raise DstressError("the tracker was not prepared", fix="call prepare(setting) first")
+            raise DstressError("the tracker was not prepared", fix="call prepare(resources) first")
         return self._client.ask_all([self._question(context) for context in contexts], self._folder, self._failed)
 
     def reads(self, train: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from importlib.resources import files
 
-from dstress.resources import Setting
+from dstress.resources import Resources
 from dstress.trackers.base import Answer, Context, Tracker
 from dstress.trackers.rules.lexicon import Counts, count_values
 from dstress.trackers.rules.slot_profiles import is_numbered
@@ -27,13 +27,13 @@ class Rules(Tracker):
         self._counts: Counts = {}
         self._desks: dict[tuple[str, ...], Desk] = {}
 
-    def prepare(self, setting: Setting) -> None:
+    def prepare(self, resources: Resources) -> None:
         """Count the training split's values; the rest is made from the schema when it is first needed."""
-        super().prepare(setting)
+        super().prepare(resources)
         self._desks = {}
-        self._counts = count_values(setting.load(self.train)) if self.train else {}
-        self._numbered = is_numbered(setting.schema)
-        self._all = tuple(service.name for service in setting.schema.services)
+        self._counts = count_values(resources.load(self.train)) if self.train else {}
+        self._numbered = is_numbered(resources.schema)
+        self._all = tuple(service.name for service in resources.schema.services)
 
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
         """The state of each turn, from the state before it."""
