@@ -49,8 +49,10 @@ def command(suite: str | None, tracker: str | None, corpus: str | None, **given:
       dstress run --resume --out runs/mine
     """
     asked = _asked(suite, tracker, corpus, given)
-    with counting("done") as told:
-        options = Options(asked.seed, asked.limit, asked.only, asked.convention, given["resume"], told=told)
+    with counting("done") as on_progress:
+        options = Options(
+            asked.seed, asked.limit, asked.only, asked.convention, given["resume"], on_progress=on_progress
+        )
         run = evaluate(asked.suite, asked.tracker, asked.corpus, asked.out, options, _engine(given))
     scores = run.scores
     if given["json_file"]:

@@ -40,8 +40,8 @@ from dstress.suites import load as load_suite
 from dstress.trackers import Tracker
 from dstress.trackers import create as create_tracker
 
-Told = Callable[[str, int], None]
-"""Told now and then: what is being done, and how many dialogues of it are done."""
+OnProgress = Callable[[str, int], None]
+"""Called now and then with what is being done, and how many dialogues of it are done."""
 
 
 class Options(NamedTuple):
@@ -54,7 +54,7 @@ class Options(NamedTuple):
     resume: bool = False
     resamples: int = 1000
     report: bool = True
-    told: Told = lambda what, done: None
+    on_progress: OnProgress = lambda what, done: None
 
 
 def evaluate(
@@ -73,13 +73,13 @@ def evaluate(
     engine = engine or Local()
     with run.held():
         for variant in (*run.variants, *_clean_variants(run, tracker)):
-            _stress(run, variant, original, engine, options.told)
+            _stress(run, variant, original, engine, options.on_progress)
         for variant in _in_tracking_order(run, tracker):
-            _track(run, variant, tracker, engine, options.told)
-        options.told("scoring", 0)
+            _track(run, variant, tracker, engine, options.on_progress)
+        options.on_progress("scoring", 0)
         run.write_scores(score_run(run, Scoring(resamples=options.resamples, seed=options.seed, lenient=True)))
         if options.report:
-            options.told("writing the report", 0)
+            options.on_progress("writing the report", 0)
             report(run)
     return run
 
@@ -175,41 +175,41 @@ def _opened(path: Path, asked: Manifest, resume: bool) -> RunFolder:
                 fix="start a new run in another folder",
             )
     # Not the tracker's spec: a longer timeout or a larger budget changes no answer, and so not its fingerprint.
-    told = ("corpus", "seed", "limit", "suite")
-    if different := next((name for name in told if getattr(run.manifest, name) != getattr(asked, name)), None):
+    compared = ("corpus", "seed", "limit", "suite")
+    if different := next((name for name in compared if getattr(run.manifest, name) != getattr(asked, name)), None):
         raise DstressError(f"the run was begun with another {different}", where=str(path), fix="give another --out")
     return run
 
 
-def _stress(run: RunFolder, variant: str, original: Corpus, engine: Engine, told: Told) -> None:
+def _stress(run: RunFolder, variant: str, original: Corpus, engine: Engine, on_progress: OnProgress) -> None:
     """Write a variant's dialogues, unless they are there; the summary comes last and says that all is whole."""
     if run.quality(variant):
         return
     if variant == ORIGINAL:
-        run.write_stressed(variant, _counted(original, variant, told), original.schema, lambda: {"stressor": ""})
+        run.write_stressed(variant, _counted(original, variant, on_progress), original.schema, lambda: {"stressor": ""})
         return
     composed = create_stressor(variant)
     heavy = any(part.heavy for part in composed.parts)
     stressed = stress(original, composed, seed=run.manifest.seed, engine=engine if heavy else None)
     quality = Quality(stressed.stressor)
-    dialogues = quality.watching(_counted(stressed, variant, told))
+    dialogues = quality.watching(_counted(stressed, variant, on_progress))
     run.write_stressed(variant, dialogues, stressed.schema, lambda: describe(stressed, quality.summary()))
 
 
-def _counted(dialogues: Iterable[Dialogue], what: str, told: Told) -> Iterator[Dialogue]:
+def _counted(dialogues: Iterable[Dialogue], what: str, on_progress: OnProgress) -> Iterator[Dialogue]:
     for done, dialogue in enumerate(dialogues, start=1):
         yield dialogue
-        told(f"stressing: {what}", done)
+        on_progress(f"stressing: {what}", done)
 
 
-def _track(run: RunFolder, variant: str, tracker: Tracker, engine: Engine, told: Told) -> None:
+def _track(run: RunFolder, variant: str, tracker: Tracker, engine: Engine, on_progress: OnProgress) -> None:
     """Ask for every answer that is not there, then put the answers in order."""
     journal, schema = run.journal(variant), run.schema(variant)
     clean_variant = _clean_variant(variant)
     clean = run.journal(clean_variant) if clean_variant != variant else None
     job = Tracking(tracker, _Prepared(run, variant), schema)
     asked = Asked(corpus_of(run, variant), journal, clean)
-    run.add_usage(track(engine, job, asked, lambda done: told(f"tracking: {variant}", done)))
+    run.add_usage(track(engine, job, asked, lambda done: on_progress(f"tracking: {variant}", done)))
     journal.settle((d.id, turn) for d in run.dialogues(variant) for turn in range(len(d.turns)))
 
 

@@ -145,10 +145,10 @@ class Asked(NamedTuple):
     clean: Journal | None
 
 
-def track(engine: Engine, job: Tracking, asked: Asked, told: Callable[[int], None]) -> Counter[str]:
+def track(engine: Engine, job: Tracking, asked: Asked, on_progress: Callable[[int], None]) -> Counter[str]:
     """Answer every turn that the journal does not have, and say what that cost (tokens, requests).
 
-    `told` hears how many turns have been answered.
+    `on_progress` is called with how many turns have been answered.
     """
     answered, cost = 0, Counter[str]()
     for _, result in engine.process(job, _pieces(asked, job.tracker)):
@@ -156,7 +156,7 @@ def track(engine: Engine, job: Tracking, asked: Asked, told: Callable[[int], Non
         asked.journal.add(lines)
         cost.update(used)
         answered += lines.count(b"\n")
-        told(answered)
+        on_progress(answered)
     return cost
 
 
