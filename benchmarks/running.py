@@ -12,7 +12,7 @@ from benchmarks.timing import shared
 from dstress import corpora
 from dstress.corpora.base import Corpus
 from dstress.engines import Engine, Local
-from dstress.pipeline.evaluate import Options, evaluate, report
+from dstress.pipeline.evaluate import RunOptions, evaluate
 from dstress.pipeline.track import Asked, Tracking, track
 from dstress.resources import Resources
 from dstress.runs.journal import Journal
@@ -96,9 +96,9 @@ def _workers(corpus: Corpus, folder: Path) -> None:
 
 def _report(corpus: Corpus, folder: Path) -> None:
     """The page of a run of the whole suite `full`."""
-    run = evaluate("full", "rules", corpus, folder / "run", Options(resamples=200, report=False), Local(2))
+    run = evaluate("full", "rules", corpus, folder / "run", RunOptions(resamples=200, report=False), Local(2))
     wall, used = time.perf_counter(), time.process_time()
-    page = report(run)
+    page = run.report()
     wall, used = time.perf_counter() - wall, time.process_time() - used
     verdict = "ok" if wall < _REPORT else "TOO SLOW"
     size = page.stat().st_size / 2**20

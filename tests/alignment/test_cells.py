@@ -12,6 +12,7 @@ from dstress.alignment.columns import INFORMED
 from dstress.conventions import Convention, conventions
 from dstress.dialogue import Dialogue, Frame, Turn, service_of
 from dstress.predictions import Prediction
+from dstress.scoring.unit_scores import unit_names
 from tests.metrics.pairs import SCHEMA, Pair, aligned, columns_of, named, pairs
 
 SPECS = (*conventions, "dstc8(fuzz=difflib)", "simpletod(dontcare=keep)", "convlab(listed=all)", "trade(labels=coco)")
@@ -120,5 +121,5 @@ def test_a_prediction_that_the_convention_ignores_changes_nothing() -> None:
 def test_units_are_named_by_dialogue_turn_and_service() -> None:
     dialogue = Dialogue("PMUL-1", (Turn("?"), Turn("?", frames=(Frame("hotel"), Frame("Taxis_1")))))
     pair = dialogue, [Prediction("PMUL-1", 0, {}), Prediction("PMUL-1", 1, {})]
-    assert aligned(MADE["exact"], pair).named_units.tolist() == ["PMUL-1-0", "PMUL-1-1"]
-    assert aligned(MADE["dstc8"], pair).named_units.tolist() == ["PMUL-1-1-hotel", "PMUL-1-1-Taxis_1"]
+    assert list(unit_names(aligned(MADE["exact"], pair), {})) == ["pmul-1/0/0", "pmul-1/1/0"]
+    assert list(unit_names(aligned(MADE["dstc8"], pair), {})) == ["pmul-1/1/hotel", "pmul-1/1/Taxis_1"]

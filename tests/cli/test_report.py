@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from dstress.cli.report import command
 from dstress.errors import DstressError
-from dstress.pipeline.evaluate import Options, evaluate
+from dstress.pipeline.evaluate import RunOptions, evaluate
 from dstress.runs.folder import RunFolder
 
 
@@ -21,7 +21,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     patch = pytest.MonkeyPatch()
     patch.setenv("DSTRESS_HOME", str(tmp_path_factory.mktemp("home")))
     try:
-        options = Options(limit=5, only=("typos",), resamples=50)
+        options = RunOptions(limit=5, only=("typos",), resamples=50)
         return evaluate("quick", "gold", "reminder:test", tmp_path_factory.mktemp("runs") / "it", options)
     finally:
         patch.undo()

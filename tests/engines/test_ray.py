@@ -23,7 +23,7 @@ import ray
 from ray.cluster_utils import Cluster
 from dstress.engines import Local
 from dstress.engines.ray import Ray
-from dstress.pipeline.evaluate import Options, evaluate
+from dstress.pipeline.evaluate import RunOptions, evaluate
 from tests.engines.test_local import Doubling
 from tests.runs import Logged
 from tests.stressors.samples import sample
@@ -35,7 +35,7 @@ def contents(name):
             for top, _, files in os.walk(root) for file in files}
 def run(name, engine, pause=0.0):
     suite, out = os.path.join(folder, "small.toml"), os.path.join(folder, name)
-    evaluate(suite, Logged("", pause), corpus, out, Options(resamples=20, report=False), engine)
+    evaluate(suite, Logged("", pause), corpus, out, RunOptions(resamples=20, report=False), engine)
     return contents(name)
 """
 PIECES = """

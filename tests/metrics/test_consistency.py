@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dstress.analysis.bias import cjga_bounds
 from dstress.metrics.consistency import Cjga, ConsistentJga, OverRuns, paired
 from dstress.predictions import read_predictions
-from dstress.scoring.systems import Run
+from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.versions import conditional
 from tests.paths import DOCS
 
@@ -33,11 +33,11 @@ def value(metric: OverRuns, table: np.ndarray) -> float:
 def test_the_official_class_on_its_example_files(shared: Path, kind: str) -> None:
     official = json.loads((shared / "golden/checkdst/official.json").read_text())[f"orig_then_{kind}_only"]
     files = [shared / f"golden/checkdst/data/{name}_example.checkdst_prediction.jsonl" for name in ("orig", kind)]
-    card = conditional(*map(Run, files))
+    card = conditional(*map(PredictionSource, files))
     assert round(card["cjga"].value, 4) == official[f"conditional_jga_orig_{kind}"]
     assert round(card["consistent-jga"].value, 4) == official[f"cjga_orig_{kind}"]
     assert card.signature["unpaired"] == "70" and card["consistent-jga"].n == 30
-    again = conditional(*(Run(list(read_predictions(file))) for file in files))
+    again = conditional(*(PredictionSource(list(read_predictions(file))) for file in files))
     assert again["cjga"].value == card["cjga"].value
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from dstress.metrics import metrics
-from dstress.scoring.score import Options, score
+from dstress.scoring.score import ScoringOptions, score
 from dstress.scoring.scorecard import Scorecard
 from tests.paths import DOCS
 
@@ -25,7 +25,7 @@ PAGES = {page: (FOLDER / f"{page}.md").read_text(encoding="utf-8") for page in s
 _BLOCK = re.compile(r"(?:^`(?P<file>[\w./]+)`\n\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 _ROW = re.compile(r"(?P<metric>[a-z][\w-]*(?:\(.*\))?) +(?P<value>\S+)")
 _TABLE = re.compile(r"(?:^\|.*\|\n)+", re.MULTILINE)
-_FEW = Options(resamples=5)
+_FEW = ScoringOptions(resamples=5)
 
 
 class Example(NamedTuple):

@@ -21,13 +21,14 @@ from dstress.corpora import load
 from dstress.metrics.consistency import OverRuns
 from dstress.metrics.sensitivity import DiffRel, OverVariants, Sensitivity
 from dstress.predictions import read_predictions
-from dstress.scoring.score import Options
-from dstress.scoring.systems import Run
+from dstress.scoring.open_pair import PredictionSource
+from dstress.scoring.score import ScoringOptions
+from dstress.scoring.unit_scores import unit_names
 from dstress.scoring.versions import variants
 from tests.paths import DOCS
 
 PAGE = DOCS / "metrics" / "sensitivity.md"
-QUICK = Options(resamples=50)
+QUICK = ScoringOptions(resamples=50)
 tables = arrays.arrays(np.float64, st.tuples(st.integers(1, 20), st.integers(2, 6)), elements=st.floats(0, 1, width=16))
 
 
@@ -35,14 +36,14 @@ def value(metric: OverRuns, table: np.ndarray) -> float:
     return float(metric.value(metric.statistics(table).sum(axis=0)))
 
 
-def runs(shared: Path) -> list[Run]:
+def runs(shared: Path) -> list[PredictionSource]:
     golden = shared / "golden/sgdx"
-    return [Run(golden / f"v{k}/preds", str(golden / f"v{k}/ref")) for k in range(1, 6)]
+    return [PredictionSource(golden / f"v{k}/preds", str(golden / f"v{k}/ref")) for k in range(1, 6)]
 
 
 def test_the_golden_headline(shared: Path) -> None:
     golden = json.loads((shared / "golden/sgdx/ss_values.json").read_text())
-    original = Run(shared / "golden/sgd/preds_a", str(shared / "golden/sgd/ref"))
+    original = PredictionSource(shared / "golden/sgd/preds_a", str(shared / "golden/sgd/ref"))
     card = variants(runs(shared), original, options=QUICK)
     assert card["jga-v1-5"].value == pytest.approx(golden["headline"]["JGA_v1-5"], abs=1e-9)
     assert card["ss(jga)"].value == pytest.approx(golden["headline"]["SS_JGA"], abs=1e-9)
@@ -74,7 +75,7 @@ def test_every_frame_of_every_variant(shared: Path) -> None:
         corpus = load(str(run.gold))
         pairing = Pairing(corpus, read_predictions(str(run.predictions), schema=corpus.schema), corpus.schema)
         alignment = Alignment(gather(corpus.schema, pairing), conventions.create("dstc8"))
-        units = (name.rsplit("-", 2) for name in alignment.named_units)
+        units = (name.rsplit("/", 2) for name in unit_names(alignment, {}))
         found = sorted(
             ((d, int(t) * 2, place), v) for place, ((d, t, _), v) in enumerate(zip(units, alignment.joint, strict=True))
         )

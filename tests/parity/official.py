@@ -15,6 +15,7 @@ from dstress.alignment.pairing import Pairing
 from dstress.metrics import metrics
 from dstress.predictions import read_predictions
 from dstress.scoring.scorecard import Scorecard
+from dstress.scoring.unit_scores import unit_names
 
 Json = Any
 DSTC8 = {
@@ -65,8 +66,8 @@ def per_frame(alignment: Alignment) -> dict[str, dict[str, float | None]]:
     tables = {name: metrics.create(name) for name in DSTC8.values()}
     values = {name: metric.value(metric.statistics(alignment)) for name, metric in tables.items()}
     keys = []
-    for name in alignment.named_units.tolist():
-        dialogue, turn, service = name.rsplit("-", 2)
+    for name in unit_names(alignment, {}):
+        dialogue, turn, service = name.rsplit("/", 2)
         keys.append(f"{dialogue}-{2 * int(turn):03d}-{service}")
     rows = zip(*(column.tolist() for column in values.values()), strict=True)
     plain = ([None if math.isnan(value) else value for value in row] for row in rows)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dstress.scoring.score import Options, score
+from dstress.scoring.score import ScoringOptions, score
 
 PUBLISHED = {
     "copy-a-test": 51.00,
@@ -21,7 +21,7 @@ PUBLISHED = {
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_the_joint_accuracy_of_every_file(shared: Path, name: str) -> None:
-    card = score(shared / f"data/predictions/{name}.json.zip", metrics="jga", options=Options(resamples=2))
+    card = score(shared / f"data/predictions/{name}.json.zip", metrics="jga", options=ScoringOptions(resamples=2))
     assert round(100 * card["jga"].value, 2) == PUBLISHED[name]
     assert card["jga"].n == 7368
     assert "|turns:7368|conv:exact|unit:turn|" in card["jga"].signature

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dstress.predictions import read_predictions
-from dstress.scoring.score import Options, score
+from dstress.scoring.score import ScoringOptions, score
 from tests.conftest import SHARED
 from tests.parity.official import load
 
@@ -24,7 +24,7 @@ def test_the_trippy_script(shared: Path) -> None:
     official = load(shared / "golden/fga/official.json")["trippy"]
     predictions = [p for p in read_predictions(shared / "golden/fga/trippy_result.json") if p.dialogue != LEFT_OUT]
     assert len(predictions) == official["total_turns"]
-    card = score(predictions, metrics=list(ERRORS.values()), options=Options(resamples=2))
+    card = score(predictions, metrics=list(ERRORS.values()), options=ScoringOptions(resamples=2))
     found = {name: card[metric].value for name, metric in ERRORS.items()}
     assert found == pytest.approx(official["unrounded"], abs=1e-9)
     assert {name: round(100 * value, 2) for name, value in found.items()} == {name: official[name] for name in ERRORS}
@@ -32,7 +32,7 @@ def test_the_trippy_script(shared: Path) -> None:
 
 def test_the_two_rules_differ_on_the_same_file(shared: Path) -> None:
     file = shared / "golden/gca/data/T5/T5_result_zeroshot_attraction.json"
-    card = score(file, metrics=["fga", "fga(mistakes=errors)"], options=Options(resamples=2))
+    card = score(file, metrics=["fga", "fga(mistakes=errors)"], options=ScoringOptions(resamples=2))
     assert abs(card["fga"].value - card["fga(mistakes=errors)"].value) > 0.001
 
 
@@ -40,7 +40,7 @@ def test_the_two_rules_differ_on_the_same_file(shared: Path) -> None:
 def test_the_script_for_states(shared: Path, file: str) -> None:
     """Only its average goal accuracy of a file whose gold says `none` aloud differs: it counts that as a slot."""
     official = load(shared / "golden/fga/official.json")[file]
-    card = score(shared / "golden/gca/data" / file, metrics=list(STATES.values()), options=Options(resamples=2))
+    card = score(shared / "golden/gca/data" / file, metrics=list(STATES.values()), options=ScoringOptions(resamples=2))
     same = {name: metric for name, metric in STATES.items() if (file, name) != (EXPLICIT_NONE, "AGA")}
     found = {name: 100 * card[metric].value for name, metric in same.items()}
     assert found == pytest.approx({name: official[name] for name in same}, abs=0.005 + 1e-9)
@@ -48,5 +48,5 @@ def test_the_script_for_states(shared: Path, file: str) -> None:
 
 def test_gold_that_says_none_aloud_is_a_slot_to_that_script_alone(shared: Path) -> None:
     official, gca = (load(shared / f"golden/{name}/official.json")[EXPLICIT_NONE] for name in ("fga", "gca"))
-    found = score(shared / "golden/gca/data" / EXPLICIT_NONE, metrics="aga", options=Options(resamples=2))["aga"]
+    found = score(shared / "golden/gca/data" / EXPLICIT_NONE, metrics="aga", options=ScoringOptions(resamples=2))["aga"]
     assert round(100 * found.value, 2) == gca["AGA"] != official["AGA"]

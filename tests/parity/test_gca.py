@@ -15,7 +15,8 @@ from dstress.dialogue import Dialogue, Schema, Turn
 from dstress.metrics import metrics
 from dstress.metrics.granular import change_counts
 from dstress.predictions import Prediction
-from dstress.scoring.score import Options, Scored, score, tallied
+from dstress.scoring.open_pair import PredictionSource
+from dstress.scoring.score import Scored, ScoringOptions, score, tally_predictions
 from dstress.scoring.scorecard import Scorecard
 from tests.conftest import SHARED
 from tests.parity.official import Json, load
@@ -31,7 +32,9 @@ every_file = pytest.mark.parametrize("file", FILES)
 
 @cache
 def scored(file: Path) -> Scored:
-    (found,) = tallied(file, None, [""], [*NAMES.values(), *PARTS], ("dialogue",), Options(resamples=2))
+    (found,) = tally_predictions(
+        PredictionSource(file), [""], [*NAMES.values(), *PARTS], ("dialogue",), ScoringOptions(resamples=2)
+    )
     return found
 
 

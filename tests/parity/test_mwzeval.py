@@ -9,7 +9,7 @@ import pytest
 
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn, service_of
-from dstress.scoring.score import Options, score
+from dstress.scoring.score import ScoringOptions, score
 from tests.parity.official import Json, load
 
 BOOK = ("bookday", "bookpeople", "bookstay", "booktime")
@@ -52,7 +52,7 @@ def compared(golden: Path, system: str, variant: str) -> tuple[dict[str, float],
     official = load(golden / "dst_official.json")[system][variant]
     names = [*PERCENT.values(), *SHARES.values()]
     gold = corpus(golden, system, VARIANTS[variant])
-    card = score(golden / f"predictions/{system}.json", gold, metrics=names, options=Options(resamples=2))
+    card = score(golden / f"predictions/{system}.json", gold, metrics=names, options=ScoringOptions(resamples=2))
     found = {name: 100 * card[metric].value for name, metric in PERCENT.items()}
     found |= {name: card[metric].value for name, metric in SHARES.items()}
     return found, {name: official[name] for name in found}

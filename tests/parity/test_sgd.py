@@ -13,12 +13,12 @@ from dstress.conventions import conventions
 from dstress.conventions.base import Unit
 from dstress.conventions.multiwoz22 import MultiWoz22
 from dstress.metrics import metrics
-from dstress.scoring.score import Options, score
+from dstress.scoring.score import ScoringOptions, score
 from dstress.scoring.tally import Tally
 from tests.parity.official import DSTC8, aligned_columns, differences, groups, load, per_frame
 
 SLICES = ("service", "domain", "seen")
-ONCE = Options(resamples=10)
+ONCE = ScoringOptions(resamples=10)
 
 
 class NoFuzzy(MultiWoz22):

@@ -9,9 +9,10 @@ import pytest
 
 from dstress.alignment.cells import Alignment
 from dstress.conventions import conventions
-from dstress.scoring.score import Options, score
+from dstress.scoring.score import ScoringOptions, score
 from tests.parity.official import DSTC8, aligned_columns, differences, groups, load, per_frame
 
+QUICK = ScoringOptions(resamples=10)
 VARIANTS = [f"v{number}" for number in range(1, 6)]
 
 
@@ -19,7 +20,7 @@ VARIANTS = [f"v{number}" for number in range(1, 6)]
 def test_every_number_of_every_group(shared: Path, variant: str) -> None:
     golden = shared / "golden/sgdx" / variant
     slices = ("service", "domain", "seen")
-    card = score(golden / "preds", str(golden / "ref"), "", list(DSTC8.values()), slices, Options(resamples=10))
+    card = score(golden / "preds", str(golden / "ref"), "", list(DSTC8.values()), slices, ScoringOptions(resamples=10))
     official = load(golden / "official.json")
     assert len(official) > 40
     assert list(differences(official, groups(card))) == []
@@ -39,7 +40,12 @@ def test_the_joint_accuracy_of_every_frame(shared: Path, variant: str) -> None:
 def test_the_mean_over_variants(shared: Path) -> None:
     golden = shared / "golden/sgdx"
     values = [
-        score(golden / variant / "preds", str(golden / variant / "ref"), metrics="jga", options=Options(resamples=10))
+        score(
+            golden / variant / "preds",
+            str(golden / variant / "ref"),
+            metrics="jga",
+            options=ScoringOptions(resamples=10),
+        )
         for variant in VARIANTS
     ]
     official = load(golden / "ss_values.json")

@@ -15,14 +15,14 @@ from dstress.analysis.bias import cjga_bounds
 from dstress.errors import DstressError, PredictionError
 from dstress.pipeline.compare import Comparison, Pair, compare
 from dstress.predictions.base import Prediction
-from dstress.scoring.score import Options, score
+from dstress.scoring.open_pair import PredictionSource
+from dstress.scoring.score import ScoringOptions, score
 from dstress.scoring.significance import holm, mcnemar
-from dstress.scoring.systems import Run
 from dstress.scoring.versions import conditional, variants
 from tests.paths import DOCS
 
 PAGE = DOCS / "comparing.md"
-QUICK = Options(resamples=200)
+QUICK = ScoringOptions(resamples=200)
 SLOTS = ("hotel-area", "hotel-name", "taxi-leaveat")
 System = list[Prediction]
 
@@ -51,9 +51,13 @@ def example(*right: int, dialogue: str = "d") -> System:
     return [Prediction(dialogue, i, {"hotel-area": "a"} if r else {}, gold=gold) for i, r in enumerate(right)]
 
 
-def compared(a: System, b: System, options: Options = QUICK) -> tuple[Comparison, Pair]:
+def compared(a: System, b: System, options: ScoringOptions = QUICK) -> tuple[Comparison, Pair]:
     made = compare({"a": a, "b": b}, options=options)
     return made, made.pairs[0]
+
+
+def sourced(*right: int) -> PredictionSource:
+    return PredictionSource(example(*right))
 
 
 @given(data)
@@ -105,7 +109,7 @@ def test_scores_are_those_of_score(dialogues: list[list[tuple[dict[str, str], ..
 @given(data)
 def test_cjga_keeps_to_the_lemma(dialogues: list[list[tuple[dict[str, str], ...]]]) -> None:
     a, b = systems(dialogues)
-    card = conditional(Run(a), Run(b), options=QUICK)
+    card = conditional(PredictionSource(a), PredictionSource(b), options=QUICK)
     bounds = cjga_bounds(*(score(system, metrics=["jga"], options=QUICK)["jga"].value for system in (a, b)))
     found = card["cjga"].value
     assert np.isnan(found) or bounds.lower - 1e-12 <= found <= bounds.upper + 1e-12
@@ -156,24 +160,24 @@ def test_missing_turns_need_leave() -> None:
     with pytest.raises(PredictionError, match="missing turns") as error:
         compare({"a": a, "b": b}, gold, options=QUICK)
     assert error.value.where == "b"
-    made = compare({"a": a, "b": b}, gold, options=Options(resamples=50, allow_partial=True))
+    made = compare({"a": a, "b": b}, gold, options=ScoringOptions(resamples=50, allow_partial=True))
     assert made.signature["coverage"] == "0.6667" and "coverage:0.6667" in made.systems["a"]["jga"].signature
     assert made.systems["a"]["jga"].value == 0.5 and made.systems["a"]["jga"].n == 2
 
 
 def test_nothing_in_common_is_an_error() -> None:
     with pytest.raises(PredictionError, match="share no turn"):
-        partial = Options(resamples=50, allow_partial=True)
+        partial = ScoringOptions(resamples=50, allow_partial=True)
         compare({"a": example(1), "b": example(1, dialogue="e")}, _gold(example(1)), options=partial)
     with pytest.raises(PredictionError, match="share no unit"):
-        conditional(Run(example(1)), Run(example(1, dialogue="e")))
+        conditional(sourced(1), PredictionSource(example(1, dialogue="e")))
 
 
 def test_too_few_systems_or_variants() -> None:
     with pytest.raises(DstressError, match="two systems"):
         compare({"a": example(1)})
     with pytest.raises(DstressError, match="do not show variation"):
-        variants([Run(example(1))])
+        variants([sourced(1)])
     with pytest.raises(DstressError, match="given twice"):
         compare(["a.json", "a.json"])
 
@@ -185,22 +189,28 @@ def test_a_comparison_survives_json() -> None:
 
 def test_a_metric_that_the_predictions_do_not_allow() -> None:
     with pytest.raises(PredictionError, match="active-intent-accuracy cannot be computed") as error:
-        variants([Run(example(1)), Run(example(1))], metric="active-intent-accuracy", options=QUICK)
+        variants([sourced(1), sourced(1)], metric="active-intent-accuracy", options=QUICK)
     assert error.value.where == "variant 1"
 
 
 def test_variants_of_predictions_that_carry_gold() -> None:
-    card = variants([Run(example(1, 1, 0)), Run(example(1, 0, 0))], Run(example(1, 1, 1)), options=QUICK)
+    card = variants(
+        [sourced(1, 1, 0), sourced(1, 0, 0)],
+        sourced(1, 1, 1),
+        options=QUICK,
+    )
     assert card["jga-v1-5"].value == 0.5 and card["diff-rel"].value == -0.5
     assert card["ss(jga)"].value == pytest.approx(2**0.5 / 3)
 
 
 def test_the_copy_trackers(shared: Path) -> None:
     folder = shared / "data/predictions"
-    plain = compare([folder / "copy-b-test.json.zip", folder / "copy-a-test.json.zip"], options=Options(resamples=2000))
+    plain = compare(
+        [folder / "copy-b-test.json.zip", folder / "copy-a-test.json.zip"], options=ScoringOptions(resamples=2000)
+    )
     stressed = compare(
         [folder / "copy-b-substituted.json.zip", folder / "copy-c-substituted.json.zip"],
-        options=Options(resamples=2000),
+        options=ScoringOptions(resamples=2000),
     )
     jga = plain.pairs[0].tests["jga"]
     assert jga.difference == pytest.approx(0.0099, abs=1e-4) and jga.p > 0.05 and not jga.significant
@@ -211,7 +221,7 @@ def test_the_copy_trackers(shared: Path) -> None:
 @pytest.mark.parametrize("tracker", ["copy-a", "copy-b", "copy-c"])
 def test_the_page_shows_the_real_consistency(shared: Path, tracker: str) -> None:
     card = conditional(
-        *(Run(shared / f"data/predictions/{tracker}-{kind}.json.zip") for kind in ("test", "substituted"))
+        *(PredictionSource(shared / f"data/predictions/{tracker}-{kind}.json.zip") for kind in ("test", "substituted"))
     )
     cells = [f"{100 * s.value:.2f} [{100 * s.low:.2f}, {100 * s.high:.2f}]" for s in card.metrics.values()]
     assert f"| {tracker} | {' | '.join(cells)} |" in PAGE.read_text("utf-8")

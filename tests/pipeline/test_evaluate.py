@@ -17,7 +17,7 @@ import pytest
 from dstress.corpora.base import Corpus
 from dstress.engines import Local
 from dstress.errors import DstressError
-from dstress.pipeline.evaluate import Options, evaluate, rescore
+from dstress.pipeline.evaluate import RunOptions, evaluate, rescore
 from dstress.runs.folder import ORIGINAL, RunFolder
 from tests.fakes.trackers import SUITE, Naughty
 from tests.paths import ROOT, SEARCHED
@@ -28,7 +28,7 @@ REMINDER = sample("reminder", None, 24)
 KILLS = 20
 RUN = """
 import sys
-from dstress.pipeline.evaluate import Options, evaluate
+from dstress.pipeline.evaluate import RunOptions, evaluate
 from dstress.engines import Local
 from tests.runs import Logged
 from tests.paths import ROOT, SEARCHED
@@ -36,7 +36,7 @@ from tests.stressors.samples import sample
 if __name__ == "__main__":
     suite, out, log, workers, sequential, resume = sys.argv[1:]
     tracker = Logged(log, 0.002, sequential == "yes")
-    options = Options(resume=resume == "yes", resamples=50, report=False)
+    options = RunOptions(resume=resume == "yes", resamples=50, report=False)
     evaluate(suite, tracker, sample("reminder", None, 24), out, options, Local(int(workers)))
 """
 
@@ -116,8 +116,8 @@ def test_workers_change_no_byte(tmp_path: Path, suite: str, engine: Local) -> No
     for sequential in (False, True):
         tracker = f"tests.fakes.trackers:Logged(sequential={str(sequential).lower()})"
         one, other = (tmp_path / f"{name}{sequential}" for name in ("one", "other"))
-        evaluate(suite, tracker, REMINDER, one, Options(resamples=50, report=False))
-        evaluate(suite, tracker, REMINDER, other, Options(resamples=50, report=False), engine)
+        evaluate(suite, tracker, REMINDER, one, RunOptions(resamples=50, report=False))
+        evaluate(suite, tracker, REMINDER, other, RunOptions(resamples=50, report=False), engine)
         assert contents(one) == contents(other)
 
 
@@ -142,7 +142,7 @@ def test_a_failing_turn_costs_only_itself(tmp_path: Path, suite: str, how: str, 
     engine = Local(2, timeout=1.5) if how in ("hang", "die") else Local()
     tracker = Naughty(how, 11, well=str(tmp_path / "well"))
     run = evaluate(
-        suite, tracker, corpus, tmp_path / "run", Options(resamples=20, report=False, only=("typos",)), engine
+        suite, tracker, corpus, tmp_path / "run", RunOptions(resamples=20, report=False, only=("typos",)), engine
     )
     failed = {(answer.dialogue, answer.turn): answer.failed for answer in run.journal(ORIGINAL) if answer.failed}
     assert failed == dict.fromkeys(bad, reason)
@@ -154,7 +154,7 @@ def test_a_failing_turn_costs_only_itself(tmp_path: Path, suite: str, how: str, 
         tracker,
         corpus,
         tmp_path / "run",
-        Options(resamples=20, report=False, only=("typos",), resume=True),
+        RunOptions(resamples=20, report=False, only=("typos",), resume=True),
         engine,
     )
     assert again.scores.failed == {} and again.scores.variants[ORIGINAL]["jga"].value > jga.value
@@ -162,7 +162,7 @@ def test_a_failing_turn_costs_only_itself(tmp_path: Path, suite: str, how: str, 
 
 def test_what_answers_cost_is_added_up_over_workers_and_resumes(tmp_path: Path, suite: str) -> None:
     tracker = Naughty("raise", 11, well=str(tmp_path / "well"))
-    options = Options(resamples=20, report=False, only=("typos",))
+    options = RunOptions(resamples=20, report=False, only=("typos",))
     run = evaluate(suite, tracker, REMINDER, tmp_path / "run", options, Local(2))
     turns = sum(len(dialogue.turns) for dialogue in REMINDER)
     changed = sum(turn.changed for dialogue in run.dialogues("typos") for turn in dialogue.turns)
@@ -178,27 +178,27 @@ def test_what_answers_cost_is_added_up_over_workers_and_resumes(tmp_path: Path, 
 
 
 def test_another_tracker_is_refused(tmp_path: Path, suite: str) -> None:
-    evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20, report=False))
+    evaluate(suite, "gold", REMINDER, tmp_path / "run", RunOptions(resamples=20, report=False))
     with pytest.raises(DstressError, match="the tracker has changed since the run began"):
-        evaluate(suite, "empty", REMINDER, tmp_path / "run", Options(resamples=20, report=False, resume=True))
+        evaluate(suite, "empty", REMINDER, tmp_path / "run", RunOptions(resamples=20, report=False, resume=True))
     with pytest.raises(DstressError, match="there is a run already"):
-        evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20, report=False))
+        evaluate(suite, "gold", REMINDER, tmp_path / "run", RunOptions(resamples=20, report=False))
     with pytest.raises(DstressError, match="the run was begun with another seed"):
-        evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(seed=2, resamples=20, report=False, resume=True))
+        evaluate(suite, "gold", REMINDER, tmp_path / "run", RunOptions(seed=2, resamples=20, report=False, resume=True))
     shorter = Corpus("reminder", "test", REMINDER.schema, lambda: iter(list(REMINDER)[:5]))
     with pytest.raises(DstressError, match="the corpus has changed since the run began"):
-        evaluate(suite, "gold", shorter, tmp_path / "run", Options(resamples=20, report=False, resume=True))
+        evaluate(suite, "gold", shorter, tmp_path / "run", RunOptions(resamples=20, report=False, resume=True))
 
 
 def test_two_at_once_are_refused(tmp_path: Path, suite: str) -> None:
-    run = evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20, report=False))
+    run = evaluate(suite, "gold", REMINDER, tmp_path / "run", RunOptions(resamples=20, report=False))
     with run.held(), pytest.raises(DstressError, match="another process is at work on this run"):
-        evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20, report=False, resume=True))
+        evaluate(suite, "gold", REMINDER, tmp_path / "run", RunOptions(resamples=20, report=False, resume=True))
 
 
 def test_rescoring_asks_nobody(tmp_path: Path, suite: str) -> None:
     run = evaluate(
-        suite, "tests.fakes.trackers:Logged", REMINDER, tmp_path / "run", Options(resamples=20, report=False)
+        suite, "tests.fakes.trackers:Logged", REMINDER, tmp_path / "run", RunOptions(resamples=20, report=False)
     )
     before = {name: data for name, data in contents(run.path).items() if name != "scores.json"}
     again = rescore(RunFolder.open(run.path), "trade", ("jga", "aga"), 20)
@@ -214,7 +214,7 @@ def test_stressed_turns_follow_on_clean_answers(tmp_path: Path, suite: str) -> N
         f"{LOGGED}(sequential=true)",
         REMINDER,
         tmp_path / "run",
-        Options(resamples=20, report=False),
+        RunOptions(resamples=20, report=False),
     )
     original = {(a.dialogue, a.turn): a.state for a in run.journal(ORIGINAL)}
     for answer in run.journal("typos"):
@@ -224,6 +224,6 @@ def test_stressed_turns_follow_on_clean_answers(tmp_path: Path, suite: str) -> N
 
 
 def test_a_whole_run_of_gold_is_perfect(tmp_path: Path, suite: str) -> None:
-    scores = evaluate(suite, "gold", REMINDER, tmp_path / "run", Options(resamples=20, report=False)).scores
+    scores = evaluate(suite, "gold", REMINDER, tmp_path / "run", RunOptions(resamples=20, report=False)).scores
     assert [cell.score.value for cell in scores.table if cell.score] == [1.0, 1.0]
     assert all(card["jga"].value == 1.0 for card in scores.variants.values())

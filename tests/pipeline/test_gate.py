@@ -6,7 +6,7 @@ import pytest
 
 from dstress.engines import Local
 from dstress.errors import DstressError
-from dstress.pipeline.evaluate import Options, evaluate
+from dstress.pipeline.evaluate import RunOptions, evaluate
 from dstress.pipeline.gate import Limits, gate
 from dstress.runs.folder import RunFolder
 from tests.fakes.trackers import SUITE
@@ -23,7 +23,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunFolder]:
     specs = {"gold": "gold", "forgets": "tests.fakes.trackers:Logged", "empty": "empty"}
     return {
         name: evaluate(
-            str(folder / "small.toml"), spec, REMINDER, folder / name, Options(resamples=20, report=False), Local()
+            str(folder / "small.toml"), spec, REMINDER, folder / name, RunOptions(resamples=20, report=False), Local()
         )
         for name, spec in specs.items()
     }
@@ -51,7 +51,7 @@ def test_a_drop_that_is_allowed_passes(runs: dict[str, RunFolder]) -> None:
 def test_runs_over_other_data_are_refused(runs: dict[str, RunFolder], tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SUITE)
     other = evaluate(
-        str(tmp_path / "small.toml"), "gold", sample("reminder", None, 3), tmp_path / "other", Options(report=False)
+        str(tmp_path / "small.toml"), "gold", sample("reminder", None, 3), tmp_path / "other", RunOptions(report=False)
     )
     with pytest.raises(DstressError, match="do not share the same corpus"):
         gate(other, runs["gold"], FEW)
@@ -59,7 +59,7 @@ def test_runs_over_other_data_are_refused(runs: dict[str, RunFolder], tmp_path: 
 
 def test_stressors_of_one_run_only_are_named(runs: dict[str, RunFolder], tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SUITE)
-    options = Options(resamples=20, report=False, only=("typos",))
+    options = RunOptions(resamples=20, report=False, only=("typos",))
     part = evaluate(str(tmp_path / "small.toml"), "gold", REMINDER, tmp_path / "part", options)
     verdict = gate(part, runs["gold"], FEW)
     assert set(verdict.checks) == {"original", "typos"} and verdict.left_out == ["entities+typos"]

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from dstress.conventions import conventions
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Frame, Schema, Service, Slot, Turn
-from dstress.pipeline.evaluate import Options, evaluate
+from dstress.pipeline.evaluate import RunOptions, evaluate
 from dstress.reports.html import write_html
 from dstress.runs.folder import RunFolder
+from dstress.runs.scores import find_errors
 from dstress.suites import Suite
 from dstress.suites.base import Column
 from dstress.trackers.base import Answer, Context, Failed, Tracker
@@ -95,7 +95,7 @@ def run(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> RunFolder:
     patch = pytest.MonkeyPatch()
     patch.setenv("DSTRESS_HOME", str(tmp_path_factory.mktemp("home")))
     try:
-        return evaluate(SUITE, Shaky(), corpus, tmp_path_factory.mktemp("run") / "it", Options(resamples=200))
+        return evaluate(SUITE, Shaky(), corpus, tmp_path_factory.mktemp("run") / "it", RunOptions(resamples=200))
     finally:
         patch.undo()
 
@@ -103,4 +103,4 @@ def run(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> RunFolder:
 @pytest.fixture(scope="session")
 def page(run: RunFolder) -> Path:
     """The run's page."""
-    return write_html(run, conventions.create("exact"))
+    return write_html(run, find_errors(run))

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import base64
 import gzip
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from dstress.conventions import conventions
+from dstress.alignment.errors import EXTRA, MISSED, WRONG, TurnErrors
 from dstress.dialogue import Dialogue, Turn
+from dstress.pipeline.evaluate import Run
 from dstress.predictions.base import Prediction
 from dstress.reports.explorer import Explored, Packet, explore
 from dstress.runs.folder import ORIGINAL, Manifest, RunFolder
+from dstress.runs.scores import corpus_of, find_errors
+from dstress.scoring.open_pair import PredictionSource
+from dstress.scoring.score import ScoringOptions, tally_predictions
 from dstress.suites import Suite
 from tests.reports.conftest import SCHEMA
-
-EXACT = conventions.create("exact")
 
 
 @pytest.fixture(scope="module")
 def explored(run: RunFolder) -> Explored:
-    return explore(run, EXACT)
+    return explore(run, find_errors(run))
 
 
 def opened(packet: Packet) -> Any:
@@ -97,14 +100,14 @@ def test_answers_come_back_from_the_packets(run: RunFolder, explored: Explored) 
 
 def test_a_first_turn_that_only_its_answer_mends_keeps_its_place(tmp_path: Path) -> None:
     suite = Suite("small", stressors=("typos",))
-    run = RunFolder.create(tmp_path / "run", Manifest("it", "small:test", "small", 1, 0, "", {}, {}, suite))
+    run = Run.create(tmp_path / "run", Manifest("it", "small:test", "small", 1, 0, "", {}, {}, suite))
     for variant, said in (("original", "south"), ("typos", "north")):
         turn = Turn("", state={"hotel-area": ("north",)})
         run.write_stressed(variant, [Dialogue("d", (turn,))], SCHEMA, dict)
         answers = run.journal(variant)
         answers.add(msgspec.json.encode(Prediction("d", 0, {"hotel-area": said})) + b"\n")
         answers.close()
-    original, typos = (opened(packet) for packet in explore(run, EXACT).packets)
+    original, typos = (opened(packet) for packet in explore(run, run.score(2)).packets)
     assert original["dialogues"] == [["d", [["", "", [0, "north"], [0, 3, "south"]]]]]
     assert typos["turns"] == [[0, 0]]
 
@@ -116,7 +119,7 @@ def test_failures_are_counted_by_reason(run: RunFolder, explored: Explored) -> N
 def test_what_does_not_fit_is_left_out_and_counted_telling_turns_first(run: RunFolder, explored: Explored) -> None:
     whole = sum(len(packet.data) for packet in explored.packets)
     first = len(explored.packets[0].data)
-    smaller = explore(run, EXACT, budget=first + (whole - first) * 7 // 10)
+    smaller = explore(run, find_errors(run), budget=first + (whole - first) * 7 // 10)
     variant = run.variants[1]
     full, part = (by_variant(one)[variant] for one in (explored, smaller))
     assert part["left_out"] == len(full["turns"]) - len(part["turns"]) > 0
@@ -136,4 +139,20 @@ def is_flip(entry: list[Any], data: dict[str, Any]) -> bool:
 
 
 def test_the_same_run_gives_the_same_packets(run: RunFolder, explored: Explored) -> None:
-    assert explore(run, EXACT) == explored
+    assert explore(run, find_errors(run)) == explored
+
+
+@pytest.mark.parametrize("convention", ["exact", "trade", "simpletod", "dstc8", "trippy", "convlab", "multiwoz22"])
+def test_counts_are_those_of_the_scorecard(run: RunFolder, convention: str) -> None:
+    answers = [
+        answer if not answer.failed else Prediction(answer.dialogue, answer.turn, {})
+        for answer in run.journal(ORIGINAL)
+    ]
+    found = TurnErrors()
+    source = PredictionSource(answers, corpus_of(run, ORIGINAL))
+    (scored,) = tally_predictions(source, [convention], ["jga"], (), ScoringOptions(resamples=10), [found])
+    counts = Counter((error.slot, error.kind) for told in found.values() for error in told)
+    for slot, counted in scored.card().slots.items():
+        mine = tuple(counts[slot, kind] for kind in (WRONG, MISSED, EXTRA))
+        assert mine == (counted.wrong, counted.missed, counted.extra), slot
+    assert counts

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from dstress.conventions import conventions
-from dstress.reports.html import convention_of, html, write_html
+from dstress.reports.html import html, write_html
 from dstress.runs.folder import RunFolder
+from dstress.runs.scores import find_errors
 
 
 class Elements(HTMLParser):
@@ -96,9 +96,9 @@ def test_failed_turns_are_told(elements: Elements, run: RunFolder) -> None:
 
 
 def test_the_same_run_gives_the_same_page(run: RunFolder, text: str) -> None:
-    assert html(run, conventions.create(convention_of(run.scores))) == text
+    assert html(run, find_errors(run)) == text
 
 
 def test_a_page_can_go_elsewhere(run: RunFolder, tmp_path: Path) -> None:
-    path = write_html(run, conventions.create("exact"), tmp_path / "deep" / "page.html")
+    path = write_html(run, find_errors(run), tmp_path / "deep" / "page.html")
     assert path.read_text(encoding="utf-8").rstrip().endswith("</html>")

@@ -16,12 +16,12 @@ from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Frame, State, Turn
 from dstress.errors import DstressError, PredictionError
 from dstress.predictions import Prediction, formats
-from dstress.scoring.score import Options, score
+from dstress.scoring.score import ScoringOptions, score
 from dstress.scoring.scorecard import Scorecard
 from tests.metrics.pairs import SCHEMA, Pair, corpus_of, several
 
 STATES: list[State] = [{"hotel-area": ("north",)}, {"hotel-area": ("north",), "hotel-name": ("acorn",)}]
-PARTIAL = Options(allow_partial=True, resamples=2)
+PARTIAL = ScoringOptions(allow_partial=True, resamples=2)
 NAMES = ["jga", "sa", "aga", "rsa", "fga", "gca", "slot-f1"]
 Row = dict[str, Any]
 Scoring = Callable[..., Scorecard]
@@ -52,7 +52,7 @@ def scoring(tmp_path: Path) -> Scoring:
         data = rows if isinstance(rows, bytes) else b"".join(json.dumps(row).encode() + b"\n" for row in rows)
         path = tmp_path / "answers.jsonl"
         path.write_bytes(data)
-        return score(path, **{"gold": small_gold(), "options": Options(resamples=2)} | options)
+        return score(path, **{"gold": small_gold(), "options": ScoringOptions(resamples=2)} | options)
 
     return scored
 
@@ -69,12 +69,12 @@ def problem(caught: pytest.ExceptionInfo[DstressError]) -> str:
 def test_neither_order_nor_shards_change_a_score(found: list[Pair], data: st.DataObject) -> None:
     assume(any(forms for dialogue, _ in found for turn in dialogue.turns for forms in turn.state.values()))
     predictions = [prediction for _, answers in found for prediction in answers]
-    whole = score(predictions, corpus_of(found), "exact", NAMES, ["turn", "service"], Options(resamples=2))
+    whole = score(predictions, corpus_of(found), "exact", NAMES, ["turn", "service"], ScoringOptions(resamples=2))
     shuffled = data.draw(st.permutations(predictions))
     gold = corpus_of(data.draw(st.permutations(found)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dstress.scoring.shards.SHARD_TURNS", data.draw(st.integers(1, 6)))
-        again = score(shuffled, gold, "exact", NAMES, ["turn", "service"], Options(resamples=2))
+        again = score(shuffled, gold, "exact", NAMES, ["turn", "service"], ScoringOptions(resamples=2))
     values = [{name: card[name].value for name in NAMES} for card in (whole, again)]
     assert values[1] == pytest.approx(values[0], abs=1e-12, nan_ok=True)
     assert again.signature == whole.signature
@@ -89,7 +89,7 @@ def test_reordered_turns_and_other_spellings_of_ids_are_fine(scoring: Scoring) -
 
 
 def test_the_signature_says_what_was_scored_and_how(scoring: Scoring) -> None:
-    card = scoring(right(), convention="trade", options=Options(resamples=7, seed=3, interval="bca"))
+    card = scoring(right(), convention="trade", options=ScoringOptions(resamples=7, seed=3, interval="bca"))
     assert card["jga"].signature.startswith(
         "jga|corpus:small.test|turns:4|conv:trade|unit:turn|boot:bca.7|seed:3|dstress:"
     )
@@ -134,8 +134,8 @@ def test_leave_to_be_partial_changes_nothing_where_all_fits(scoring: Scoring) ->
     assert scoring(right(), options=PARTIAL) == scoring(right())
 
 
-@pytest.mark.parametrize("options", [Options(), PARTIAL])
-def test_a_doubled_turn_is_refused_in_any_case(scoring: Scoring, options: Options) -> None:
+@pytest.mark.parametrize("options", [ScoringOptions(), PARTIAL])
+def test_a_doubled_turn_is_refused_in_any_case(scoring: Scoring, options: ScoringOptions) -> None:
     with pytest.raises(PredictionError, match="line 5, dialogue d0, turn 0: this turn is there twice"):
         scoring([*right(), right()[0]], options=options)
 
@@ -185,9 +185,9 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("options", [Options(), PARTIAL])
+@pytest.mark.parametrize("options", [ScoringOptions(), PARTIAL])
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_file_is_an_error_that_names_the_place(scoring: Scoring, name: str, options: Options) -> None:
+def test_a_broken_file_is_an_error_that_names_the_place(scoring: Scoring, name: str, options: ScoringOptions) -> None:
     data, where, message = BROKEN[name]
     with pytest.raises(PredictionError) as caught:
         scoring(data, options=options)
@@ -198,14 +198,14 @@ def test_a_broken_file_is_an_error_that_names_the_place(scoring: Scoring, name: 
 @pytest.mark.parametrize("name", [name for name in formats.targets if name != "dstress"])
 def test_a_file_of_another_format_than_claimed_is_refused(scoring: Scoring, name: str) -> None:
     with pytest.raises(PredictionError) as caught:
-        scoring(right(), options=Options(format=name, allow_partial=True))
+        scoring(right(), options=ScoringOptions(format=name, allow_partial=True))
     assert "answers.jsonl" in problem(caught)
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"options": Options(format="drestss")}, "unknown format 'drestss'; did you mean 'dstress'"),
+        ({"options": ScoringOptions(format="drestss")}, "unknown format 'drestss'; did you mean 'dstress'"),
         ({"convention": "exat"}, "unknown convention 'exat'; did you mean 'exact'"),
         ({"metrics": ["jgaa"]}, "unknown metric 'jgaa'; did you mean 'jga'"),
         ({"by": ["domian"]}, "no slice 'domian'"),
@@ -233,8 +233,8 @@ def test_a_file_of_another_split_is_told_which_split_it_fits(scoring: Scoring, t
             scoring(mixed, gold="mine:test")
 
 
-@pytest.mark.parametrize("options", [Options(), PARTIAL])
-def test_predictions_of_which_none_fits_are_never_a_score(options: Options) -> None:
+@pytest.mark.parametrize("options", [ScoringOptions(), PARTIAL])
+def test_predictions_of_which_none_fits_are_never_a_score(options: ScoringOptions) -> None:
     with pytest.raises(PredictionError, match=r"no prediction fits small:test: 2 missing dialogues \(d0, d1\)"):
         score([], small_gold(), options=options)
     with pytest.raises(PredictionError, match="3 dialogues that the gold does not have"):

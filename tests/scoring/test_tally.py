@@ -15,7 +15,7 @@ from dstress.dialogue import Dialogue, Turn
 from dstress.metrics import metrics
 from dstress.predictions import Prediction, read_predictions
 from dstress.scoring import tally as tallying
-from dstress.scoring.score import Options, score
+from dstress.scoring.score import ScoringOptions, score
 from dstress.scoring.tally import Tally
 from tests.metrics.pairs import Pair, columns_of, several
 
@@ -91,7 +91,7 @@ def copied(shared: Path) -> list[Prediction]:
 def test_a_stream_gives_the_same_values_and_nearly_the_same_intervals(
     copied: list[Prediction], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = Options(resamples=2000)
+    options = ScoringOptions(resamples=2000)
     names = ["jga", "sa", "aga", "rsa", "fga", "gca", "slot-f1"]
     usual = score(copied, metrics=names, by=["turn"], options=options)
     monkeypatch.setattr(tallying, "MOST_DIALOGUES", 100)

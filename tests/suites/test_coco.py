@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dstress.corpora import load
-from dstress.pipeline.evaluate import Options, evaluate
+from dstress.pipeline.evaluate import RunOptions, evaluate
 from dstress.runs.folder import RunFolder
 from dstress.runs.scores import corpus_of, predictions_of
 from dstress.scoring.significance import paired_bootstrap
@@ -21,7 +21,7 @@ def test_original_above_vs_above_coco_plus(shared: Path, tmp_path: Path) -> None
     """One run, as it takes a while; a fifth of the training data says the same in a fifth of the time."""
     corpus = load(f"{shared / 'data' / 'multiwoz21-trade'}:test")
     corpus.train = training("multiwoz", shared, 1500)
-    options = Options(limit=120, only=(VALUES, COCO, PLUS), resamples=300, report=False)
+    options = RunOptions(limit=120, only=(VALUES, COCO, PLUS), resamples=300, report=False)
     run = evaluate("coco", "rules", corpus, tmp_path / "coco", options)
     _check_order(run)
     _check_table(run)

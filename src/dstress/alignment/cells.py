@@ -18,8 +18,8 @@ Floats = npt.NDArray[np.float64]
 
 
 _CELL_COLUMNS = (
-    *("unit", "frame", "slot", "row_start", "gold", "predicted", "similarity"),
-    *("gold_form", "predicted_form", "gold_there"),
+    *("unit", "turn", "frame", "slot", "row_start", "gold", "predicted", "similarity"),
+    *("gold_form", "predicted_form", "gold_there", "gold_value", "predicted_value"),
 )
 _GOLD_SHIFT, _SLOT_SHIFT, _MASK = 24, 48, (1 << 24) - 1
 _UNIT_COLUMNS = ("columns", "convention", "unit_turn", "unit_service", "forms")
@@ -29,7 +29,8 @@ class Alignment:
     """Gold against prediction, cell by cell, judged by a convention.
 
     Cells are those of some unit. `gold` and `predicted` say which side fills the cell, `similarity` how right it is
-    where both do. `part` restricts the alignment to the slots and units of some services.
+    where both do; `gold_value` and `predicted_value` are the numbers of the values as they were given (0: none).
+    `restricted` gives the part of some services.
     """
 
     def __init__(self, columns: Columns, convention: Convention) -> None:
@@ -40,6 +41,7 @@ class Alignment:
         self.unit_service = columns.frame_service if by_frame else np.full(len(columns.turns), -1)
         kept = self._judged_cells()
         self.unit = (columns.cell_frame if by_frame else columns.turn)[kept]
+        self.turn = columns.turn[kept]
         self.frame = columns.cell_frame[kept]
         self.slot = columns.slot[kept]
         self._judge(kept)
@@ -81,6 +83,7 @@ class Alignment:
         """Runs of equal cells along a row are judged once, and equal runs once for all."""
         columns = self.columns
         row, gold, predicted = columns.row[kept], columns.gold[kept], columns.predicted[kept]
+        self.gold_value, self.predicted_value = gold, predicted
         self.row_start = np.ones(len(kept), bool)
         self.row_start[1:] = row[1:] != row[:-1]
         run_start = self.row_start.copy()
@@ -96,9 +99,9 @@ class Alignment:
         self.similarity: Floats = np.ascontiguousarray(table[:, 2])
         self.gold_form = table[:, 3].astype(np.int64)
         self.predicted_form = table[:, 4].astype(np.int64)
-        # Gold that says `none` aloud has no form from the start; a form that the convention takes away is silence.
-        said_aloud = np.array([False, *(not forms for forms in columns.gold_values)], bool)
-        self.gold_there = self.gold | said_aloud[gold]
+        # Gold that lists `none` has no form from the start; a form that the convention takes away is silence.
+        listed_empty = np.array([False, *(not forms for forms in columns.gold_values)], bool)
+        self.gold_there = self.gold | listed_empty[gold]
         self.forms = judge.forms
 
     def _forget_ignored(self) -> None:
@@ -222,17 +225,6 @@ class Alignment:
         pairs = zip(form[moved - 1].tolist(), form[moved].tolist(), strict=True)
         changed[moved] = [self.forms[before].isdisjoint(self.forms[after]) for before, after in pairs]
         return changed
-
-    @cached_property
-    def named_units(self) -> npt.NDArray[np.str_]:
-        """`dialogue-turn` or `dialogue-turn-service` of each unit."""
-        columns, turns = self.columns, self.unit_turn
-        names = [
-            f"{columns.dialogues[d]}-{i}" for d, i in zip(self.unit_dialogue, columns.turn_index[turns], strict=True)
-        ]
-        if self.convention.unit == "frame":
-            names = [f"{n}-{columns.services[s]}" for n, s in zip(names, self.unit_service, strict=True)]
-        return np.array(names)
 
 
 Verdict = tuple[bool, bool, float, int, int]

@@ -12,9 +12,8 @@ from dstress.cli.progress import waiting
 from dstress.pipeline import compare as comparing
 from dstress.pipeline.compare import Comparison, Pair, SlotChange
 from dstress.reports.tables import Table, latex, markdown
-from dstress.scoring.score import Options
+from dstress.scoring.score import COMPARING, ScoringOptions
 from dstress.scoring.scorecard import Score, signature_text
-from dstress.scoring.systems import OPTIONS
 from dstress.spec import parse_list
 
 _SLOTS_SHOWN = 5
@@ -26,8 +25,8 @@ _SLOTS_SHOWN = 5
 @click.option("--convention", default="", help="what counts as the same value; without it, that of the files' script")
 @click.option("--metrics", default=",".join(comparing.DEFAULT_METRICS), show_default=True, help="separated by commas")
 @click.option("--format", default="", help="the format of the files, where it is not found by itself")
-@click.option("--resamples", default=OPTIONS.resamples, show_default=True, type=click.IntRange(min=1))
-@click.option("--seed", default=OPTIONS.seed, show_default=True, help="of the resampling")
+@click.option("--resamples", default=COMPARING.resamples, show_default=True, type=click.IntRange(min=1))
+@click.option("--seed", default=COMPARING.seed, show_default=True, help="of the resampling")
 @click.option("--allow-partial", is_flag=True, help="compare the turns that all systems have")
 @table_options
 @json_option
@@ -43,7 +42,7 @@ def command(files: tuple[str, ...], **given: Any) -> None:
       dstress compare a.json b.json c.json --metrics jga,aga          (the files carry their own gold)
       dstress compare sgd_a/ sgd_b/ --gold sgd:test --latex table.tex
     """
-    options = Options(
+    options = ScoringOptions(
         allow_partial=given["allow_partial"],
         format=given["format"],
         resamples=given["resamples"],

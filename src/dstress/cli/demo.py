@@ -15,7 +15,7 @@ from dstress.cli.progress import counting
 from dstress.cli.report import print_findings
 from dstress.cli.run import tables
 from dstress.corpora.base import Corpus
-from dstress.pipeline.evaluate import Options, evaluate
+from dstress.pipeline.evaluate import RunOptions, evaluate
 from dstress.predictions.base import Prediction
 from dstress.reports.findings import findings
 from dstress.reports.html import REPORT
@@ -38,7 +38,7 @@ def command(out: Path) -> None:
     if is_run(out):  # a demo is made anew each time: whatever changed since the last one is to be seen
         shutil.rmtree(out)
     with counting("done") as on_progress:
-        run = evaluate("quick", "rules", f"{corpora.EMBEDDED}:test", out, Options(on_progress=on_progress))
+        run = evaluate("quick", "rules", f"{corpora.EMBEDDED}:test", out, RunOptions(on_progress=on_progress))
     scores = run.scores
     for table in tables(run, scores):
         print_table(table)

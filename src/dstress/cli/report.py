@@ -11,14 +11,14 @@ from rich.markup import escape
 from dstress.cli.output import console, json_option, print_notes, print_table, table_options, write_json, write_tables
 from dstress.cli.progress import waiting
 from dstress.cli.run import tables
-from dstress.conventions import conventions
 from dstress.reports.charts import Plot, export
 from dstress.reports.curves import curves
 from dstress.reports.findings import Finding, findings
-from dstress.reports.html import convention_of, write_html
+from dstress.reports.html import write_html
 from dstress.reports.original_names import aligned
 from dstress.reports.plots import plots
 from dstress.runs.folder import RunFolder, Scores
+from dstress.runs.scores import find_errors
 
 
 @click.command("report")
@@ -52,7 +52,7 @@ def command(run_folder: Path, html: Path | None, plots_folder: Path | None, **gi
     asked = asked or bool(given["json_file"] or plots_folder)
     if html or not asked:
         with waiting("writing the page"):
-            page = write_html(run, conventions.create(convention_of(scores)), html, earlier)
+            page = write_html(run, find_errors(run), html, earlier)
     if not asked:
         _show(run, scores)
         console().print(f"the page: {page}", markup=False)

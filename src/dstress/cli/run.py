@@ -13,7 +13,7 @@ from dstress.cli.progress import counting
 from dstress.cli.score import percent
 from dstress.engines import Engine, Local, engines
 from dstress.errors import DstressError
-from dstress.pipeline.evaluate import Options, evaluate
+from dstress.pipeline.evaluate import RunOptions, evaluate
 from dstress.reports.html import REPORT
 from dstress.reports.tables import Table
 from dstress.runs.folder import Cell, RunFolder, Scores
@@ -50,7 +50,7 @@ def command(suite: str | None, tracker: str | None, corpus: str | None, **given:
     """
     asked = _asked(suite, tracker, corpus, given)
     with counting("done") as on_progress:
-        options = Options(
+        options = RunOptions(
             asked.seed, asked.limit, asked.only, asked.convention, given["resume"], on_progress=on_progress
         )
         run = evaluate(asked.suite, asked.tracker, asked.corpus, asked.out, options, _engine(given))

@@ -11,7 +11,8 @@ from dstress.cli.output import console, json_option, print_notes, print_table, t
 from dstress.cli.progress import waiting
 from dstress.conventions import conventions
 from dstress.reports.tables import Table
-from dstress.scoring.score import STANDARD, Options, Scored, tallied
+from dstress.scoring.open_pair import PredictionSource
+from dstress.scoring.score import STANDARD, Scored, ScoringOptions, tally_predictions
 from dstress.scoring.scorecard import Scorecard, SlotErrors, signature_text
 from dstress.scoring.slices import SLICES
 from dstress.spec import parse_list
@@ -43,7 +44,7 @@ def command(predictions: str, **given: Any) -> None:
       dstress score dialogues/ --gold sgd:test --by seen,domain
       dstress score pred_res.json --latex table.tex
     """
-    options = Options(
+    options = ScoringOptions(
         allow_partial=given["allow_partial"],
         format=given["format_"],
         resamples=given["resamples"],
@@ -54,7 +55,7 @@ def command(predictions: str, **given: Any) -> None:
     chosen = given["metrics"] if given["metrics"] in (STANDARD, "all") else parse_list(given["metrics"])
     by = [name.strip() for name in given["by"].split(",") if name.strip()]
     with waiting("scoring"):
-        scored = tallied(predictions, given["gold"], wanted, chosen, by, options)
+        scored = tally_predictions(PredictionSource(predictions, given["gold"]), wanted, chosen, by, options)
         cards = [one.card() for one in scored]
     if given["json_file"]:
         write_json(cards[0] if len(cards) == 1 else _by_convention(scored, cards), given["json_file"])

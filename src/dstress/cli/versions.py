@@ -10,9 +10,9 @@ from dstress.cli.output import json_option, print_notes, print_table, table_opti
 from dstress.cli.progress import waiting
 from dstress.cli.score import score_table
 from dstress.errors import DstressError
-from dstress.scoring.score import Options
+from dstress.scoring.open_pair import PredictionSource
+from dstress.scoring.score import COMPARING, ScoringOptions
 from dstress.scoring.scorecard import Scorecard
-from dstress.scoring.systems import OPTIONS, Run
 from dstress.scoring.versions import conditional, variants
 
 
@@ -22,8 +22,8 @@ from dstress.scoring.versions import conditional, variants
 @click.option("--metric", default="jga", show_default=True, help="the metric whose sensitivity is measured")
 @click.option("--convention", default="", help="what counts as correct; default: what the format's own script does")
 @click.option("--allow-partial", is_flag=True, help="use the turns that are there")
-@click.option("--resamples", default=OPTIONS.resamples, show_default=True, help="bootstrap resamples of dialogues")
-@click.option("--seed", default=OPTIONS.seed, show_default=True, help="seed of the resamples")
+@click.option("--resamples", default=COMPARING.resamples, show_default=True, help="bootstrap resamples of dialogues")
+@click.option("--seed", default=COMPARING.seed, show_default=True, help="seed of the resamples")
 @table_options
 @json_option
 def command(runs: tuple[str, ...], original: str | None, metric: str, convention: str, **given: Any) -> None:
@@ -38,7 +38,7 @@ def command(runs: tuple[str, ...], original: str | None, metric: str, convention
       dstress versions typos.jsonl@typos:test --original plain.jsonl@multiwoz21:test
       dstress versions v1@sgd-x/v1:test v2@sgd-x/v2:test v3@sgd-x/v3:test --original v0@sgd:test
     """
-    options = Options(given["allow_partial"], resamples=given["resamples"], seed=given["seed"])
+    options = ScoringOptions(given["allow_partial"], resamples=given["resamples"], seed=given["seed"])
     held, first = [_run(text) for text in runs], _run(original) if original else None
     with waiting("scoring"):
         card = _scored(held, first, metric, convention, options)
@@ -50,12 +50,18 @@ def command(runs: tuple[str, ...], original: str | None, metric: str, convention
     print_notes(card.notes)
 
 
-def _run(text: str) -> Run:
+def _run(text: str) -> PredictionSource:
     file, _, gold = text.partition("@")
-    return Run(file, gold or None)
+    return PredictionSource(file, gold or None)
 
 
-def _scored(runs: list[Run], original: Run | None, metric: str, convention: str, options: Options) -> Scorecard:
+def _scored(
+    runs: list[PredictionSource],
+    original: PredictionSource | None,
+    metric: str,
+    convention: str,
+    options: ScoringOptions,
+) -> Scorecard:
     if len(runs) > 1:
         return variants(runs, original, metric, convention, options)
     if original is None:

@@ -10,7 +10,7 @@ from abc import ABC
 from collections.abc import Collection
 from typing import ClassVar, Literal
 
-from dstress.dialogue import Slot, State
+from dstress.dialogue import Slot, State, service_of
 
 Unit = Literal["turn", "frame"]
 UNKNOWN_SLOT = Slot("")
@@ -45,6 +45,11 @@ class Convention(ABC):
     def similarity(self, slot: str, accepted: tuple[str, ...], predicted: str, kind: Slot = UNKNOWN_SLOT) -> float:
         """How right `predicted` is, from 0 to 1. `kind` is the schema's entry for the slot."""
         return float(predicted in accepted)
+
+    def considers(self, slot: str, services: Collection[str], schema: Collection[str]) -> bool:
+        """Whether a slot is looked at in a turn with frames of these services, under a schema with these slots."""
+        by_frame = self.within_schema or self.unit == "frame"
+        return not (by_frame and service_of(slot) not in services) and not (self.within_schema and slot not in schema)
 
     def ignores(self, slot: str, gold: Collection[str]) -> bool:
         """Whether a predicted slot counts for nothing, beside a gold state with these slots."""

@@ -62,6 +62,11 @@ class Corpus:
         self.finder: Callable[[], Finder] | None = None
         """Makes a function that finds a dialogue by its id; a stored split has one."""
 
+    @property
+    def signature(self) -> str:
+        """What a score's signature calls it: `multiwoz21.test`."""
+        return f"{self.name}.{self.split}" if self.split else self.name
+
     def __iter__(self) -> Iterator[Dialogue]:
         return self._read()
 

@@ -10,7 +10,7 @@ import traceback
 from collections import deque
 from collections.abc import Iterable, Iterator
 from multiprocessing.connection import Connection, wait
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from dstress.engines.base import Engine, Job
 from dstress.errors import DstressError
@@ -33,21 +33,25 @@ class Local(Engine):
     """Batches on this machine; `workers` processes, each with a copy of the job.
 
     Without a `timeout` one worker works in this very process. With one, a worker that takes longer over a piece is
-    stopped and replaced, and the piece is parted until the turn on which it hangs is found.
+    stopped and replaced, and the piece is parted until the turn on which it hangs is found. Workers are spawned, since
+    a process that shows progress has threads, and those do not survive a fork; a process without any may fork, which
+    takes no time and gives the job as it is.
     """
 
-    def __init__(self, workers: int = 1, timeout: float | None = None) -> None:
+    def __init__(
+        self, workers: int = 1, timeout: float | None = None, start: Literal["spawn", "fork"] = "spawn"
+    ) -> None:
         if workers < 1:
             raise DstressError(f"{workers} workers can do nothing", fix="give at least 1")
         if timeout is not None and timeout <= 0:
             raise DstressError(f"a timeout of {timeout} seconds is none", fix="give seconds, or leave it out")
-        self.workers, self.timeout = workers, timeout
+        self.workers, self.timeout, self.start = workers, timeout, start
 
     def process(self, job: Job, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
         """Results as they come."""
         if self.workers == 1 and self.timeout is None:
             return _here(job, pieces)
-        return _Pool(job, self.workers, self.timeout).results(pieces)
+        return _Pool(job, self.workers, self.timeout, self.start).results(pieces)
 
 
 def _here(job: Job, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
@@ -62,9 +66,8 @@ def _here(job: Job, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 class _Worker:
     """One process and the pipe to it."""
 
-    def __init__(self, job: bytes) -> None:
-        # Spawned, not forked: a process that shows progress has threads, and those do not survive a fork.
-        context = multiprocessing.get_context("spawn")
+    def __init__(self, job: bytes | Job) -> None:
+        context: Any = multiprocessing.get_context("fork" if isinstance(job, Job) else "spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_work, args=(theirs, job), daemon=True)
         self.process.start()
@@ -93,10 +96,10 @@ class _Worker:
 class _Pool:
     """Workers, what they are busy with, and what is left to do."""
 
-    def __init__(self, job: Job, workers: int, timeout: float | None) -> None:
+    def __init__(self, job: Job, workers: int, timeout: float | None, start: str) -> None:
         self.job, self.timeout = job, timeout
-        self.pickled = pickle.dumps(job)
-        self.workers = [_Worker(self.pickled) for _ in range(workers)]
+        self.given: bytes | Job = job if start == "fork" else pickle.dumps(job)
+        self.workers = [_Worker(self.given) for _ in range(workers)]
         self.again: deque[_Task] = deque()
 
     def results(self, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
@@ -152,7 +155,7 @@ class _Pool:
     def _lose(self, worker: _Worker, task: _Task, reason: str) -> Iterator[tuple[int, bytes]]:
         """Replace a worker; try its piece again in parts, and give up on a smallest part that costs another."""
         worker.stop()
-        self.workers[self.workers.index(worker)] = _Worker(self.pickled)
+        self.workers[self.workers.index(worker)] = _Worker(self.given)
         parts = self.job.parts(task.piece)
         if len(parts) > 1:
             self.again.extend(_Task(task.number, part) for part in parts)
@@ -168,7 +171,7 @@ class _Pool:
             yield task.number, result
 
 
-def _work(pipe: Connection, job: bytes) -> None:
+def _work(pipe: Connection, job: bytes | Job) -> None:
     """A worker's life: open the job, do pieces until nobody asks any more."""
     opened: Job | None = None
     with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
@@ -176,7 +179,7 @@ def _work(pipe: Connection, job: bytes) -> None:
             piece = pipe.recv_bytes()
             try:
                 if opened is None:
-                    opened = pickle.loads(job)
+                    opened = pickle.loads(job) if isinstance(job, bytes) else job
                     opened.open()
                     pipe.send_bytes(pickle.dumps(_READY))
                 answer: Any = opened.run(piece)

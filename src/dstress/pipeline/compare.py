@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -16,14 +17,21 @@ from dstress.alignment.pairing import key
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, State
 from dstress.errors import DstressError, PredictionError, place
-from dstress.metrics import metrics as known_metrics
-from dstress.metrics.base import Floats, Metric
+from dstress.metrics.base import Floats
 from dstress.metrics.consistency import paired
 from dstress.predictions.base import Prediction
-from dstress.scoring.score import Options, Scored, tallied
+from dstress.scoring.open_pair import (
+    LoadedSystem,
+    Predictions,
+    PredictionSource,
+    load_system,
+    located,
+    usual_convention,
+)
+from dstress.scoring.score import COMPARING, Scored, ScoringOptions, tally_predictions
 from dstress.scoring.scorecard import Score
-from dstress.scoring.significance import approximate_randomisation, holm, mcnemar, paired_bootstrap
-from dstress.scoring.systems import OPTIONS, Held, Judged, Predictions, Run, hold, judge, located, usual_convention
+from dstress.scoring.significance import holm, mcnemar, paired_test
+from dstress.scoring.unit_scores import UnitCollector, UnitScores
 
 DEFAULT_METRICS = ("jga", "fga", "gca", "slot-f1")
 """Few, since every further test makes the others stricter."""
@@ -98,34 +106,31 @@ def compare(
     gold: str | Corpus | None = None,
     convention: str = "",
     metrics: Sequence[str] = DEFAULT_METRICS,
-    options: Options = OPTIONS,
+    options: ScoringOptions = COMPARING,
 ) -> Comparison:
     """Compare two or more systems on the same gold; the first is the baseline. A mapping names the systems itself.
 
     Without `gold` the files must all carry the same. With leave to be partial, only turns that all have are compared.
     """
-    given = files if isinstance(files, Mapping) else dict(zip(_names_of(files), files, strict=True))
-    if len(given) < 2:
+    named = files if isinstance(files, Mapping) else dict(zip(_names_of(files), files, strict=True))
+    if len(named) < 2:
         raise DstressError("a comparison needs two systems or more", fix="give two or more prediction files")
     corpus = corpora.load(gold) if isinstance(gold, str) else gold
-    systems = [hold(Run(predictions, corpus), options, name) for name, predictions in given.items()]
-    text = convention or usual_convention(systems)
-    shared, coverage = _shared_gold(systems, options)
-    scored = [_scored(system, shared, text, metrics, options) for system in systems]
-    if coverage < 1:
-        for one in scored:
-            one.signature = _with_coverage(one.signature, coverage)
-    joint = [judge(system._replace(corpus=shared), text, known_metrics.create("jga"), options) for system in systems]
-    pairs = [
-        _pair((systems[0].name, systems[i].name), (scored[0], scored[i]), (joint[0], joint[i]), options)
-        for i in range(1, len(systems))
+    systems = [
+        load_system(PredictionSource(predictions, corpus), name, options.format) for name, predictions in named.items()
     ]
+    convention = convention or usual_convention(systems)
+    shared, coverage = _shared_gold(systems, options)
+    compared = [_scored(system, shared, convention, metrics, options) for system in systems]
+    if coverage < 1:
+        for system in compared:
+            system.scored.signature = _with_coverage(system.scored.signature, coverage)
     alpha = round(1 - options.level, 12)
-    pairs = _adjusted(pairs, alpha)
-    cards = {system.name: one.card() for system, one in zip(systems, scored, strict=True)}
+    pairs = _adjusted([_pair(compared[0], system, options) for system in compared[1:]], alpha)
+    cards = {system.name: system.scored.card() for system in compared}
     notes = [f"{name}: {note}" for name, card in cards.items() for note in card.notes]
     scores = {name: card.metrics for name, card in cards.items()}
-    return Comparison(scored[0].signature, scores, pairs, alpha, _conclusion(pairs, alpha), notes)
+    return Comparison(compared[0].scored.signature, scores, pairs, alpha, _conclusion(pairs, alpha), notes)
 
 
 def _names_of(files: Sequence[str | Path]) -> list[str]:
@@ -137,13 +142,13 @@ def _names_of(files: Sequence[str | Path]) -> list[str]:
     return names
 
 
-def _shared_gold(systems: Sequence[Held], options: Options) -> tuple[Corpus, float]:
+def _shared_gold(systems: Sequence[LoadedSystem], options: ScoringOptions) -> tuple[Corpus, float]:
     """The gold of all systems, and which share of its turns all of them have.
 
     Sorted by id: the resampling tests go by place, and their answer should not depend on the order of a file.
     """
     corpus = systems[0].corpus
-    if systems[0].numbers:
+    if systems[0].turns:
         for other in systems[1:]:
             _require_same_gold(systems[0], other)
     dialogues = sorted(corpus, key=lambda dialogue: dialogue.id)
@@ -156,7 +161,7 @@ def _shared_gold(systems: Sequence[Held], options: Options) -> tuple[Corpus, flo
     return Corpus(corpus.name, corpus.split, corpus.schema, lambda: iter(dialogues)), kept / max(1, turns)
 
 
-def _require_same_gold(first: Held, other: Held) -> None:
+def _require_same_gold(first: LoadedSystem, other: LoadedSystem) -> None:
     expected, found = _numbered_states(first), _numbered_states(other)
     for name, number in (*expected, *found):
         if expected.get((name, number)) != found.get((name, number)):
@@ -167,11 +172,11 @@ def _require_same_gold(first: Held, other: Held) -> None:
             )
 
 
-def _numbered_states(run: Held) -> dict[tuple[str, int], State]:
+def _numbered_states(system: LoadedSystem) -> dict[tuple[str, int], State]:
     return {
         (key(dialogue.id), number): turn.state
-        for dialogue in run.corpus
-        for number, turn in zip(run.numbers[key(dialogue.id)], dialogue.turns, strict=True)
+        for dialogue in system.corpus
+        for number, turn in zip(system.turns[key(dialogue.id)], dialogue.turns, strict=True)
     }
 
 
@@ -193,12 +198,24 @@ def _trimmed(dialogues: Iterable[Dialogue], predicted: Sequence[dict[str, set[in
     return kept
 
 
-def _scored(system: Held, gold: Corpus, convention: str, metrics: Sequence[str], options: Options) -> Scored:
+class _System(NamedTuple):
+    """A system as it is compared: its tally, and which units it has right."""
+
+    name: str
+    scored: Scored
+    joint: UnitScores
+
+
+def _scored(
+    system: LoadedSystem, gold: Corpus, convention: str, metrics: Sequence[str], options: ScoringOptions
+) -> _System:
+    joint = UnitCollector("jga", system.turns)
     with located(system.name):
-        (scored,) = tallied(system.predictions, gold, [convention], list(metrics), (), options)
+        source = PredictionSource(system.predictions, gold)
+        (scored,) = tally_predictions(source, [convention], list(metrics), (), options, [joint])
         if scored.tally.streamed:
             raise DstressError("too many dialogues to compare one by one", fix="compare on a part of them")
-    return scored
+    return _System(system.name, scored, joint.scores(gold))
 
 
 def _with_coverage(signature: dict[str, str], coverage: float) -> dict[str, str]:
@@ -206,24 +223,17 @@ def _with_coverage(signature: dict[str, str], coverage: float) -> dict[str, str]
     return {**{n: v for n, v in signature.items() if n not in last}, "coverage": f"{coverage:.4f}", **last}
 
 
-def _pair(
-    names: tuple[str, str], scored: tuple[Scored, Scored], joint: tuple[Judged, Judged], options: Options
-) -> Pair:
-    baseline, system = (one.tally for one in scored)
-    tests = {
-        name: _test(system.totals(name), baseline.totals(name), metric, options)
-        for name, metric in baseline.metrics.items()
-    }
-    return Pair(*names, tests, _discordance(*joint), _slot_changes(baseline.slots, system.slots))
+def _pair(baseline: _System, system: _System, options: ScoringOptions) -> Pair:
+    before, after = baseline.scored.tally, system.scored.tally
+    tests = {}
+    for name in before.metrics:
+        test = paired_test(after, before, name, options.resamples, options.seed, options.level)
+        tests[name] = Test(test.difference, test.low, test.high, test.p, test.p_bootstrap, test.p, False)
+    slots = _slot_changes(before.slots, after.slots)
+    return Pair(baseline.name, system.name, tests, _discordance(baseline.joint, system.joint), slots)
 
 
-def _test(system: Floats, baseline: Floats, metric: Metric, options: Options) -> Test:
-    shared = (system, baseline, metric.value, options.resamples, options.seed)
-    bootstrap, randomised = paired_bootstrap(*shared, options.level), approximate_randomisation(*shared)
-    return Test(bootstrap.difference, *bootstrap.interval, randomised.p, bootstrap.p, randomised.p, False)
-
-
-def _discordance(baseline: Judged, system: Judged) -> Discordance | None:
+def _discordance(baseline: UnitScores, system: UnitScores) -> Discordance | None:
     """McNemar's test, where every unit is simply right or wrong."""
     table = paired([baseline.names, system.names], [baseline.values, system.values]).table
     if not np.isin(table, (0.0, 1.0)).all():
@@ -254,25 +264,21 @@ def _adjusted(pairs: Sequence[Pair], alpha: float) -> list[Pair]:
     corrected = iter(holm([test.p for pair in pairs for test in pair.tests.values()]))
     adjusted = []
     for pair in pairs:
-        tests = {name: _with_holm(test, next(corrected), alpha) for name, test in pair.tests.items()}
+        tests = {
+            name: msgspec.structs.replace(test, p_holm=(p := next(corrected)), significant=p <= alpha)
+            for name, test in pair.tests.items()
+        }
         adjusted.append(msgspec.structs.replace(pair, tests=tests))
     return adjusted
 
 
-def _with_holm(test: Test, p: float, alpha: float) -> Test:
-    return msgspec.structs.replace(test, p_holm=p, significant=p <= alpha)
-
-
 def _conclusion(pairs: Sequence[Pair], alpha: float) -> str:
-    tests = sum(len(pair.tests) for pair in pairs)
+    count = sum(len(pair.tests) for pair in pairs)
+    tests = f"{count} test{'s' if count > 1 else ''}"
     found = [sentence for pair in pairs for sentence in _differences(pair)]
     if not found:
-        return f"No difference is significant at alpha {alpha:g} after Holm's correction over {_counted(tests)}."
-    return f"Significant at alpha {alpha:g} after Holm's correction over {_counted(tests)}: {'; '.join(found)}."
-
-
-def _counted(tests: int) -> str:
-    return f"{tests} test{'s' if tests > 1 else ''}"
+        return f"No difference is significant at alpha {alpha:g} after Holm's correction over {tests}."
+    return f"Significant at alpha {alpha:g} after Holm's correction over {tests}: {'; '.join(found)}."
 
 
 def _differences(pair: Pair) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import platform
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from dstress._version import __version__
-from dstress.conventions import conventions
+from dstress.alignment.errors import TurnErrors
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue
@@ -27,11 +27,11 @@ from dstress.errors import DstressError
 from dstress.pipeline.stress import describe, first, stress
 from dstress.pipeline.track import Asked, Tracking, track
 from dstress.predictions import read_predictions
-from dstress.reports.html import convention_of, write_html
+from dstress.reports.html import write_html
 from dstress.resources import Resources
 from dstress.runs.folder import ORIGINAL, Manifest, RunFolder, is_run
-from dstress.runs.scores import corpus_of, score_run
-from dstress.scoring.score import Options as Scoring
+from dstress.runs.scores import corpus_of, find_errors, score_run
+from dstress.scoring.score import ScoringOptions
 from dstress.storage.home import home
 from dstress.stressors import create as create_stressor
 from dstress.stressors.quality import Quality
@@ -44,7 +44,7 @@ OnProgress = Callable[[str, int], None]
 """Called now and then with what is being done, and how many dialogues of it are done."""
 
 
-class Options(NamedTuple):
+class RunOptions(NamedTuple):
     """How to run, beside what. `limit` takes the first dialogues, `only` some of the suite's stressors."""
 
     seed: int = 1
@@ -62,14 +62,14 @@ def evaluate(
     tracker: str | Tracker,
     corpus: str | Corpus,
     out: str | Path,
-    options: Options = Options(),  # noqa: B008  it is frozen
+    options: RunOptions = RunOptions(),  # noqa: B008  it is frozen
     engine: Engine | None = None,
-) -> RunFolder:
+) -> Run:
     """Stress a corpus as a suite says, let a tracker answer, and score the answers, all in the folder `out`."""
     tracker = create_tracker(tracker) if isinstance(tracker, str) else tracker
     original = load(corpus) if isinstance(corpus, str) else corpus
     original = first(original, options.limit) if options.limit else original
-    run = _opened(Path(out), _manifest(suite, tracker, original, options), options.resume)
+    run = _open_run(Path(out), _manifest(suite, tracker, original, options), options.resume)
     engine = engine or Local()
     with run.held():
         for variant in (*run.variants, *_clean_variants(run, tracker)):
@@ -77,29 +77,42 @@ def evaluate(
         for variant in _in_tracking_order(run, tracker):
             _track(run, variant, tracker, engine, options.on_progress)
         options.on_progress("scoring", 0)
-        run.write_scores(score_run(run, Scoring(resamples=options.resamples, seed=options.seed, lenient=True)))
+        errors = run.score(options.resamples)
         if options.report:
             options.on_progress("writing the report", 0)
-            report(run)
+            write_html(run, errors)
     return run
 
 
-def report(run: RunFolder, path: str | Path | None = None) -> Path:
-    """Write the page with every number, plot and example; without a path, into the run folder."""
-    return write_html(run, conventions.create(convention_of(run.scores)), Path(path) if path else None)
+class Run(RunFolder):
+    """A run that can score and report itself."""
+
+    def score(self, resamples: int = 1000) -> dict[str, TurnErrors]:
+        """Write the scores of what was tracked; what is wrong with each variant's answers comes back."""
+        options = ScoringOptions(resamples=resamples, seed=self.manifest.seed, lenient=True)
+        scores, errors = score_run(self, options)
+        self.write_scores(scores)
+        return errors
+
+    def report(self, path: str | Path | None = None, earlier: Sequence[RunFolder] = ()) -> Path:
+        """Write the page with every number, plot and example; without a path, into the run folder.
+
+        `earlier` are runs of earlier checkpoints of the tracker, in order: then the page shows how each measure grew.
+        """
+        return write_html(self, find_errors(self), Path(path) if path else None, earlier)
 
 
-def rescore(run: RunFolder, convention: str = "", metrics: tuple[str, ...] = (), resamples: int = 1000) -> RunFolder:
+def rescore(run: RunFolder, convention: str = "", metrics: tuple[str, ...] = (), resamples: int = 1000) -> Run:
     """Score a run anew, under another convention or with other metrics, without asking the tracker again."""
     suite = msgspec.structs.replace(run.manifest.suite, metrics=metrics or run.manifest.suite.metrics)
     manifest = msgspec.structs.replace(run.manifest, suite=suite, convention=convention or run.manifest.convention)
-    again = RunFolder(run.path, manifest)
+    again = Run(run.path, manifest)
     with again.held():
-        again.write_scores(score_run(again, Scoring(resamples=resamples, seed=manifest.seed, lenient=True)))
+        again.score(resamples)
     return again
 
 
-def _manifest(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: Options) -> Manifest:
+def _manifest(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: RunOptions) -> Manifest:
     asked = _restricted(load_suite(suite) if isinstance(suite, str) else suite, options.only)
     hashes = {"tracker": tracker.fingerprint(), "corpus": _content(corpus)}
     read = [tracker.reads(corpus.train)]
@@ -162,11 +175,11 @@ def _stressor_hash(spec: str) -> str:
     return _digest([__version__.encode(), spec.encode(), *(Path(file).read_bytes() for file in sources if file)])
 
 
-def _opened(path: Path, asked: Manifest, resume: bool) -> RunFolder:
+def _open_run(path: Path, asked: Manifest, resume: bool) -> Run:
     """A new run, or the one that is there, if it is the same in all that its answers depend on."""
     if not resume or not is_run(path):
-        return RunFolder.create(path, asked)
-    run = RunFolder.open(path)
+        return Run.create(path, asked)
+    run = Run.open(path)
     for what, mine in asked.hashes.items():
         if run.manifest.hashes.get(what, mine) != mine:
             raise DstressError(

@@ -10,9 +10,11 @@ import msgspec
 
 from dstress.errors import DstressError
 from dstress.runs.folder import RunFolder
-from dstress.runs.scores import corpus_of, predictions_of
-from dstress.scoring.score import Options, Scored, tallied
-from dstress.scoring.significance import approximate_randomisation, holm, paired_bootstrap
+from dstress.runs.scores import convention_of, corpus_of, predictions_of
+from dstress.scoring.open_pair import PredictionSource
+from dstress.scoring.score import ScoringOptions, tally_predictions
+from dstress.scoring.significance import PairedTest, holm, paired_test
+from dstress.scoring.tally import Tally
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -53,9 +55,9 @@ def gate(new: RunFolder, old: RunFolder, limits: Limits = Limits()) -> Verdict: 
     shared = [variant for variant in old.variants if variant in new.variants]
     _check_comparable(new, old, shared)
     tests = {variant: _test(new, old, variant, limits) for variant in shared}
-    corrected = holm([test[-1] for test in tests.values()])
+    corrected = holm([test.p for test in tests.values()])
     checks = {
-        variant: Check(*test, p, not (p <= limits.alpha and test[2] < -limits.max_drop))
+        variant: Check(*test[:6], p, not (p <= limits.alpha and test.difference < -limits.max_drop))
         for (variant, test), p in zip(tests.items(), corrected, strict=True)
     }
     left_out = [variant for variant in (*old.variants, *new.variants) if variant not in shared]
@@ -77,22 +79,13 @@ def _check_comparable(new: RunFolder, old: RunFolder, shared: list[str]) -> None
             raise DstressError(f"the two runs have different values of {name}", where=f"{new.path} and {old.path}")
 
 
-def _test(
-    new: RunFolder, old: RunFolder, variant: str, limits: Limits
-) -> tuple[float, float, float, float, float, float]:
-    ours, theirs = (_scored(run, variant, limits) for run in (new, old))
-    value = ours.tally.metrics[limits.metric].value
-    totals = (ours.tally.totals(limits.metric), theirs.tally.totals(limits.metric))
-    shared = (*totals, value, limits.resamples, new.manifest.seed)
-    bootstrap, randomised = paired_bootstrap(*shared, 1 - limits.alpha), approximate_randomisation(*shared)
-    before, after = (float(value(one.tally.sums(limits.metric))) for one in (theirs, ours))
-    return before, after, bootstrap.difference, *bootstrap.interval, randomised.p
+def _test(new: RunFolder, old: RunFolder, variant: str, limits: Limits) -> PairedTest:
+    ours, theirs = (_tally(run, variant, limits) for run in (new, old))
+    return paired_test(ours, theirs, limits.metric, limits.resamples, new.manifest.seed, 1 - limits.alpha)
 
 
-def _scored(run: RunFolder, variant: str, limits: Limits) -> Scored:
-    convention = run.manifest.convention or run.manifest.suite.convention
-    options = Options(resamples=limits.resamples)
-    (scored,) = tallied(
-        predictions_of(run, variant), corpus_of(run, variant), [convention], [limits.metric], (), options
-    )
-    return scored
+def _tally(run: RunFolder, variant: str, limits: Limits) -> Tally:
+    source = PredictionSource(predictions_of(run, variant), corpus_of(run, variant))
+    options = ScoringOptions(resamples=limits.resamples)
+    (scored,) = tally_predictions(source, [convention_of(run)], [limits.metric], (), options)
+    return scored.tally

@@ -9,7 +9,7 @@ much for one page, turns that change between right and wrong are kept first; the
                                                                             errors, tags, history, failed]
 
 Gold is flat: slot, value, slot, value ... that are new since the turn before (original), or other than the original's
-(stressor); null is "no longer there". Errors are flat too: slot, kind, said ...; null is "the same as on the original".
+(stressor); null is "no longer there". Errors are flat too: slot, kind, value ...; null is "as on the original".
 Edits: start, length, new text ... `history` is how later turns see this one: 0 as it is, 1 as it was, or its words.
 """
 
@@ -18,15 +18,16 @@ from __future__ import annotations
 import base64
 import gzip
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import msgspec
 
+from dstress.alignment.errors import TurnErrors
+from dstress.conventions import conventions
 from dstress.dialogue import Dialogue, Edit, State, Stress, Turn
 from dstress.errors import CorpusError
-from dstress.reports.verdicts import Judge, Verdicts, is_right
 from dstress.runs.folder import ORIGINAL, RunFolder
 from dstress.schema_names import name_map
 
@@ -79,9 +80,9 @@ class _Side(NamedTuple):
 _RIGHT = _Side([], "", True)
 
 
-def explore(run: RunFolder, judge: Judge, budget: int = BUDGET) -> Explored:
-    """Read a whole run, judge its answers, and pack what fits the budget."""
-    reader = _Reader(run, judge)
+def explore(run: RunFolder, errors: Mapping[str, TurnErrors], budget: int = BUDGET) -> Explored:
+    """Read a whole run with what its answers have wrong, and pack what fits the budget."""
+    reader = _Reader(run, errors)
     original = reader.original()
     stressed = {variant: reader.stressed(variant) for variant in run.variants if variant != ORIGINAL}
     wrong = sum(not side.right for sides in reader.sides for side in sides)
@@ -93,28 +94,33 @@ def explore(run: RunFolder, judge: Judge, budget: int = BUDGET) -> Explored:
 
 
 class _Variant:
-    """One variant's answers, judged, and its slots as numbers."""
+    """One variant's answers with their errors, and its slots as numbers."""
 
-    def __init__(self, run: RunFolder, judge: Judge, variant: str, numbers: dict[str, int]) -> None:
-        self.numbers = numbers
-        self.verdicts = Verdicts(judge, run.schema(variant))
-        self.answers = {(answer.dialogue, answer.turn): answer for answer in run.journal(variant)}
+    def __init__(self, reader: _Reader, variant: str, numbers: dict[str, int]) -> None:
+        run = reader.run
+        self.numbers, self.errors, self.convention = numbers, reader.errors[variant], reader.convention
+        self.schema = run.schema(variant)
+        self.failed = {(answer.dialogue, answer.turn): answer.failed for answer in run.journal(variant)}
         self.failures: Counter[str] = Counter()
 
     def side(self, dialogue: Dialogue, number: int) -> _Side:
         """What became of a turn."""
-        answer = self.answers.get((dialogue.id, number))
-        failed = NO_ANSWER if answer is None else answer.failed
-        if answer is None or failed:
+        place = (dialogue.id, number)
+        if failed := self.failed.get(place, NO_ANSWER):
             self.failures[failed] += 1
             return _Side([], failed)
-        errors = self.verdicts.errors(dialogue.turns[number], answer)
-        if not errors:
+        if place not in self.errors:
             return _RIGHT
         flat: Flat = []
-        for slot, kind, said in errors:
-            flat += [self._number(slot), kind, said]
-        return _Side(flat, "", is_right(errors))
+        for slot, kind, value in self.errors[place]:
+            flat += [self._number(slot), kind, value]
+        return _Side(flat, "", all(error.is_right for error in self.errors[place]))
+
+    def label(self, turn: Turn) -> State:
+        """The part of a turn's label that the convention looks at."""
+        services = {frame.service for frame in turn.frames}
+        considers, slots = self.convention.considers, self.schema.slots
+        return {slot: forms for slot, forms in turn.state.items() if considers(slot, services, slots)}
 
     def gold(self, before: State, after: State) -> Flat:
         """The way from one label to another."""
@@ -142,8 +148,9 @@ class _Variant:
 class _Reader:
     """Turns a run's files into the explorer's lists."""
 
-    def __init__(self, run: RunFolder, judge: Judge) -> None:
-        self.run, self.judge = run, judge
+    def __init__(self, run: RunFolder, errors: Mapping[str, TurnErrors]) -> None:
+        self.run, self.errors = run, errors
+        self.convention = conventions.create(run.scores.convention)
         self.schema = run.schema(ORIGINAL)
         self.places: dict[str, int] = {}
         self.sides: list[list[_Side]] = []
@@ -152,7 +159,7 @@ class _Reader:
     def original(self) -> list[Flat]:
         """Every dialogue, as it was."""
         numbers = {slot: number for number, slot in enumerate(self.schema.slots)}
-        reading = self.read[ORIGINAL] = _Variant(self.run, self.judge, ORIGINAL, numbers)
+        reading = self.read[ORIGINAL] = _Variant(self, ORIGINAL, numbers)
         dialogues = []
         for place, dialogue in enumerate(self.run.dialogues(ORIGINAL)):
             self.places[dialogue.id] = place
@@ -161,7 +168,7 @@ class _Reader:
             turns: list[Flat] = []
             before: State = {}
             for turn, side in zip(dialogue.turns, sides, strict=True):
-                after = reading.verdicts.gold(turn)
+                after = reading.label(turn)
                 gold, before = reading.gold(before, after), after
                 turns.append(_short([turn.system, turn.user, gold, side.errors, side.failed]))
             dialogues.append([dialogue.id, turns])
@@ -169,16 +176,15 @@ class _Reader:
 
     def stressed(self, variant: str) -> list[_Entry]:
         """What is different under a stressor."""
-        reading = self.read[variant] = _Variant(self.run, self.judge, variant, self._numbers(variant))
+        reading = self.read[variant] = _Variant(self, variant, self._numbers(variant))
         entries = []
         for dialogue in self.run.dialogues(variant):
             place = self.places[dialogue.id]
             for number, turn in enumerate(dialogue.turns):
                 side, before = reading.side(dialogue, number), self.sides[place][number]
                 if turn.changed or (side.errors, side.failed) != (before.errors, before.failed):
-                    gold = reading.gold(reading.verdicts.gold(turn.original), reading.verdicts.gold(turn))
+                    gold = reading.gold(reading.label(turn.original), reading.label(turn))
                     entries.append(_entry((place, number), turn, gold, (before, side)))
-        reading.answers.clear()
         return entries
 
     def _numbers(self, variant: str) -> dict[str, int]:

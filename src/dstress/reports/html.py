@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from dstress.alignment.errors import TurnErrors
 from dstress.reports import views
 from dstress.reports.charts import NARROW, WIDE, Plot, adaptive_svg
 from dstress.reports.curves import CURVES, curves
@@ -25,7 +26,6 @@ from dstress.reports.findings import findings
 from dstress.reports.numbers import count, percent, points
 from dstress.reports.original_names import aligned
 from dstress.reports.plots import plots
-from dstress.reports.verdicts import Judge
 from dstress.runs.folder import ORIGINAL, RunFolder, Scores
 from dstress.scoring.garbage import without_collection
 from dstress.storage.atomic import replacing
@@ -33,31 +33,28 @@ from dstress.storage.atomic import replacing
 REPORT = "report.html"
 
 
-def write_html(run: RunFolder, judge: Judge, path: Path | None = None, earlier: Sequence[RunFolder] = ()) -> Path:
+def write_html(
+    run: RunFolder, errors: Mapping[str, TurnErrors], path: Path | None = None, earlier: Sequence[RunFolder] = ()
+) -> Path:
     """Write a run's report, into the run folder where nothing else is said.
 
-    `judge` is the scores' convention: `conventions.create(convention_of(run.scores))`. `earlier` are runs of earlier
-    checkpoints of the tracker, in order: then the page shows how each measure grew.
+    `errors` are what the answers to each variant have wrong. `earlier` are runs of earlier checkpoints of the tracker,
+    in order: then the page shows how each measure grew.
     """
     path = path or run.path / REPORT
-    content = html(run, judge, earlier).encode("utf-8", "replace")
+    content = html(run, errors, earlier).encode("utf-8", "replace")
     with replacing(path) as out:
         out.write(content)
     return path
 
 
-def convention_of(scores: Scores) -> str:
-    """The convention that the scores stand on; after a rescoring it is not the one that the run began with."""
-    return scores.variants[ORIGINAL].signature.get("conv", "exact")
-
-
-def html(run: RunFolder, judge: Judge, earlier: Sequence[RunFolder] = ()) -> str:
+def html(run: RunFolder, errors: Mapping[str, TurnErrors], earlier: Sequence[RunFolder] = ()) -> str:
     """The page as text. Plots are drawn while the examples are read: both take a few seconds for a large run."""
     scores = aligned(run)
     shown = plots(scores) | ({CURVES: curves([*earlier, run])} if earlier else {})
     with ThreadPoolExecutor(1) as pool, without_collection():
         drawn = pool.submit(_drawn, shown)
-        explored = explore(run, judge)
+        explored = explore(run, errors)
         return _page(run, scores, explored, drawn.result())
 
 
@@ -83,7 +80,7 @@ def _page(run: RunFolder, scores: Scores, explored: Explored, drawn: dict[str, d
     return environment.get_template("report.html.j2").render(
         manifest=run.manifest,
         scores=scores,
-        convention=convention_of(scores),
+        convention=scores.convention,
         cards=views.cards(run, scores),
         findings=findings(scores),
         headline=views.headline(scores),

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -83,6 +83,11 @@ class Scores(msgspec.Struct):
     usage: dict[str, float] = {}
     notes: list[str] = []
 
+    @property
+    def convention(self) -> str:
+        """The convention that the scores stand on; after a rescoring it is not the one that the run began with."""
+        return self.variants[ORIGINAL].signature.get("conv", "exact")
+
 
 class RunFolder:
     """One run's folder. Variants are `original` and the stressors' specs."""
@@ -91,7 +96,7 @@ class RunFolder:
         self.path, self.manifest = path, manifest
 
     @classmethod
-    def create(cls, path: Path, manifest: Manifest) -> RunFolder:
+    def create(cls, path: Path, manifest: Manifest) -> Self:
         """A new run; the folder must not hold one."""
         if (path / _MANIFEST).exists():
             raise DstressError(
@@ -102,7 +107,7 @@ class RunFolder:
         return cls(path, manifest)
 
     @classmethod
-    def open(cls, path: Path) -> RunFolder:
+    def open(cls, path: Path) -> Self:
         """A run that is there."""
         try:
             text = (path / _MANIFEST).read_text(encoding="utf-8")

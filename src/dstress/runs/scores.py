@@ -3,48 +3,102 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import msgspec
 
+from dstress.alignment.errors import TurnErrors
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Schema, slot_id
 from dstress.errors import DstressError
 from dstress.predictions.base import Prediction
 from dstress.runs.folder import Cell, Drop, RunFolder, Scores
-from dstress.scoring.score import Options, Scored, tallied
+from dstress.scoring.open_pair import PredictionSource
+from dstress.scoring.score import Scored, ScoringOptions, tally_predictions
 from dstress.scoring.scorecard import Score, Scorecard
-from dstress.scoring.significance import approximate_randomisation, holm, paired_bootstrap
-from dstress.scoring.systems import Run
-from dstress.scoring.versions import conditional, variants
+from dstress.scoring.shards import Watcher
+from dstress.scoring.significance import holm, paired_test
+from dstress.scoring.unit_scores import UnitCollector, UnitScores
+from dstress.scoring.versions import conditional_card, variants_card
 from dstress.suites.base import ORIGINAL, PAIRED, Column
 
 NO_ANSWER = "(no answer)"
 """The value that stands for a failed turn when it is scored: wrong under every convention, also where gold is empty."""
 
 _REASONS = 3
-Told = Callable[[str], None]
 
 
-def score_run(run: RunFolder, options: Options, told: Told = lambda what: None) -> Scores:
+class ScoredRun(NamedTuple):
+    """A run's numbers, and for each variant what its answers have wrong, turn by turn."""
+
+    scores: Scores
+    errors: dict[str, TurnErrors]
+
+
+class _Variant:
+    """One variant, judged once for all that is made of it: scores, pairs with the original, the explorer's examples."""
+
+    def __init__(self, run: RunFolder, variant: str, options: ScoringOptions) -> None:
+        suite = run.manifest.suite
+        self.errors = TurnErrors()
+        self.by_service = UnitCollector("jga")
+        metrics = {group.metric for group in suite.across if variant in (ORIGINAL, *group.stressors)}
+        self.by_position = {metric: UnitCollector(metric, by_service=False) for metric in metrics}
+        self.corpus = corpus_of(run, variant)
+        watchers: list[Watcher] = [self.errors, self.by_service, *self.by_position.values()]
+        source = PredictionSource(predictions_of(run, variant), self.corpus)
+        (self.scored,) = tally_predictions(
+            source, [convention_of(run)], list(suite.metrics), list(suite.slices), options, watchers
+        )
+        self.failed = run.journal(variant).failed
+
+    @property
+    def units(self) -> UnitScores:
+        """Joint accuracy of each unit, by its service."""
+        return self.by_service.scores(self.corpus)
+
+    def positioned(self, metric: str) -> UnitScores:
+        """A metric of each unit, by its position: schema variants rename services."""
+        return self.by_position[metric].scores(self.corpus)
+
+
+def score_run(run: RunFolder, options: ScoringOptions) -> ScoredRun:
     """Score what a run has tracked, under the run's convention."""
-    scored: dict[str, Scored] = {}
-    failed: dict[str, int] = {}
-    for variant in run.variants:
-        told(f"scoring {variant}")
-        scored[variant], failed[variant] = _scored(run, variant, options)
-    cards = {variant: one.card() for variant, one in scored.items()}
-    paired = {
-        variant: _paired(run, variant, options)
-        for variant in run.variants
-        if variant != ORIGINAL and _wanted_paired(run)
-    }
-    across = {group.name: _across(run, group.stressors, group.metric, options) for group in run.manifest.suite.across}
-    scores = Scores(cards, paired, across, _drops(scored, options), failed={v: n for v, n in failed.items() if n})
-    scores.table = [_cell(column, scores) for column in run.manifest.suite.table]
+    suite, convention = run.manifest.suite, convention_of(run)
+    judged = {variant: _Variant(run, variant, options) for variant in run.variants}
+    original = judged[ORIGINAL]
+    paired, across = {}, {}
+    if any(column.metric in PAIRED for column in suite.table):
+        for variant in run.variants[1:]:
+            pair = (original.units, judged[variant].units)
+            paired[variant] = conditional_card(pair, convention, options).metrics
+    for group in suite.across:
+        units = [judged[variant].positioned(group.metric) for variant in group.stressors]
+        own = original.positioned(group.metric)
+        across[group.name] = variants_card(units, own, group.metric, convention, options).metrics
+    scored = {variant: one.scored for variant, one in judged.items()}
+    scores = Scores({variant: one.card() for variant, one in scored.items()}, paired, across, _drops(scored, options))
+    scores.failed = {variant: one.failed for variant, one in judged.items() if one.failed}
+    scores.table = [_cell(column, scores) for column in suite.table]
     scores.notes = [_failures(run, variant, count) for variant, count in scores.failed.items()]
     scores.usage = run.usage
-    return scores
+    return ScoredRun(scores, {variant: one.errors for variant, one in judged.items()})
+
+
+def find_errors(run: RunFolder) -> dict[str, TurnErrors]:
+    """What the answers to each variant have wrong, under the convention of the run's scores."""
+    convention = run.scores.convention
+    errors = {variant: TurnErrors() for variant in run.variants}
+    for variant, found in errors.items():
+        source = PredictionSource(predictions_of(run, variant), corpus_of(run, variant))
+        tally_predictions(source, [convention], ["jga"], watchers=[found])
+    return errors
+
+
+def convention_of(run: RunFolder) -> str:
+    """The convention that a run is scored under."""
+    return run.manifest.convention or run.manifest.suite.convention
 
 
 def _failures(run: RunFolder, variant: str, count: int) -> str:
@@ -85,50 +139,18 @@ def _as_wrong(answer: Prediction, services: tuple[str, ...], schema: Schema) -> 
     return msgspec.structs.replace(answer, state=state, failed="")
 
 
-def _scored(run: RunFolder, variant: str, options: Options) -> tuple[Scored, int]:
-    suite = run.manifest.suite
-    arriving = predictions_of(run, variant)
-    convention = run.manifest.convention or suite.convention
-    (scored,) = tallied(
-        arriving, corpus_of(run, variant), [convention], list(suite.metrics), list(suite.slices), options
-    )
-    return scored, run.journal(variant).failed
-
-
-def _wanted_paired(run: RunFolder) -> bool:
-    return any(column.metric in PAIRED for column in run.manifest.suite.table)
-
-
-def _held(run: RunFolder, variant: str) -> Run:
-    return Run(predictions_of(run, variant), corpus_of(run, variant))
-
-
-def _paired(run: RunFolder, variant: str, options: Options) -> dict[str, Score]:
-    convention = run.manifest.convention or run.manifest.suite.convention
-    return conditional(_held(run, ORIGINAL), _held(run, variant), convention, options).metrics
-
-
-def _across(run: RunFolder, names: tuple[str, ...], metric: str, options: Options) -> dict[str, Score]:
-    convention = run.manifest.convention or run.manifest.suite.convention
-    held = [_held(run, variant) for variant in names]
-    return variants(held, _held(run, ORIGINAL), metric, convention, options).metrics
-
-
-def _drops(scored: Mapping[str, Scored], options: Options) -> dict[str, Drop]:
+def _drops(scored: Mapping[str, Scored], options: ScoringOptions) -> dict[str, Drop]:
     """What each stressor costs in joint goal accuracy; Holm's correction is over the stressors."""
     original = scored[ORIGINAL].tally
     if "jga" not in original.metrics:
         return {}
-    tests: dict[str, tuple[float, float, float, float, float, float]] = {}
-    for variant, one in scored.items():
-        if variant != ORIGINAL:
-            value = original.metrics["jga"].value
-            shared = (one.tally.totals("jga"), original.totals("jga"), value, options.resamples, options.seed)
-            bootstrap, randomised = paired_bootstrap(*shared, options.level), approximate_randomisation(*shared)
-            before, after = (float(value(tally.sums("jga"))) for tally in (original, one.tally))
-            tests[variant] = (before, after, bootstrap.difference, *bootstrap.interval, randomised.p)
-    corrected = holm([test[-1] for test in tests.values()])
-    return {variant: Drop(*test, p) for (variant, test), p in zip(tests.items(), corrected, strict=True)}
+    tests = {
+        variant: paired_test(one.tally, original, "jga", options.resamples, options.seed, options.level)
+        for variant, one in scored.items()
+        if variant != ORIGINAL
+    }
+    corrected = holm([test.p for test in tests.values()])
+    return {variant: Drop(*test[:6], p) for (variant, test), p in zip(tests.items(), corrected, strict=True)}
 
 
 def _cell(column: Column, scores: Scores) -> Cell:

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +98,15 @@ def as_totals(totals: Floats) -> Floats:
     if checked.ndim != 2:
         raise ValueError(f"totals have the shape (dialogues, k), not {checked.shape}")
     return checked
+
+
+def interval(
+    totals: Floats | None, resampled: Floats, value: Value, level: float, kind: Literal["percentile", "bca"]
+) -> Interval:
+    """The interval of a kind; of a stream, whose `totals` by dialogue were not kept, the percentile interval."""
+    if kind == "bca" and totals is not None:
+        return bca_interval(totals, resampled, value, level)
+    return percentile_interval(resampled, value, level)
 
 
 def percentile_interval(resampled: Floats, value: Value, level: float = 0.95) -> Interval:

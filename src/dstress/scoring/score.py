@@ -5,9 +5,7 @@ Everything streams: gold and predictions are paired as they are read, laid out s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -15,7 +13,6 @@ import numpy as np
 
 from dstress import corpora
 from dstress._version import __version__
-from dstress.alignment.own_gold import own_gold
 from dstress.alignment.pairing import Coverage, Pairing
 from dstress.conventions import conventions
 from dstress.conventions.base import Convention
@@ -23,22 +20,20 @@ from dstress.corpora.base import Corpus
 from dstress.errors import DstressError, PredictionError, UnknownNameError
 from dstress.metrics import metrics
 from dstress.metrics.base import Floats, Metric
-from dstress.predictions import detect, formats
-from dstress.predictions.base import Format, Prediction
 from dstress.scoring.garbage import without_collection
-from dstress.scoring.resampling import bca_interval, percentile_interval
+from dstress.scoring.open_pair import Predictions, PredictionSource, open_pair
+from dstress.scoring.resampling import interval
 from dstress.scoring.scorecard import Score, Scorecard, SlotErrors, signature_text
-from dstress.scoring.shards import Plan, in_halves, tally_pairs
+from dstress.scoring.shards import Plan, Watcher, in_halves, tally_pairs
 from dstress.scoring.slices import SLICES
 from dstress.scoring.tally import Tally
-from dstress.storage.sources import Source, open_source
 
 STANDARD = "standard"
 """Every metric over states, frames and flags; those that read the words of the dialogue come with `all`."""
 _CONFUSIONS = 5
 
 
-class Options(msgspec.Struct, frozen=True):
+class ScoringOptions(msgspec.Struct, frozen=True):
     """How to score, beside what: the defaults are what a paper should report."""
 
     allow_partial: bool = False
@@ -51,7 +46,9 @@ class Options(msgspec.Struct, frozen=True):
     """Leave out a metric for which the data has nothing, even if it was asked for by name."""
 
 
-DEFAULTS = Options()
+DEFAULTS = ScoringOptions()
+COMPARING = ScoringOptions(resamples=10_000)
+"""More resamples than a single score needs: a p-value is never smaller than one over their number."""
 
 
 class Scored(msgspec.Struct):
@@ -61,7 +58,7 @@ class Scored(msgspec.Struct):
     tally: Tally
     signature: dict[str, str]
     notes: list[str]
-    options: Options
+    options: ScoringOptions
 
     def card(self) -> Scorecard:
         """Values, intervals, slices and error tables."""
@@ -74,100 +71,60 @@ class Scored(msgspec.Struct):
         return Scorecard(self.signature, scores, slices, _slot_errors(tally), self.notes)
 
     def _score(self, name: str, metric: Metric, resampled: Floats) -> Score:
-        sums, level = self.tally.sums(name), self.options.level
-        if self.options.interval == "bca" and not self.tally.streamed:
-            low, high = bca_interval(self.tally.totals(name), resampled, metric.value, level)
-        else:
-            low, high = percentile_interval(resampled, metric.value, level)
-        signature = signature_text(name, self.signature)
-        return Score(float(metric.value(sums)), low, high, metric.count(sums), signature)
+        sums, options = self.tally.sums(name), self.options
+        totals = None if self.tally.streamed else self.tally.totals(name)
+        low, high = interval(totals, resampled, metric.value, options.level, options.interval)
+        return Score(float(metric.value(sums)), low, high, metric.count(sums), signature_text(name, self.signature))
 
 
 def score(
-    predictions: str | Path | Iterable[Prediction],
+    predictions: Predictions,
     gold: str | Corpus | None = None,
     convention: str = "",
     metrics: str | Sequence[str] = STANDARD,
     by: Sequence[str] = (),
-    options: Options = DEFAULTS,
+    options: ScoringOptions = DEFAULTS,
 ) -> Scorecard:
     """Score a prediction file (or predictions) against gold, under one convention.
 
     Without `gold` the file must carry its own. Without `convention`, the one of the script that reads such files.
     """
-    (scored,) = tallied(predictions, gold, [convention], metrics, by, options)
+    (scored,) = tally_predictions(PredictionSource(predictions, gold), [convention], metrics, by, options)
     return scored.card()
 
 
-def tallied(
-    predictions: str | Path | Iterable[Prediction],
-    gold: str | Corpus | None,
+def tally_predictions(
+    source: PredictionSource,
     wanted: Sequence[str],
     metrics: str | Sequence[str] = STANDARD,
     by: Sequence[str] = (),
-    options: Options = DEFAULTS,
+    options: ScoringOptions = DEFAULTS,
+    watchers: Sequence[Watcher] = (),
 ) -> list[Scored]:
-    """Score under several conventions at once: the data is read and laid out once for all of them."""
-    unknown_slice = next((name for name in by if name not in SLICES), None)
-    if unknown_slice:
+    """Score under several conventions at once: the data is read and laid out once for all of them.
+
+    Watchers are shown every alignment, so that whoever wants more of it than sums need not judge anything again.
+    """
+    if unknown_slice := next((name for name in by if name not in SLICES), None):
         raise DstressError(f"no slice {unknown_slice!r}", fix=f"choose from {', '.join(SLICES)}")
-    with without_collection(), _opened(predictions, gold, options) as (corpus, arriving, usual):
-        chosen = [conventions.create(text or usual) for text in wanted]
-        plan = Plan(corpus, chosen, _selected(metrics), _slices(by, corpus), options.resamples, options.seed)
-        pairing = Pairing(corpus, arriving, corpus.schema)
-        tallies, notes = in_halves(predictions, pairing, plan) or tally_pairs(pairing, plan)
+    with without_collection(), open_pair(source, options.format) as pair:
+        corpus, texts = pair.corpus, [text or pair.convention for text in wanted]
+        chosen = [conventions.create(text) for text in texts]
+        # Results on a stressed corpus are always told apart by what the stressor did, such as seen and unseen values.
+        slices = (*by, "stress") if corpus.stressed and "stress" not in by else tuple(by)
+        plan = Plan(corpus, chosen, _selected(metrics), slices, options.resamples, options.seed, tuple(watchers))
+        pairing = Pairing(corpus, pair.predictions, corpus.schema)
+        tallies, notes = in_halves(pair, pairing, plan) or tally_pairs(pairing, plan)
     _check(pairing, chosen, corpus, options)
     notes += [pairing.ignored] if pairing.ignored else []
     if pairing.coverage.misfits.counts:
         notes.append(f"left out or counted as wrong: {pairing.coverage.misfits.describe()}")
     for tally in tallies:
         _without_missing(tally, metrics, pairing.coverage, options.lenient)
-    texts = [text or usual for text in wanted]
     return [
         Scored(text, tally, _signature(corpus, text, convention, tally, pairing.coverage, options), notes, options)
         for text, convention, tally in zip(texts, chosen, tallies, strict=True)
     ]
-
-
-def _slices(by: Sequence[str], corpus: Corpus) -> tuple[str, ...]:
-    """Results on a stressed corpus are always told apart by what the stressor did, such as seen and unseen values."""
-    return (*by, "stress") if corpus.stressed and "stress" not in by else tuple(by)
-
-
-@contextmanager
-def _opened(
-    predictions: str | Path | Iterable[Prediction], gold: str | Corpus | None, options: Options
-) -> Iterator[tuple[Corpus, Iterable[Prediction], str]]:
-    """The gold corpus, the predictions as they arrive, and the usual convention of such a file."""
-    corpus = corpora.load(gold) if isinstance(gold, str) else gold
-    if not isinstance(predictions, str | Path):
-        if corpus is not None:
-            yield corpus, predictions, "exact"
-        else:
-            yield (*own_gold("predictions", list(predictions)), "exact")
-        return
-    with open_source(predictions) as source:
-        reader = _reader(source, options.format)
-        if corpus is not None:
-            yield corpus, reader.read(source, corpus.schema), reader.convention
-        elif reader.carries_gold:
-            yield (*own_gold(Path(predictions).name, list(reader.read(source))), reader.convention)
-        else:
-            raise PredictionError(
-                f"the format {reader.name!r} carries no gold", where=str(predictions), fix="add --gold CORPUS:SPLIT"
-            )
-
-
-def _reader(source: Source, wanted: str) -> Format:
-    if not wanted:
-        return detect(source)
-    reader = formats.create(wanted)
-    if not reader.matches(source):
-        found = detect(source).name
-        raise PredictionError(
-            f"the file has the shape of {found!r}, not of {wanted!r}", where=source.address, fix="leave --format out"
-        )
-    return reader
 
 
 def _selected(wanted: str | Sequence[str]) -> dict[str, Metric]:
@@ -190,7 +147,7 @@ def _without_missing(tally: Tally, wanted: str | Sequence[str], coverage: Covera
     tally.metrics = {name: metric for name, metric in tally.metrics.items() if name not in reasons}
 
 
-def _check(pairing: Pairing, chosen: list[Convention], corpus: Corpus, options: Options) -> None:
+def _check(pairing: Pairing, chosen: list[Convention], corpus: Corpus, options: ScoringOptions) -> None:
     gold, hint = f"{corpus.name}:{corpus.split}".rstrip(":"), _other_split(pairing, corpus)
     if hint and not pairing.coverage.turns:
         raise PredictionError(f"no prediction fits {gold}: {pairing.coverage.misfits.describe()}", fix=hint)
@@ -219,9 +176,9 @@ def _other_split(pairing: Pairing, corpus: Corpus) -> str:
 
 
 def _signature(
-    corpus: Corpus, text: str, convention: Convention, tally: Tally, coverage: Coverage, options: Options
+    corpus: Corpus, text: str, convention: Convention, tally: Tally, coverage: Coverage, options: ScoringOptions
 ) -> dict[str, str]:
-    parts = {"corpus": f"{corpus.name}.{corpus.split}" if corpus.split else corpus.name, "turns": str(tally.turns)}
+    parts = {"corpus": corpus.signature, "turns": str(tally.turns)}
     if convention.unit == "frame":
         parts["frames"] = str(tally.units)
     parts |= {"conv": text, "unit": convention.unit}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pickle
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from dstress.alignment.cells import Alignment
@@ -16,11 +15,14 @@ from dstress.alignment.pairing import Coverage, Pairing, looks_like_updates
 from dstress.conventions.base import Convention
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue
+from dstress.engines.base import Job
+from dstress.engines.local import Local
+from dstress.errors import DstressError
 from dstress.metrics.base import Metric
-from dstress.predictions import detect
 from dstress.predictions.base import Prediction
+from dstress.scoring.open_pair import OpenPair
 from dstress.scoring.tally import MOST_DIALOGUES, Tally
-from dstress.storage.sources import open_source
+from dstress.storage.sources import Source, SourceFile
 
 SHARD_TURNS = 4_000
 WORTH_HALVING = 16 << 20
@@ -29,6 +31,9 @@ _MOST_VALUES = 200_000
 _GLANCE = 50
 
 Tallied = tuple[list[Tally], list[str]]
+
+Watcher = Callable[[Alignment], None]
+"""Is shown every alignment as it is tallied."""
 
 
 class Plan(NamedTuple):
@@ -40,6 +45,7 @@ class Plan(NamedTuple):
     slices: tuple[str, ...]
     resamples: int
     seed: int
+    watchers: tuple[Watcher, ...] = ()
 
 
 class _Half(NamedTuple):
@@ -55,7 +61,10 @@ def tally_pairs(pairing: Pairing, plan: Plan) -> Tallied:
     notes: list[str] = []
     for shard in _shards(pairing, plan.corpus):
         for tally, convention in zip(tallies, plan.conventions, strict=True):
-            tally.add(Alignment(shard, convention), plan.corpus.seen)
+            alignment = Alignment(shard, convention)
+            tally.add(alignment, plan.corpus.seen)
+            for watcher in plan.watchers:
+                watcher(alignment)
         notes = notes or _hints(shard.predictions)
     return tallies, notes
 
@@ -84,79 +93,68 @@ def _hints(predictions: list[Prediction]) -> list[str]:
     return []
 
 
-def in_halves(predictions: object, pairing: Pairing, plan: Plan) -> Tallied | None:
+def in_halves(pair: OpenPair, pairing: Pairing, plan: Plan) -> Tallied | None:
     """The same tallies from two processes, each with half of the files. None where it does not pay, or is not clean.
 
     Only predictions that fit their gold without a flaw are done so: whatever is wrong is for the plain way to tell.
     """
-    halves = _halves(predictions, plan) if isinstance(predictions, str | Path) else None
-    if halves is None or not isinstance(predictions, str | Path):
+    halves = _halves(pair, plan)
+    if halves is None:
         return None
-    finish = _elsewhere(lambda: _half(predictions, halves[1], plan))
-    parts = (_half(predictions, halves[0], plan), finish())
-    if parts[0] is None or parts[1] is None:
+    # Forked workers inherit the open files and the gold; a spawned one would take longer to start than its half takes.
+    results = Local(len(halves), start="fork").in_order(_HalfJob(pair, halves, plan), (b"0", b"1"))
+    first, second = (pickle.loads(result) for result in results)
+    if first is None or second is None:
         return None
-    one, two = parts[0], parts[1]
-    places = one.places + two.places
+    places = first.places + second.places
     # Every dialogue of the gold, once.
     if sorted(places) != list(range(len(places))) or len(places) != plan.corpus.size:
         return None
-    for tally, rest in zip(one.tallies, two.tallies, strict=True):
+    for tally, rest in zip(first.tallies, second.tallies, strict=True):
         tally.join(rest, places)
-    pairing.coverage = one.coverage.joined(two.coverage)
-    return one.tallies, one.notes or two.notes
+    pairing.coverage = first.coverage.joined(second.coverage)
+    return first.tallies, first.notes or second.notes
 
 
-def _elsewhere(work: Callable[[], _Half | None]) -> Callable[[], _Half | None]:
-    """Start work in a forked process, which inherits all it needs; the function returned waits for what comes of it."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(reading)
-        # Whatever goes wrong goes wrong again in the plain way, where it is told.
-        with suppress(BaseException), os.fdopen(writing, "wb") as out:
-            out.write(pickle.dumps(work(), pickle.HIGHEST_PROTOCOL))
-        os._exit(0)
-    os.close(writing)
-
-    def finish() -> _Half | None:
-        with os.fdopen(reading, "rb") as answered:
-            answer = answered.read()
-        os.waitpid(child, 0)
-        found = pickle.loads(answer) if answer else None
-        return found if isinstance(found, _Half) else None
-
-    return finish
-
-
-def _halves(predictions: str | Path, plan: Plan) -> tuple[frozenset[str], frozenset[str]] | None:
-    """The names of the files for each process, about as many bytes each."""
-    alone = threading.active_count() == 1 and hasattr(os, "fork") and (os.cpu_count() or 1) > 1
+def _halves(pair: OpenPair, plan: Plan) -> tuple[list[SourceFile], list[SourceFile]] | None:
+    """The files for each process, about as many bytes each."""
+    able = threading.active_count() == 1 and "fork" in multiprocessing.get_all_start_methods()
+    splits = pair.reader is not None and pair.reader.by_file and plan.corpus.finder is not None
     # Slices are summed as they come, so their last bits would depend on which process had which file.
-    if not alone or plan.slices or plan.corpus.finder is None or not Path(predictions).is_dir():
+    if not (able and (os.cpu_count() or 1) > 1 and splits and pair.source) or plan.slices or plan.watchers:
         return None
-    sizes = {path.name: path.stat().st_size for path in Path(predictions).glob("*.json")}
-    if len(sizes) < 2 or sum(sizes.values()) < WORTH_HALVING:
+    sizes = {file: size for file in pair.source.files if (size := file.size) is not None}
+    if len(sizes) < max(2, len(pair.source.files)) or sum(sizes.values()) < WORTH_HALVING:
         return None
-    with open_source(predictions) as source:
-        if not detect(source).by_file or {file.name for file in source.files} != set(sizes):
+    halves: tuple[list[SourceFile], list[SourceFile]] = ([], [])
+    for file in sorted(sizes, key=lambda file: -sizes[file]):
+        min(halves, key=lambda half: sum(sizes[taken] for taken in half)).append(file)
+    return halves
+
+
+class _HalfJob(Job):
+    """Tallies one half of the files; the piece is its number."""
+
+    def __init__(self, pair: OpenPair, halves: Sequence[list[SourceFile]], plan: Plan) -> None:
+        self.pair, self.halves, self.plan = pair, halves, plan
+
+    def run(self, piece: bytes) -> bytes:
+        try:
+            half = self._tally(Source("", self.halves[int(piece)]))
+        except DstressError:
+            half = None  # it goes wrong again in the plain way, where it is told
+        return pickle.dumps(half, pickle.HIGHEST_PROTOCOL)
+
+    def _tally(self, source: Source) -> _Half | None:
+        corpus, reader = self.plan.corpus, self.pair.reader
+        if reader is None:
             return None
-    halves: tuple[list[str], list[str]] = ([], [])
-    for name in sorted(sizes, key=lambda name: -sizes[name]):
-        min(halves, key=lambda half: sum(sizes[taken] for taken in half)).append(name)
-    return frozenset(halves[0]), frozenset(halves[1])
-
-
-def _half(predictions: str | Path, names: frozenset[str], plan: Plan) -> _Half | None:
-    with open_source(predictions) as source:
-        reader = detect(source)
-        source.keep(lambda file: file.name in names)
-        arriving = _Arriving(reader.read(source, plan.corpus.schema), plan.corpus)
-        pairing = Pairing(arriving.gold(), arriving, plan.corpus.schema)
-        tallies, notes = tally_pairs(pairing, plan)
-    if not pairing.coverage.complete or len(arriving.places) > MOST_DIALOGUES // 2:
-        return None
-    return _Half(tallies, notes, arriving.places, pairing.coverage)
+        arriving = _Arriving(reader.read(source, corpus.schema), corpus)
+        pairing = Pairing(arriving.gold(), arriving, corpus.schema)
+        tallies, notes = tally_pairs(pairing, self.plan)
+        if not pairing.coverage.complete or len(arriving.places) > MOST_DIALOGUES // 2:
+            return None
+        return _Half(tallies, notes, arriving.places, pairing.coverage)
 
 
 class _Arriving:

@@ -26,6 +26,7 @@ from dstress.scoring.resampling import (
     resampled_sums,
     tolerance,
 )
+from dstress.scoring.tally import Tally
 
 EXACT_UP_TO = 1000
 """Discordant pairs up to which McNemar's test is exact; beyond, p-values above 0.001 agree within 1 %."""
@@ -44,6 +45,34 @@ class McNemar(NamedTuple):
 
     p: float
     method: str
+
+
+class PairedTest(NamedTuple):
+    """Two systems on the same dialogues: both values, the system's less the baseline's, and whether that is chance.
+
+    `low` to `high` is the interval of the paired bootstrap, `p_bootstrap` its p-value; `p` is by approximate
+    randomisation, which needs no large sample.
+    """
+
+    baseline: float
+    system: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_bootstrap: float
+
+
+def paired_test(
+    system: Tally, baseline: Tally, metric: str, resamples: int, seed: int, level: float = 0.95
+) -> PairedTest:
+    """The test that `compare`, `gate` and runs share. Both tallies are of the same dialogues, in the same order."""
+    value = baseline.metrics[metric].value
+    shared = (system.totals(metric), baseline.totals(metric), value, resamples, seed)
+    bootstrap, randomised = paired_bootstrap(*shared, level), approximate_randomisation(*shared)
+    before, after = (float(value(tally.sums(metric))) for tally in (baseline, system))
+    low, high = bootstrap.interval
+    return PairedTest(before, after, bootstrap.difference, low, high, randomised.p, bootstrap.p)
 
 
 def paired_bootstrap(

@@ -64,6 +64,11 @@ class SourceFile:
         self.label = f"{path}:{name}" if archive else str(path)
 
     @property
+    def size(self) -> int | None:
+        """Its bytes on the disk; None for a member of an archive."""
+        return None if self._archive is not None else self._path.stat().st_size
+
+    @property
     def stem(self) -> str:
         """The file's own name, without folders."""
         return PurePosixPath(self.name).name

@@ -1,0 +1,80 @@
+"""What a metric says of each unit of a system: what comparisons and metrics over several versions are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from dstress.alignment.cells import Alignment
+from dstress.alignment.pairing import key
+from dstress.corpora.base import Corpus
+from dstress.errors import PredictionError
+from dstress.metrics import metrics
+from dstress.metrics.base import Floats
+from dstress.metrics.consistency import Names
+from dstress.scoring.open_pair import LoadedSystem, PredictionSource, located
+from dstress.scoring.resampling import evaluate
+from dstress.scoring.score import ScoringOptions, tally_predictions
+
+
+class UnitScores(NamedTuple):
+    """A value for each unit, by its name `dialogue/turn/part`. `unit` is `turn` or `frame`, `corpus` a signature's."""
+
+    names: Names
+    values: Floats
+    unit: str
+    corpus: str
+
+
+class UnitCollector:
+    """Watches alignments and keeps what a metric says of each unit."""
+
+    def __init__(self, metric: str, turns: Mapping[str, list[int]] | None = None, *, by_service: bool = True) -> None:
+        self.metric, self.turns, self.by_service = metrics.create(metric), turns or {}, by_service
+        self._names: list[str] = []
+        self._values: list[Floats] = []
+        self._missing: list[str] = []
+        self._unit = ""
+
+    def __call__(self, alignment: Alignment) -> None:
+        """Take the units of one alignment in."""
+        by_turn = self.metric.by_turn
+        self._missing.append(self.metric.missing(alignment))
+        self._unit = "turn" if by_turn else alignment.convention.unit
+        self._names += unit_names(alignment, self.turns, by_turn=by_turn, by_service=self.by_service)
+        self._values.append(evaluate(self.metric.value, self.metric.statistics(alignment)))
+
+    def scores(self, corpus: Corpus) -> UnitScores:
+        """All that was collected of a corpus."""
+        if all(self._missing):
+            raise PredictionError(f"{self.metric.name} cannot be computed: {self._missing[0]}", where=corpus.name)
+        return UnitScores(np.array(self._names, np.str_), np.concatenate(self._values), self._unit, corpus.signature)
+
+
+def score_units(
+    system: LoadedSystem, convention: str, metric: str, options: ScoringOptions, *, by_service: bool = True
+) -> UnitScores:
+    """What a metric says of every unit of a system, under one convention."""
+    collector = UnitCollector(metric, system.turns, by_service=by_service)
+    with located(system.name):
+        source = PredictionSource(system.predictions, system.corpus)
+        tally_predictions(source, [convention], [metric], (), options, [collector])
+    return collector.scores(system.corpus)
+
+
+def unit_names(
+    alignment: Alignment, turns: Mapping[str, list[int]], *, by_turn: bool = False, by_service: bool = True
+) -> Iterator[str]:
+    """`dialogue/turn/part`; the part is the frame's service, or its position where services have other names."""
+    columns = alignment.columns
+    ids = [key(dialogue) for dialogue in columns.dialogues]
+    by_frame = alignment.convention.unit == "frame" and not by_turn
+    unit_turn = alignment.unit_turn if by_frame else np.arange(len(columns.turns))
+    position = np.arange(len(unit_turn)) - np.searchsorted(unit_turn, unit_turn)
+    for unit, turn in enumerate(unit_turn.tolist()):
+        dialogue, index = ids[columns.turn_dialogue[turn]], int(columns.turn_index[turn])
+        number = turns[dialogue][index] if dialogue in turns else index
+        part = columns.services[alignment.unit_service[unit]] if by_frame and by_service else position[unit]
+        yield f"{dialogue}/{number}/{part}"
