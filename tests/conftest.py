@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.parts import IN_CI, REAL_DATA, missing_part, need
 from tests.paths import SHARED
 
-CHROMIUM = Path("/usr/bin/chromium")
-IN_CI = os.environ.get("CI") == "true"
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "50"))
 """More of them find rarer bugs: EXAMPLES=2000 make test."""
@@ -27,10 +28,7 @@ settings.load_profile("ci" if IN_CI else "default")
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The real corpora and golden outputs beside the repository. A user's clone has none; CI must."""
-    if not SHARED.is_dir():
-        if IN_CI:
-            pytest.fail(f"CI needs the real data in {SHARED}")
-        pytest.skip("needs the real data beside the repository")
+    need(REAL_DATA)
     return SHARED
 
 
@@ -58,13 +56,10 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """A real browser: Debian's chromium, through Playwright. One for all tests of a process: it takes no second."""
-    playwright = pytest.importorskip("playwright.sync_api") if not IN_CI else __import__("playwright.sync_api").sync_api
-    if not CHROMIUM.exists():
-        if IN_CI:
-            pytest.fail("CI needs a browser: apt-get install chromium")
-        pytest.skip("needs chromium (Debian: apt-get install chromium)")
+    need("playwright", "chromium")
+    playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         yield browser
         browser.close()
 
@@ -75,3 +70,11 @@ def data_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "home"
     monkeypatch.setenv("DSTRESS_HOME", str(home))
     return home
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line for each part that this machine lacks."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    lacking = Counter(part for report in skipped if (part := missing_part(str(report.longrepr[2]))))
+    for part, count in sorted(lacking.items()):
+        terminalreporter.write_line(f"left out for want of {part}: {count}")

@@ -25,7 +25,7 @@ from dstress.engines.base import Engine
 from dstress.engines.local import Local
 from dstress.errors import DstressError
 from dstress.pipeline.stress import describe, first, stress
-from dstress.pipeline.track import Asked, Tracking, track
+from dstress.pipeline.track import Task, Tracking, track
 from dstress.predictions import read_predictions
 from dstress.reports.html import write_html
 from dstress.resources import Resources
@@ -221,8 +221,8 @@ def _track(run: RunFolder, variant: str, tracker: Tracker, engine: Engine, on_pr
     clean_variant = _clean_variant(variant)
     clean = run.journal(clean_variant) if clean_variant != variant else None
     job = Tracking(tracker, _Prepared(run, variant), schema)
-    asked = Asked(corpus_of(run, variant), journal, clean)
-    run.add_usage(track(engine, job, asked, lambda done: on_progress(f"tracking: {variant}", done)))
+    task = Task(corpus_of(run, variant), journal, clean)
+    run.add_usage(track(engine, job, task, lambda done: on_progress(f"tracking: {variant}", done)))
     journal.settle((d.id, turn) for d in run.dialogues(variant) for turn in range(len(d.turns)))
 
 

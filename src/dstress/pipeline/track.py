@@ -24,7 +24,7 @@ from dstress.trackers.base import Answer, Context, Failed, Tracker
 _LONGEST_REASON = 300
 
 
-class Question(msgspec.Struct):
+class Request(msgspec.Struct):
     """A dialogue, the turns that want an answer, and the tracker's own answers to the turns before them, if known."""
 
     dialogue: Dialogue
@@ -35,7 +35,7 @@ class Question(msgspec.Struct):
 _USAGE = b"\0"
 """Parts the answers of a piece from what they cost."""
 
-_QUESTIONS = msgspec.json.Decoder(list[Question])
+_REQUESTS = msgspec.json.Decoder(list[Request])
 
 
 class Tracking(Job):
@@ -51,49 +51,56 @@ class Tracking(Job):
         self.tracker.close()
 
     def run(self, piece: bytes) -> bytes:
-        questions = _QUESTIONS.decode(piece)
-        answered = self._chained(questions) if self.tracker.sequential else self._at_once(questions)
+        requests = _REQUESTS.decode(piece)
+        answered = self._track_in_chains(requests) if self.tracker.sequential else self._track_independently(requests)
         lines = b"".join(msgspec.json.encode(answer) + b"\n" for answer in answered)
         used = {what: amount for what, amount in self.tracker.usage().items() if amount}
         return lines + _USAGE + msgspec.json.encode(used) if used else lines
 
     def parts(self, piece: bytes) -> list[bytes]:
         """By dialogue; a single dialogue by turn, unless its turns hang together."""
-        questions = _QUESTIONS.decode(piece)
-        if len(questions) > 1:
-            return [msgspec.json.encode([question]) for question in questions]
-        (question,) = questions
-        if self.tracker.sequential or len(question.turns) < 2:
+        requests = _REQUESTS.decode(piece)
+        if len(requests) > 1:
+            return [msgspec.json.encode([request]) for request in requests]
+        (request,) = requests
+        if self.tracker.sequential or len(request.turns) < 2:
             return [piece]
-        single = [Question(question.dialogue, [turn], question.previous) for turn in question.turns]
+        single = [Request(request.dialogue, [turn], request.previous) for turn in request.turns]
         return [msgspec.json.encode([one]) for one in single]
 
     def lost(self, piece: bytes, reason: str) -> bytes:
-        questions = _QUESTIONS.decode(piece)
-        failures = [_failure(question.dialogue.id, turn, reason) for question in questions for turn in question.turns]
+        requests = _REQUESTS.decode(piece)
+        failures = [_failure(request.dialogue.id, turn, reason) for request in requests for turn in request.turns]
         return b"".join(msgspec.json.encode(failure) + b"\n" for failure in failures)
 
-    def _at_once(self, questions: Sequence[Question]) -> Iterator[Prediction]:
-        contexts = [Context(question.dialogue, turn, self.schema) for question in questions for turn in question.turns]
+    def _track_independently(self, requests: Sequence[Request]) -> Iterator[Prediction]:
+        contexts = [Context(request.dialogue, turn, self.schema) for request in requests for turn in request.turns]
         for start in range(0, len(contexts), self.tracker.batch):
-            yield from self._ask(contexts[start : start + self.tracker.batch])
+            yield from self._track(contexts[start : start + self.tracker.batch])
 
-    def _chained(self, questions: Sequence[Question]) -> Iterator[Prediction]:
+    def _track_in_chains(self, requests: Sequence[Request]) -> Iterator[Prediction]:
         """Turn after turn, as many dialogues side by side as there are; each turn knows the answer before it."""
-        chains = [_Chain(question, self.schema) for question in questions]
-        for step in range(max(len(question.dialogue.turns) for question in questions)):
-            moving = [chain for chain in chains if chain.wants(step)]
-            contexts = [chain.context(step) for chain in moving]
-            for chain, answer in zip(moving, self._ask(contexts), strict=True):
-                yield from chain.take(step, answer)
+        previous = [dict(request.previous) for request in requests]
+        for step in range(max(len(request.dialogue.turns) for request in requests)):
+            moving = [number for number, request in enumerate(requests) if step in request.turns]
+            contexts = [
+                Context(requests[number].dialogue, step, self.schema, previous[number].get(step - 1, {}))
+                for number in moving
+            ]
+            for number, answer in zip(moving, self._track(contexts), strict=True):
+                turn = requests[number].dialogue.turns[step]
+                # The next turn follows on the answer to this one only if it follows on these words.
+                if turn.remembered is turn or step not in requests[number].previous:
+                    previous[number][step] = answer.state
+                yield answer
 
-    def _ask(self, contexts: Sequence[Context]) -> list[Prediction]:
+    def _track(self, contexts: Sequence[Context]) -> list[Prediction]:
         if not contexts:
             return []
         try:
             answers = self.tracker.track(contexts)
             if len(answers) == len(contexts):
-                return [self._settled(c, a) for c, a in zip(contexts, answers, strict=True)]
+                return [self._checked(c, a) for c, a in zip(contexts, answers, strict=True)]
             problem = f"{len(answers)} answers to {len(contexts)} turns"
         except DstressError:
             raise
@@ -102,9 +109,9 @@ class Tracking(Job):
         if len(contexts) == 1:
             return [_failure(contexts[0].dialogue, contexts[0].turn, problem)]
         # One by one: a turn that fails must not take the others of its batch with it.
-        return [answer for context in contexts for answer in self._ask([context])]
+        return [answer for context in contexts for answer in self._track([context])]
 
-    def _settled(self, context: Context, answer: Answer) -> Prediction:
+    def _checked(self, context: Context, answer: Answer) -> Prediction:
         """The answer as it is recorded; one that is no state of this schema is a failure."""
         if isinstance(answer, Failed):
             return _failure(context.dialogue, context.turn, answer.reason)
@@ -115,29 +122,7 @@ class Tracking(Job):
         return msgspec.structs.replace(given, dialogue=context.dialogue, turn=context.turn)
 
 
-class _Chain:
-    """One dialogue of a sequential tracker. Where turns were stressed alone, each follows on the clean history."""
-
-    def __init__(self, question: Question, schema: Schema) -> None:
-        self.question, self.schema = question, schema
-        self.wanted = frozenset(question.turns)
-        self.answers = dict(question.previous)
-
-    def wants(self, step: int) -> bool:
-        return step in self.wanted
-
-    def context(self, step: int) -> Context:
-        return Context(self.question.dialogue, step, self.schema, self.answers.get(step - 1, {}))
-
-    def take(self, step: int, answer: Prediction) -> Iterator[Prediction]:
-        turn = self.question.dialogue.turns[step]
-        # The next turn follows on the answer to this one only if it follows on these words.
-        if turn.remembered is turn or step not in self.question.previous:
-            self.answers[step] = answer.state
-        yield answer
-
-
-class Asked(NamedTuple):
+class Task(NamedTuple):
     """What is to be tracked, the answers so far, and the answers to the words that single stressed turns follow on."""
 
     corpus: Iterable[Dialogue]
@@ -145,51 +130,51 @@ class Asked(NamedTuple):
     clean: Journal | None
 
 
-def track(engine: Engine, job: Tracking, asked: Asked, on_progress: Callable[[int], None]) -> Counter[str]:
+def track(engine: Engine, job: Tracking, task: Task, on_progress: Callable[[int], None]) -> Counter[str]:
     """Answer every turn that the journal does not have, and say what that cost (tokens, requests).
 
     `on_progress` is called with how many turns have been answered.
     """
     answered, cost = 0, Counter[str]()
-    for _, result in engine.process(job, _pieces(asked, job.tracker)):
-        lines, used = parted(result)
-        asked.journal.add(lines)
+    for _, result in engine.process(job, _pieces(task, job.tracker)):
+        lines, used = split_result(result)
+        task.journal.add(lines)
         cost.update(used)
         answered += lines.count(b"\n")
         on_progress(answered)
     return cost
 
 
-def parted(result: bytes) -> tuple[bytes, dict[str, float]]:
+def split_result(result: bytes) -> tuple[bytes, dict[str, float]]:
     """The result of a piece: its answers, a line each, and what they cost."""
     lines, _, used = result.partition(_USAGE)
     return lines, msgspec.json.decode(used, type=dict[str, float]) if used else {}
 
 
-def _pieces(asked: Asked, tracker: Tracker) -> Iterator[bytes]:
-    questions: list[Question] = []
+def _pieces(task: Task, tracker: Tracker) -> Iterator[bytes]:
+    requests: list[Request] = []
     size = 0
-    for dialogue in asked.corpus:
-        question = _question(dialogue, asked, tracker)
-        if not question.turns:
+    for dialogue in task.corpus:
+        request = _request(dialogue, task, tracker)
+        if not request.turns:
             continue
-        questions.append(question)
-        size += 1 if tracker.sequential else len(question.turns)
+        requests.append(request)
+        size += 1 if tracker.sequential else len(request.turns)
         if size >= tracker.batch:
-            yield msgspec.json.encode(questions)
-            questions, size = [], 0
-    if questions:
-        yield msgspec.json.encode(questions)
+            yield msgspec.json.encode(requests)
+            requests, size = [], 0
+    if requests:
+        yield msgspec.json.encode(requests)
 
 
-def _question(dialogue: Dialogue, asked: Asked, tracker: Tracker) -> Question:
+def _request(dialogue: Dialogue, task: Task, tracker: Tracker) -> Request:
     """What is still to be asked; a turn that no stressor changed, with its history, keeps the answer it has."""
-    done = asked.journal.done(dialogue.id)
+    done = task.journal.done(dialogue.id)
     wanted = [turn for turn in range(len(dialogue.turns)) if turn not in done]
-    if wanted and asked.clean is not None:
-        wanted = _without_known(dialogue, wanted, asked.journal, asked.clean)
-    previous = _previous(dialogue, asked.journal, asked.clean) if wanted and tracker.sequential else {}
-    return Question(dialogue, wanted, previous)
+    if wanted and task.clean is not None:
+        wanted = _without_known(dialogue, wanted, task.journal, task.clean)
+    previous = _previous(dialogue, task.journal, task.clean) if wanted and tracker.sequential else {}
+    return Request(dialogue, wanted, previous)
 
 
 def _without_known(dialogue: Dialogue, wanted: list[int], journal: Journal, clean: Journal) -> list[int]:

