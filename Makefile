@@ -1,6 +1,6 @@
 # Two commands do everything: `make demo` and `make test`. Both set up .venv themselves.
 PYTHON ?= python3
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
 # CI adds every optional part: make test EXTRAS=dev,speech,models,encoder,ray
 EXTRAS ?= dev
