@@ -12,7 +12,8 @@ from benchmarks.timing import shared
 from dstress import corpora
 from dstress.corpora.base import Corpus
 from dstress.engines import Engine, Local
-from dstress.pipeline.evaluate import RunOptions, evaluate
+from dstress.pipeline.evaluate import evaluate
+from dstress.pipeline.run import RunOptions
 from dstress.pipeline.track import Task, Tracking, track
 from dstress.resources import Resources
 from dstress.runs.journal import Journal

@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, settings
 from tests.parts import IN_CI, REAL_DATA, missing_part, need
 from tests.paths import SHARED
 
-
 EXAMPLES = int(os.environ.get("EXAMPLES", "50"))
 """More of them find rarer bugs: EXAMPLES=2000 make test."""
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 
 MODULE_LINES, FUNCTION_LINES, PARAMETERS, README_LINES, TOP_MODULES = 500, 60, 6, 150, 9
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc"}
-PRUNED = {"build", "dist", "runs", "demo", "__pycache__", "node_modules"}
+PRUNED = {"build", "dist", "__pycache__", "node_modules"}
+LEFT_AT_THE_ROOT = {"runs", "demo"}
+"""What commands write into the folder where they are called."""
 # Written in two parts, so that this file passes its own rule.
 MACHINE_PATH = re.compile(r"(?<![\w.~])/" + r"(?:work|home|farm|root)/")
 INDEX_HOST = re.compile("py" + r"pi\.(?:org|python\.org)|python" + r"hosted\.org|--(?:extra-)?index" + "-url")
@@ -172,15 +174,15 @@ def docstrings(modules: Iterable[Module]) -> Complaints:
                 yield f"{found.name}:{node.lineno} {node.name} has no docstring"
 
 
-def read_texts(root: Path) -> dict[str, str]:
+def read_texts(root: Path, pruned: Collection[str] = PRUNED | LEFT_AT_THE_ROOT) -> dict[str, str]:
     """Every text file that belongs to the project, without what tools and runs leave beside them."""
     texts = {}
     for path in sorted(root.iterdir()):
         hidden = path.name.startswith(".") and path.name not in {".ci", ".github", ".gitignore"}
-        if hidden or path.name in PRUNED or path.name.endswith(".egg-info"):
+        if hidden or path.name in pruned or path.name.endswith(".egg-info"):
             continue
         if path.is_dir():
-            texts |= {f"{path.name}/{name}": text for name, text in read_texts(path).items()}
+            texts |= {f"{path.name}/{name}": text for name, text in read_texts(path, PRUNED).items()}
         elif b"\0" not in (data := path.read_bytes()):
             texts[path.name] = data.decode("utf-8", errors="replace")
     return texts

@@ -11,7 +11,8 @@ from click.testing import CliRunner, Result
 
 from dstress.cli.report import command
 from dstress.errors import DstressError
-from dstress.pipeline.evaluate import RunOptions, evaluate
+from dstress.pipeline.evaluate import evaluate
+from dstress.pipeline.run import RunOptions
 from dstress.runs.folder import RunFolder
 
 

@@ -23,7 +23,8 @@ import ray
 from ray.cluster_utils import Cluster
 from dstress.engines import Local
 from dstress.engines.ray import Ray
-from dstress.pipeline.evaluate import RunOptions, evaluate
+from dstress.pipeline.evaluate import evaluate
+from dstress.pipeline.run import RunOptions
 from tests.engines.test_local import Doubling
 from tests.runs import Logged
 from tests.stressors.samples import sample

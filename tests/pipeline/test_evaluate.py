@@ -17,7 +17,8 @@ import pytest
 from dstress.corpora.base import Corpus
 from dstress.engines import Local
 from dstress.errors import DstressError
-from dstress.pipeline.evaluate import RunOptions, evaluate, rescore
+from dstress.pipeline.evaluate import evaluate
+from dstress.pipeline.run import RunOptions, rescore
 from dstress.runs.folder import ORIGINAL, RunFolder
 from tests.fakes.trackers import SUITE, Naughty
 from tests.paths import ROOT, SEARCHED
@@ -28,7 +29,8 @@ REMINDER = sample("reminder", None, 24)
 KILLS = 20
 RUN = """
 import sys
-from dstress.pipeline.evaluate import RunOptions, evaluate
+from dstress.pipeline.evaluate import evaluate
+from dstress.pipeline.run import RunOptions
 from dstress.engines import Local
 from tests.runs import Logged
 from tests.paths import ROOT, SEARCHED

@@ -6,8 +6,9 @@ import pytest
 
 from dstress.engines import Local
 from dstress.errors import DstressError
-from dstress.pipeline.evaluate import RunOptions, evaluate
+from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.gate import Limits, gate
+from dstress.pipeline.run import RunOptions
 from dstress.runs.folder import RunFolder
 from tests.fakes.trackers import SUITE
 from tests.stressors.samples import sample

@@ -10,7 +10,8 @@ import pytest
 
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Frame, Schema, Service, Slot, Turn
-from dstress.pipeline.evaluate import RunOptions, evaluate
+from dstress.pipeline.evaluate import evaluate
+from dstress.pipeline.run import RunOptions
 from dstress.reports.html import write_html
 from dstress.runs.folder import RunFolder
 from dstress.runs.scores import find_errors

@@ -13,7 +13,7 @@ import pytest
 
 from dstress.alignment.errors import EXTRA, MISSED, WRONG, TurnErrors
 from dstress.dialogue import Dialogue, Turn
-from dstress.pipeline.evaluate import Run
+from dstress.pipeline.run import Run
 from dstress.predictions.base import Prediction
 from dstress.reports.explorer import Explored, Packet, explore
 from dstress.runs.folder import ORIGINAL, Manifest, RunFolder

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dstress.corpora import load
-from dstress.pipeline.evaluate import RunOptions, evaluate
+from dstress.pipeline.evaluate import evaluate
+from dstress.pipeline.run import RunOptions
 from dstress.runs.folder import RunFolder
 from dstress.runs.scores import corpus_of, predictions_of
 from dstress.scoring.significance import paired_bootstrap

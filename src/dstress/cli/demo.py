@@ -15,7 +15,8 @@ from dstress.cli.progress import counting
 from dstress.cli.report import print_findings
 from dstress.cli.run import tables
 from dstress.corpora.base import Corpus
-from dstress.pipeline.evaluate import RunOptions, evaluate
+from dstress.pipeline.evaluate import evaluate
+from dstress.pipeline.run import RunOptions
 from dstress.predictions.base import Prediction
 from dstress.reports.findings import findings
 from dstress.reports.html import REPORT

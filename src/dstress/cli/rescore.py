@@ -9,7 +9,7 @@ import click
 from dstress.cli.output import json_option, print_notes, print_table, write_json
 from dstress.cli.progress import waiting
 from dstress.cli.run import tables
-from dstress.pipeline.evaluate import rescore
+from dstress.pipeline.run import rescore
 from dstress.runs.folder import RunFolder
 from dstress.spec import parse_list
 

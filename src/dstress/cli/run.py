@@ -13,7 +13,8 @@ from dstress.cli.progress import counting
 from dstress.cli.score import percent
 from dstress.engines import Engine, Local, engines
 from dstress.errors import DstressError
-from dstress.pipeline.evaluate import RunOptions, evaluate
+from dstress.pipeline.evaluate import evaluate
+from dstress.pipeline.run import RunOptions
 from dstress.reports.html import REPORT
 from dstress.reports.tables import Table
 from dstress.runs.folder import Cell, RunFolder, Scores

@@ -6,55 +6,29 @@ a run that was killed goes on where it stopped, and ends with the same bytes as 
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-import platform
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
-import msgspec
-import numpy as np
-
-from dstress._version import __version__
-from dstress.alignment.errors import TurnErrors
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue
 from dstress.engines.base import Engine
 from dstress.engines.local import Local
-from dstress.errors import DstressError
+from dstress.pipeline.manifest import describe_run, open_run
+from dstress.pipeline.run import OnProgress, Run, RunOptions
 from dstress.pipeline.stress import describe, first, stress
 from dstress.pipeline.track import Task, Tracking, track
 from dstress.predictions import read_predictions
 from dstress.reports.html import write_html
 from dstress.resources import Resources
-from dstress.runs.folder import ORIGINAL, Manifest, RunFolder, is_run
-from dstress.runs.scores import corpus_of, find_errors, score_run
-from dstress.scoring.score import ScoringOptions
+from dstress.runs.folder import ORIGINAL, RunFolder
+from dstress.runs.scores import corpus_of
 from dstress.storage.home import home
 from dstress.stressors import create as create_stressor
 from dstress.stressors.quality import Quality
 from dstress.suites import Suite
-from dstress.suites import load as load_suite
 from dstress.trackers import Tracker
 from dstress.trackers import create as create_tracker
-
-OnProgress = Callable[[str, int], None]
-"""Called now and then with what is being done, and how many dialogues of it are done."""
-
-
-class RunOptions(NamedTuple):
-    """How to run, beside what. `limit` takes the first dialogues, `only` some of the suite's stressors."""
-
-    seed: int = 1
-    limit: int = 0
-    only: tuple[str, ...] = ()
-    convention: str = ""
-    resume: bool = False
-    resamples: int = 1000
-    report: bool = True
-    on_progress: OnProgress = lambda what, done: None
 
 
 def evaluate(
@@ -69,7 +43,7 @@ def evaluate(
     tracker = create_tracker(tracker) if isinstance(tracker, str) else tracker
     original = load(corpus) if isinstance(corpus, str) else corpus
     original = first(original, options.limit) if options.limit else original
-    run = _open_run(Path(out), _manifest(suite, tracker, original, options), options.resume)
+    run = open_run(Path(out), describe_run(suite, tracker, original, options), options.resume)
     engine = engine or Local()
     with run.held():
         for variant in (*run.variants, *_clean_variants(run, tracker)):
@@ -81,116 +55,6 @@ def evaluate(
         if options.report:
             options.on_progress("writing the report", 0)
             write_html(run, errors)
-    return run
-
-
-class Run(RunFolder):
-    """A run that can score and report itself."""
-
-    def score(self, resamples: int = 1000) -> dict[str, TurnErrors]:
-        """Write the scores of what was tracked; what is wrong with each variant's answers comes back."""
-        options = ScoringOptions(resamples=resamples, seed=self.manifest.seed, lenient=True)
-        scores, errors = score_run(self, options)
-        self.write_scores(scores)
-        return errors
-
-    def report(self, path: str | Path | None = None, earlier: Sequence[RunFolder] = ()) -> Path:
-        """Write the page with every number, plot and example; without a path, into the run folder.
-
-        `earlier` are runs of earlier checkpoints of the tracker, in order: then the page shows how each measure grew.
-        """
-        return write_html(self, find_errors(self), Path(path) if path else None, earlier)
-
-
-def rescore(run: RunFolder, convention: str = "", metrics: tuple[str, ...] = (), resamples: int = 1000) -> Run:
-    """Score a run anew, under another convention or with other metrics, without asking the tracker again."""
-    suite = msgspec.structs.replace(run.manifest.suite, metrics=metrics or run.manifest.suite.metrics)
-    manifest = msgspec.structs.replace(run.manifest, suite=suite, convention=convention or run.manifest.convention)
-    again = Run(run.path, manifest)
-    with again.held():
-        again.score(resamples)
-    return again
-
-
-def _manifest(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: RunOptions) -> Manifest:
-    asked = _restricted(load_suite(suite) if isinstance(suite, str) else suite, options.only)
-    hashes = {"tracker": tracker.fingerprint(), "corpus": _content(corpus)}
-    read = [tracker.reads(corpus.train)]
-    for variant in asked.variants[1:]:
-        hashes[variant] = _stressor_hash(variant)
-        read += [part.reads(corpus.train) for part in create_stressor(variant).parts]
-    for name in sorted({name for names in read for name in names}):
-        hashes[f"corpus {name}"] = _content(load(name))
-    versions = {"dstress": __version__, "python": platform.python_version(), "numpy": np.__version__}
-    return Manifest(
-        tracker.spec or type(tracker).__name__,
-        f"{corpus.name}:{corpus.split}",
-        suite if isinstance(suite, str) else asked.title,
-        options.seed,
-        options.limit,
-        options.convention,
-        hashes,
-        versions,
-        asked,
-    )
-
-
-def _restricted(suite: Suite, only: tuple[str, ...]) -> Suite:
-    """The suite with its stressors by their shortest specs, and only those that were asked for."""
-    shortest = {spec: create_stressor(spec).spec for spec in suite.variants[1:]}
-    wanted = [create_stressor(spec).spec for spec in only]
-    unknown = next((spec for spec in wanted if spec not in shortest.values()), None)
-    if unknown:
-        raise DstressError(f"the suite has no stressor {unknown}", fix=f"choose from {', '.join(shortest.values())}")
-    kept = [spec for spec in shortest if not wanted or shortest[spec] in wanted]
-    groups = [
-        msgspec.structs.replace(group, stressors=tuple(shortest[spec] for spec in group.stressors))
-        for group in suite.across
-        if all(spec in kept for spec in group.stressors)
-    ]
-    names = {ORIGINAL, *kept, *(group.name for group in groups)}
-    table = [
-        msgspec.structs.replace(column, variant=shortest.get(column.variant, column.variant))
-        for column in suite.table
-        if column.variant in names
-    ]
-    own = tuple(shortest[spec] for spec in suite.stressors if spec in kept)
-    return msgspec.structs.replace(suite, stressors=own, across=tuple(groups), table=tuple(table))
-
-
-def _content(corpus: Corpus) -> str:
-    return _digest(msgspec.json.encode(dialogue) for dialogue in corpus)
-
-
-def _digest(parts: Iterable[bytes]) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part + b"\0")
-    return digest.hexdigest()[:16]
-
-
-def _stressor_hash(spec: str) -> str:
-    """The spec, and the source of each part: a stressor that changed is another one."""
-    sources = [inspect.getsourcefile(type(part)) for part in create_stressor(spec).parts]
-    return _digest([__version__.encode(), spec.encode(), *(Path(file).read_bytes() for file in sources if file)])
-
-
-def _open_run(path: Path, asked: Manifest, resume: bool) -> Run:
-    """A new run, or the one that is there, if it is the same in all that its answers depend on."""
-    if not resume or not is_run(path):
-        return Run.create(path, asked)
-    run = Run.open(path)
-    for what, mine in asked.hashes.items():
-        if run.manifest.hashes.get(what, mine) != mine:
-            raise DstressError(
-                f"the {what} has changed since the run began, so its answers would not belong together",
-                where=str(path),
-                fix="start a new run in another folder",
-            )
-    # Not the tracker's spec: a longer timeout or a larger budget changes no answer, and so not its fingerprint.
-    compared = ("corpus", "seed", "limit", "suite")
-    if different := next((name for name in compared if getattr(run.manifest, name) != getattr(asked, name)), None):
-        raise DstressError(f"the run was begun with another {different}", where=str(path), fix="give another --out")
     return run
 
 

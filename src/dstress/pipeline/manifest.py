@@ -1,0 +1,102 @@
+"""What a run is made of: a run never mixes the answers of two trackers, two corpora or two versions of a stressor."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import platform
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from dstress._version import __version__
+from dstress.corpora import load
+from dstress.corpora.base import Corpus
+from dstress.errors import DstressError
+from dstress.pipeline.run import Run, RunOptions
+from dstress.runs.folder import ORIGINAL, Manifest, is_run
+from dstress.stressors import create as create_stressor
+from dstress.suites import Suite
+from dstress.suites import load as load_suite
+from dstress.trackers import Tracker
+
+
+def describe_run(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: RunOptions) -> Manifest:
+    """What is to be run, with hashes of all that its answers depend on."""
+    wanted = _restricted(load_suite(suite) if isinstance(suite, str) else suite, options.only)
+    hashes = {"tracker": tracker.fingerprint(), "corpus": _digest(map(msgspec.json.encode, corpus))}
+    read = [tracker.reads(corpus.train)]
+    for variant in wanted.variants[1:]:
+        hashes[variant] = _stressor_hash(variant)
+        read += [part.reads(corpus.train) for part in create_stressor(variant).parts]
+    for name in sorted({name for names in read for name in names}):
+        hashes[f"corpus {name}"] = _digest(map(msgspec.json.encode, load(name)))
+    versions = {"dstress": __version__, "python": platform.python_version(), "numpy": np.__version__}
+    return Manifest(
+        tracker.spec or type(tracker).__name__,
+        f"{corpus.name}:{corpus.split}",
+        suite if isinstance(suite, str) else wanted.title,
+        options.seed,
+        options.limit,
+        options.convention,
+        hashes,
+        versions,
+        wanted,
+    )
+
+
+def _restricted(suite: Suite, only: tuple[str, ...]) -> Suite:
+    """The suite with its stressors by their shortest specs, and only those that were asked for."""
+    shortest = {spec: create_stressor(spec).spec for spec in suite.variants[1:]}
+    wanted = [create_stressor(spec).spec for spec in only]
+    unknown = next((spec for spec in wanted if spec not in shortest.values()), None)
+    if unknown:
+        raise DstressError(f"the suite has no stressor {unknown}", fix=f"choose from {', '.join(shortest.values())}")
+    kept = [spec for spec in shortest if not wanted or shortest[spec] in wanted]
+    groups = [
+        msgspec.structs.replace(group, stressors=tuple(shortest[spec] for spec in group.stressors))
+        for group in suite.across
+        if all(spec in kept for spec in group.stressors)
+    ]
+    names = {ORIGINAL, *kept, *(group.name for group in groups)}
+    table = [
+        msgspec.structs.replace(column, variant=shortest.get(column.variant, column.variant))
+        for column in suite.table
+        if column.variant in names
+    ]
+    own = tuple(shortest[spec] for spec in suite.stressors if spec in kept)
+    return msgspec.structs.replace(suite, stressors=own, across=tuple(groups), table=tuple(table))
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _stressor_hash(spec: str) -> str:
+    """The spec, and the source of each part: a stressor that changed is another one."""
+    sources = [inspect.getsourcefile(type(part)) for part in create_stressor(spec).parts]
+    return _digest([__version__.encode(), spec.encode(), *(Path(file).read_bytes() for file in sources if file)])
+
+
+def open_run(path: Path, manifest: Manifest, resume: bool) -> Run:
+    """A new run, or the one that is there, if it is the same in all that its answers depend on."""
+    if not resume or not is_run(path):
+        return Run.create(path, manifest)
+    run = Run.open(path)
+    for what, mine in manifest.hashes.items():
+        if run.manifest.hashes.get(what, mine) != mine:
+            raise DstressError(
+                f"the {what} has changed since the run began, so its answers would not belong together",
+                where=str(path),
+                fix="start a new run in another folder",
+            )
+    # Not the tracker's spec: a longer timeout or a larger budget changes no answer, and so not its fingerprint.
+    compared = ("corpus", "seed", "limit", "suite")
+    if different := next((name for name in compared if getattr(run.manifest, name) != getattr(manifest, name)), None):
+        raise DstressError(f"the run was begun with another {different}", where=str(path), fix="give another --out")
+    return run

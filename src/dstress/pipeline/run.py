@@ -1,0 +1,59 @@
+"""A run: how it is to be done, and what it can do for itself once its answers are there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from dstress.alignment.errors import TurnErrors
+from dstress.reports.html import write_html
+from dstress.runs.folder import RunFolder
+from dstress.runs.scores import find_errors, score_run
+from dstress.scoring.score import ScoringOptions
+
+OnProgress = Callable[[str, int], None]
+"""Called now and then with what is being done, and how many dialogues of it are done."""
+
+
+class RunOptions(NamedTuple):
+    """How to run, beside what. `limit` takes the first dialogues, `only` some of the suite's stressors."""
+
+    seed: int = 1
+    limit: int = 0
+    only: tuple[str, ...] = ()
+    convention: str = ""
+    resume: bool = False
+    resamples: int = 1000
+    report: bool = True
+    on_progress: OnProgress = lambda what, done: None
+
+
+class Run(RunFolder):
+    """A run that can score and report itself."""
+
+    def score(self, resamples: int = 1000) -> dict[str, TurnErrors]:
+        """Write the scores of what was tracked; what is wrong with each variant's answers comes back."""
+        options = ScoringOptions(resamples=resamples, seed=self.manifest.seed, lenient=True)
+        scores, errors = score_run(self, options)
+        self.write_scores(scores)
+        return errors
+
+    def report(self, path: str | Path | None = None, earlier: Sequence[RunFolder] = ()) -> Path:
+        """Write the page with every number, plot and example; without a path, into the run folder.
+
+        `earlier` are runs of earlier checkpoints of the tracker, in order: then the page shows how each measure grew.
+        """
+        return write_html(self, find_errors(self), Path(path) if path else None, earlier)
+
+
+def rescore(run: RunFolder, convention: str = "", metrics: tuple[str, ...] = (), resamples: int = 1000) -> Run:
+    """Score a run anew, under another convention or with other metrics, without asking the tracker again."""
+    suite = msgspec.structs.replace(run.manifest.suite, metrics=metrics or run.manifest.suite.metrics)
+    manifest = msgspec.structs.replace(run.manifest, suite=suite, convention=convention or run.manifest.convention)
+    again = Run(run.path, manifest)
+    with again.held():
+        again.score(resamples)
+    return again
