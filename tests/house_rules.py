@@ -61,7 +61,7 @@ def place_of(name: str) -> str:
 
 def read_layers(page: str) -> list[list[str]]:
     """The layers of the architecture page, from the first one down: the modules at the top, then a folder a line."""
-    block = page.split("```")[1].strip("\n")
+    block = page.partition("## Layers")[2].split("```")[1].strip("\n")
     first, *folders = block.splitlines()
     return [first.split("  ")[0].split(), *([line.split()[0]] for line in folders)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -32,6 +33,14 @@ def test_folders_import_only_from_those_above_them() -> None:
     assert list(rules.arrows(house(), layers)) == []
     listed = {name for layer in layers for name in layer}
     assert listed == {module.place for module in house()} - {"", "__main__", "_version"}
+
+
+def test_the_architecture_page_names_files_that_are_there() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    named = re.findall(r"`([a-z_]+(?:/[a-z_]+)*\.py)`", page)
+    assert len(named) > 20
+    missing = [name for name in named if not (ROOT / "src" / "dstress" / name).exists() and not (ROOT / name).exists()]
+    assert missing == ["base.py"]
 
 
 def test_the_rules_see_the_whole_house() -> None:
