@@ -59,7 +59,7 @@ class Http(Tracker):
 
     def usage(self) -> dict[str, float]:
         """Requests, and how many of them were sent again."""
-        retried = self._retried + (self._poster.taken_retries() if self._poster else 0)
+        retried = self._retried + (self._poster.take_retries() if self._poster else 0)
         found = {"requests": float(self._requests + retried), "retries": float(retried)}
         self._requests = self._retried = 0
         return found
@@ -67,7 +67,7 @@ class Http(Tracker):
     def close(self) -> None:
         """Close the connections."""
         if self._poster is not None:
-            self._retried += self._poster.taken_retries()
+            self._retried += self._poster.take_retries()
             self._poster.close()
             self._poster = None
 
