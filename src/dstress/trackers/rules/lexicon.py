@@ -93,7 +93,7 @@ def count_values(dialogues: Iterable[Dialogue]) -> Counts:
     return counts
 
 
-def build(schema: Schema, slots: Mapping[str, Profile], counts: Counts) -> Lexicon:
+def build_lexicon(schema: Schema, slots: Mapping[str, Profile], counts: Counts) -> Lexicon:
     """The lexicon of a schema, and of a training split's values."""
     lexicon = Lexicon()
     listed = {slot: _canonical(profile, counts.get(slot, Counter())) for slot, profile in slots.items()}
