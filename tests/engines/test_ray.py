@@ -25,7 +25,7 @@ from dstress.engines import Local
 from dstress.engines.ray import Ray
 from dstress.pipeline.evaluate import Options, evaluate
 from tests.engines.test_local import Doubling
-from tests.runs import Logged
+from tests.fakes.trackers import Logged
 from tests.stressors.samples import sample
 folder = sys.argv[1]
 corpus = sample("reminder", None, 12)
