@@ -10,20 +10,20 @@ from dstress.errors import DstressError
 
 
 @contextmanager
-def only_one(lock: Path, refusal: DstressError) -> Iterator[None]:
-    """Hold the file `lock`; while another holds it, raise `refusal`. The system frees it if we are killed.
+def only_one(path: Path, refusal: DstressError) -> Iterator[None]:
+    """Hold the file `path`; while another holds it, raise `refusal`. The system frees it if we are killed.
 
     The file stays. Were it removed, a process that has opened it and one that makes it anew would both hold it.
     """
     from filelock import FileLock, Timeout  # not above: most commands read corpora and lock nothing
 
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    held = FileLock(lock, timeout=0)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path, timeout=0)
     try:
-        held.acquire()
+        lock.acquire()
     except Timeout:
         raise refusal from None
     try:
         yield
     finally:
-        held.release()
+        lock.release()

@@ -114,7 +114,7 @@ class Llm(Tracker):
     def _question(self, context: Context) -> Question[Answer]:
         schema = context.schema
         if self.options.services == "dialogue":
-            schema = prompt.narrowed(schema, context.services)
+            schema = prompt.narrow(schema, context.services)
         messages = prompt.messages(context, schema, self._examples, self.mode)
         return self._client.question(messages, prompt.constraint(schema, self.mode), partial(self._read, schema))
 
