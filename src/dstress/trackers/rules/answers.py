@@ -68,13 +68,13 @@ def _read_yes_or_no(turn: TurnEvidence, filled: dict[str, str]) -> dict[str, str
 
 def read_dontcares(turn: TurnEvidence, filled: dict[str, str]) -> dict[str, str]:
     """Slots the user does not care about: named beside an expression, else those that the system asked for."""
-    text, found = turn.user.text, dict[str, str]()
+    text, opened = turn.user.text, dict[str, str]()
     for match in phrasing().open.finditer(text):
         first = text.count(" ", 0, match.start())
         named = _named_beside(first, first + match[0].count(" ") + 1, turn)
-        found |= _opened(named, turn, filled) or _opened(turn.requested, turn, filled)
-    if found or filled or len(turn.user.words) > _SHORT or not phrasing().open_alone.match(text):
-        return found
+        opened |= _opened(named, turn, filled) or _opened(turn.requested, turn, filled)
+    if opened or filled or len(turn.user.words) > _SHORT or not phrasing().open_alone.match(text):
+        return opened
     return _opened(turn.requested, turn, filled)
 
 
@@ -108,9 +108,9 @@ def _is_end_time(profile: Profile | None) -> bool:
 
 def read_bare_name(turn: TurnEvidence, filled: dict[str, str]) -> dict[str, str]:
     """A name that is all the answer to a question for it: `Upper Wray.`"""
-    wanted = [slot for slot in turn.requested if turn.slots[slot].kind in ("name", "open") and slot not in filled]
+    requested = [slot for slot in turn.requested if turn.slots[slot].kind in ("name", "open") and slot not in filled]
     words = turn.user.words
-    if len(wanted) != 1 or not words.words:
+    if len(requested) != 1 or not words.words:
         return {}
     first, last = words.clause(0)
     fillers = word_set("fillers")
@@ -121,7 +121,7 @@ def read_bare_name(turn: TurnEvidence, filled: dict[str, str]) -> dict[str, str]
     if not 0 < last - first <= _LONGEST_NAME or not _can_be_name(first, last, turn):
         return {}
     name = words.span_text(first, last)
-    return {wanted[0]: name.lower() if turn.style.lower else name}
+    return {requested[0]: name.lower() if turn.style.lower else name}
 
 
 def _can_be_name(first: int, last: int, turn: TurnEvidence) -> bool:

@@ -164,11 +164,11 @@ class Reader:
 
     def _captured(self, words: Words, mentions: list[Mention], services: list[Cue]) -> list[Mention]:
         """Names that no list has."""
-        found = []
+        names = []
         for lead, first, last in find_names(words, self._taken(mentions, services)):
             if options := self._settled(lead, self._written(words, first, last), words.is_capital(first)):
-                found.append(Mention("name", first, last, options))
-        return found
+                names.append(Mention("name", first, last, options))
+        return names
 
     def _written(self, words: Words, first: int, last: int) -> str:
         """A name as the corpus writes it."""
@@ -186,12 +186,12 @@ class Reader:
 
     def _services(self, words: Words, cues: list[Cue], mentions: list[Mention], inside: set[int]) -> list[Cue]:
         """Words for services, and values that only one service has; those inside a name are not about it."""
-        found = list(cues)
+        named = list(cues)
         for mention in mentions:
             owner = self._owner(mention)
             if owner and not any(cue.first < mention.last and mention.first < cue.last for cue in cues):
-                found.append(Cue(mention.first, mention.last, owner, mention.kind == "name"))
-        placed = [_placed(words, cue, cue.first in inside) for cue in sorted(found)]
+                named.append(Cue(mention.first, mention.last, owner, mention.kind == "name"))
+        placed = [_placed(words, cue, cue.first in inside) for cue in sorted(named)]
         return _passed(words, placed)
 
     def _owner(self, mention: Mention) -> str:
@@ -267,14 +267,14 @@ def _judged(words: Words, mentions: list[Mention]) -> list[Mention]:
     judged = [mention._replace(rejected=True) if _is_rejected(words, mention) else mention for mention in mentions]
     choice = False
     for number in range(len(mentions) - 2, -1, -1):
-        one, other = mentions[number], mentions[number + 1]
-        between = words.words[one.last : other.first]
-        alike = one.kind == "listed" and bool(one.options.keys() & other.options.keys())
+        mention, following = mentions[number], mentions[number + 1]
+        between = words.words[mention.last : following.first]
+        alike = mention.kind == "listed" and bool(mention.options.keys() & following.options.keys())
         # "train, coach or ferry": what a comma joins to a choice belongs to it.
         choice = alike and ((between[:1] == ["or"] and len(between) <= 2) or (choice and not between))
         if choice:
-            judged[number] = one._replace(rejected=True)
-            judged[number + 1] = other._replace(rejected=True)
+            judged[number] = mention._replace(rejected=True)
+            judged[number + 1] = following._replace(rejected=True)
     return judged
 
 

@@ -22,18 +22,18 @@ def resolve_references(turn: TurnEvidence, filled: dict[str, str]) -> dict[str, 
         return {}
     services = set(turn.user.about) or {turn.focus}
     filled = {**turn.state, **filled}
-    found: dict[str, str] = {}
+    resolved: dict[str, str] = {}
     for slot, profile in turn.slots.items():
         kind = patterns().kind_of(slot) if profile.service in services and slot not in filled else None
         if kind:
             matches = (pattern.search(turn.user.text) for pattern in kind.expressions)
             match = next(filter(None, matches), None)
-            if match and (value := _antecedent(kind, slot, match, turn, found)):
-                found[slot] = value
-    return found
+            if match and (value := _antecedent(kind, slot, match, turn, resolved)):
+                resolved[slot] = value
+    return resolved
 
 
-def _antecedent(kind: Kind, slot: str, match: re.Match[str], turn: TurnEvidence, found: dict[str, str]) -> str:
+def _antecedent(kind: Kind, slot: str, match: re.Match[str], turn: TurnEvidence, resolved: dict[str, str]) -> str:
     """The value that is meant: of the service that the expression names, else the last one given."""
     own = turn.slots[slot]
     named = _services_at(match, turn)
@@ -45,7 +45,7 @@ def _antecedent(kind: Kind, slot: str, match: re.Match[str], turn: TurnEvidence,
         and profile.kind == own.kind
         and kind.antecedents.fullmatch(bare_name(other))
         and value != DONTCARE
-        and value not in found.values()
+        and value not in resolved.values()
         and (not named or service_of(other) in named)
         and (own.kind != "listed" or value in own.values)
     ]

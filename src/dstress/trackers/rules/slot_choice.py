@@ -30,7 +30,7 @@ _REACH = 5
 
 def choose_slots(turn: TurnEvidence) -> dict[str, str]:
     """The slots that the user's own words fill."""
-    return SlotChoice(turn).found
+    return SlotChoice(turn).filled
 
 
 class SlotChoice:
@@ -39,7 +39,7 @@ class SlotChoice:
     def __init__(self, turn: TurnEvidence) -> None:
         self.turn = turn
         self.words = turn.user.words
-        self.found: dict[str, str] = {}
+        self.filled: dict[str, str] = {}
         self.about = turn.user.about
         self.service = ""
         self.rejected = rejected_slots(turn) if turn.state else frozenset[str]()
@@ -50,7 +50,7 @@ class SlotChoice:
     def _place(self, mention: Mention) -> None:
         before = " ".join(self.words.words[max(0, mention.first - _REACH) : mention.first])
         # Where the words before a value take back what was said before, it replaces that.
-        taken = {} if self.found and phrasing().corrects.search(before) else self.found
+        taken = {} if self.filled and phrasing().corrects.search(before) else self.filled
         self.service = self.turn.service_at(mention.first)
         weighed = [
             (self._weight(mention, self.turn.slots[slot]), -number, slot)
@@ -59,7 +59,7 @@ class SlotChoice:
         ]
         weight, _, slot = max(weighed, default=(_NEVER, 0, ""))
         if weight >= _ENOUGH:
-            self.found[slot] = mention.options[slot]
+            self.filled[slot] = mention.options[slot]
 
     def _weight(self, mention: Mention, profile: Profile) -> float:
         """How much speaks for a slot: its service, the system's question, the words around the value."""
@@ -178,7 +178,7 @@ class SlotChoice:
 
 def rejected_slots(turn: TurnEvidence) -> frozenset[str]:
     """The slots whose values the user takes back: `not the bus station`, `rather than 5:30 pm`."""
-    found = {
+    rejected = {
         slot
         for mention in turn.user.mentions
         if mention.rejected
@@ -191,5 +191,5 @@ def rejected_slots(turn: TurnEvidence) -> frozenset[str]:
         for slot, value in turn.state.items():
             keys = " ".join(keys_of(value))
             if any(f"{phrase}{keys} " in text or f"{phrase}the {keys} " in text for phrase in rejecting):
-                found.add(slot)
-    return frozenset(found)
+                rejected.add(slot)
+    return frozenset(rejected)

@@ -80,7 +80,7 @@ def _concept(name: str, entry: dict[str, Any]) -> Concept:
         re.compile(entry["slots"]),
         entry.get("kind", ""),
         entry.get("role", ""),
-        **{part: tuple(dict.fromkeys(filter(None, found))) for part, found in phrases.items()},
+        **{part: tuple(dict.fromkeys(filter(None, keys))) for part, keys in phrases.items()},
     )
 
 
@@ -106,13 +106,13 @@ def is_numbered(schema: Schema) -> bool:
 
 def profiles(schema: Schema) -> dict[str, Profile]:
     """Every slot that a user can fill, by its id. What only answers a question (a phone number) is left out."""
-    found = {}
+    by_id = {}
     for service in schema.services:
         inputs = {name for intent in service.intents for name in (*intent.required, *intent.optional)}
         for slot in service.slots:
             if not inputs or slot.name in inputs:
-                found[slot_id(service.name, slot.name)] = _profile(service, slot, schema)
-    return found
+                by_id[slot_id(service.name, slot.name)] = _profile(service, slot, schema)
+    return by_id
 
 
 def _profile(service: Service, slot: Slot, schema: Schema) -> Profile:
