@@ -14,7 +14,7 @@ from dstress.corpora.base import Corpus
 from dstress.engines import Engine, Local
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import RunOptions
-from dstress.pipeline.track import Task, Tracking, track
+from dstress.pipeline.track import Assignment, Tracking, track
 from dstress.resources import Resources
 from dstress.runs.journal import Journal
 from dstress.trackers import create
@@ -65,7 +65,7 @@ def _held(corpus: Corpus) -> tuple[Corpus, int]:
 
 def _tracked(corpus: Corpus, tracker: Tracker, engine: Engine, path: Path) -> None:
     journal = Journal(path)
-    track(engine, Tracking(tracker, _Set(), corpus.schema), Task(corpus, journal, None), lambda done: None)
+    track(engine, Tracking(tracker, _Set(), corpus.schema), Assignment(corpus, journal, None), lambda done: None)
     journal.settle((dialogue.id, turn) for dialogue in corpus for turn in range(len(dialogue.turns)))
 
 

@@ -26,7 +26,7 @@ from dstress.engines.ray import Ray
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import RunOptions
 from tests.engines.test_local import Doubling
-from tests.runs import Logged
+from tests.fakes.trackers import Logged
 from tests.stressors.samples import sample
 folder = sys.argv[1]
 corpus = sample("reminder", None, 12)

@@ -13,7 +13,6 @@ import pytest
 from dstress.dialogue import Schema
 from dstress.errors import DstressError, SpecError
 from dstress.llm import post as posting
-from dstress.llm.post import asked_wait
 from dstress.predictions.base import Prediction
 from dstress.trackers import Failed, create
 from dstress.trackers.base import Context
@@ -106,13 +105,6 @@ def test_a_server_that_asks_for_patience_gets_it(server: Served, tracker: Http) 
     start = time.monotonic()
     assert tracker.track(contexts()) == right()
     assert 1.0 <= time.monotonic() - start < 3.0
-
-
-def test_patience_is_a_number_or_a_date() -> None:
-    assert asked_wait("7") == 7.0
-    assert asked_wait("") == asked_wait("soon") == asked_wait("-3") == asked_wait("nan") == 0.0
-    assert asked_wait("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
-    assert asked_wait("Wed, 21 Oct 2215 07:28:00 GMT") == asked_wait("99999") == 300.0
 
 
 @pytest.mark.parametrize(

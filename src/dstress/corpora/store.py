@@ -13,7 +13,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -243,11 +243,19 @@ def _write_split(folder: Path, split: Split, layout: str, progress: Progress) ->
     return SplitEntry(dialogues, turns, frames, layout, hashlib.sha256(schema).hexdigest(), digest.hexdigest())
 
 
-def _only_import(folder: Path) -> AbstractContextManager[None]:
-    """One import into a corpus at a time; a second one is told, not queued."""
-    return only_one(
-        folder, CorpusError(f"another import into {folder.name!r} is running", fix="wait until it has ended")
-    )
+@contextmanager
+def _only_import(folder: Path) -> Iterator[None]:
+    """One import into a corpus at a time; a second one is told, not queued. A folder that stays empty goes away."""
+    # Locks stay for ever, so they lie where nobody takes them for a corpus.
+    name = folder.relative_to(home() / "corpora").as_posix().replace("/", "+")
+    refusal = CorpusError(f"another import into {folder.name!r} is running", fix="wait until it has ended")
+    with only_one(home() / "locks" / f"{name}.lock", refusal):
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                folder.rmdir()
 
 
 @contextmanager

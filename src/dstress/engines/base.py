@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 
 class Job(ABC):
@@ -22,7 +23,7 @@ class Job(ABC):
         """Do one piece."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Let go of what was loaded."""
         return
 
     def parts(self, piece: bytes) -> list[bytes]:
@@ -34,15 +35,23 @@ class Job(ABC):
         return None
 
 
+class Task(NamedTuple):
+    """A piece to be done, its number, and how many workers it may still cost."""
+
+    number: int
+    piece: bytes
+    chances: int
+
+
 class Engine(ABC):
     """Where jobs are done."""
 
     @abstractmethod
     def process(self, job: Job, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-        """Results as they come, each with its piece's number; a piece that had to be parted has several results."""
+        """Results as they come, each with its piece's number; a piece that had to be split has several results."""
 
     def in_order(self, job: Job, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """Results in the order of their pieces, for jobs whose pieces are never parted."""
+        """Results in the order of their pieces, for jobs whose pieces are never split."""
         waiting: dict[int, bytes] = {}
         due = 0
         for number, result in self.process(job, pieces):

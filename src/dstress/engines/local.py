@@ -10,30 +10,22 @@ import traceback
 from collections import deque
 from collections.abc import Iterable, Iterator
 from multiprocessing.connection import Connection, wait
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from dstress.engines.base import Engine, Job
+from dstress.engines.base import Engine, Job, Task
 from dstress.errors import DstressError
 
 _CHANCES = 2
 """How often the same piece may cost a worker its life."""
-
-
 _READY = "ready"
 """What a worker says when its job is open; results are bytes."""
-
-
-class _Task(NamedTuple):
-    number: int
-    piece: bytes
-    chances: int = _CHANCES
 
 
 class Local(Engine):
     """Batches on this machine; `workers` processes, each with a copy of the job.
 
     Without a `timeout` one worker works in this very process. With one, a worker that takes longer over a piece is
-    stopped and replaced, and the piece is parted until the turn on which it hangs is found. Workers are spawned, since
+    stopped and replaced, and the piece is split until the turn on which it hangs is found. Workers are spawned, since
     a process that shows progress has threads, and those do not survive a fork; a process without any may fork, which
     takes no time and gives the job as it is.
     """
@@ -50,11 +42,11 @@ class Local(Engine):
     def process(self, job: Job, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
         """Results as they come."""
         if self.workers == 1 and self.timeout is None:
-            return _here(job, pieces)
+            return _run_here(job, pieces)
         return _Pool(job, self.workers, self.timeout, self.start).results(pieces)
 
 
-def _here(job: Job, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+def _run_here(job: Job, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     job.open()
     try:
         for number, piece in enumerate(pieces):
@@ -72,18 +64,18 @@ class _Worker:
         self.process = context.Process(target=_work, args=(theirs, job), daemon=True)
         self.process.start()
         theirs.close()
-        self.task: _Task | None = None
+        self.task: Task | None = None
         self.deadline: float | None = None
         self.ready = False
 
-    def give(self, task: _Task, timeout: float | None) -> None:
+    def assign(self, task: Task, timeout: float | None) -> None:
         self.task = task
-        self.expect(timeout)
+        self.start_clock(timeout)
         # A worker that died takes nothing; its end is seen by whoever waits for it.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.pipe.send_bytes(task.piece)
 
-    def expect(self, timeout: float | None) -> None:
+    def start_clock(self, timeout: float | None) -> None:
         """From now on the piece may take so long; a worker that is still loading its model has all the time."""
         self.deadline = time.monotonic() + timeout if self.ready and timeout is not None else None
 
@@ -100,37 +92,37 @@ class _Pool:
         self.job, self.timeout = job, timeout
         self.given: bytes | Job = job if start == "fork" else pickle.dumps(job)
         self.workers = [_Worker(self.given) for _ in range(workers)]
-        self.again: deque[_Task] = deque()
+        self.again: deque[Task] = deque()
 
     def results(self, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-        tasks = (_Task(number, piece) for number, piece in enumerate(pieces))
+        tasks = (Task(number, piece, _CHANCES) for number, piece in enumerate(pieces))
         try:
-            while self._busy(tasks):
-                for worker in self._ready():
-                    yield from self._finish(worker)
+            while self._assign_tasks(tasks):
+                for worker in self._wait_for_workers():
+                    yield from self._collect(worker)
         finally:
             for worker in self.workers:
                 worker.stop()
 
-    def _busy(self, tasks: Iterator[_Task]) -> bool:
+    def _assign_tasks(self, tasks: Iterator[Task]) -> bool:
         """Give every idle worker something to do; whether anybody is at work."""
         for worker in self.workers:
             if worker.task is None:
                 task = self.again.popleft() if self.again else next(tasks, None)
                 if task is not None:
-                    worker.give(task, self.timeout)
+                    worker.assign(task, self.timeout)
         return any(worker.task for worker in self.workers)
 
-    def _ready(self) -> list[_Worker]:
+    def _wait_for_workers(self) -> list[_Worker]:
         """Workers that have answered, died, or taken too long."""
         busy = [worker for worker in self.workers if worker.task]
         deadlines = [worker.deadline for worker in busy if worker.deadline is not None]
-        patience = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
-        heard = set(wait([worker.pipe for worker in busy], patience))
+        timeout = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+        readable = set(wait([worker.pipe for worker in busy], timeout))
         now = time.monotonic()
-        return [w for w in busy if w.pipe in heard or (w.deadline is not None and w.deadline <= now)]
+        return [w for w in busy if w.pipe in readable or (w.deadline is not None and w.deadline <= now)]
 
-    def _finish(self, worker: _Worker) -> Iterator[tuple[int, bytes]]:
+    def _collect(self, worker: _Worker) -> Iterator[tuple[int, bytes]]:
         task = worker.task
         if task is None:
             return
@@ -145,22 +137,22 @@ class _Pool:
                     raise answer
                 if answer == _READY:
                     worker.ready = True
-                    worker.expect(self.timeout)
+                    worker.start_clock(self.timeout)
                     return
                 worker.task = None
                 yield task.number, answer
                 return
-        yield from self._lose(worker, task, reason)
+        yield from self._replace(worker, task, reason)
 
-    def _lose(self, worker: _Worker, task: _Task, reason: str) -> Iterator[tuple[int, bytes]]:
+    def _replace(self, worker: _Worker, task: Task, reason: str) -> Iterator[tuple[int, bytes]]:
         """Replace a worker; try its piece again in parts, and give up on a smallest part that costs another."""
         worker.stop()
         self.workers[self.workers.index(worker)] = _Worker(self.given)
         parts = self.job.parts(task.piece)
         if len(parts) > 1:
-            self.again.extend(_Task(task.number, part) for part in parts)
+            self.again.extend(Task(task.number, part, _CHANCES) for part in parts)
         elif task.chances > 1:
-            self.again.append(_Task(task.number, task.piece, task.chances - 1))
+            self.again.append(Task(task.number, task.piece, task.chances - 1))
         else:
             result = self.job.lost(task.piece, reason)
             if result is None:

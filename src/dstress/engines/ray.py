@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dstress.engines.base import Engine, Job
+from dstress.engines.base import Engine, Job, Task
 from dstress.errors import DstressError, MissingExtraError
 
 _CHANCES = 3
@@ -29,14 +29,17 @@ class Ray(Engine):
 
     def process(self, job: Job, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
         """Results as they come."""
-        ray = _imported()
-        ours = not ray.is_initialized()
-        if ours:
+        try:
+            import ray
+        except ImportError:
+            raise MissingExtraError("the engine ray needs Ray", fix="pip install 'dstress[ray]'") from None
+        is_ours = not ray.is_initialized()
+        if is_ours:
             self._connect(ray)
         try:
-            yield from _Pool(ray, self, pickle.dumps(job), job).results(pieces)
+            yield from _Pool(ray, self, job).results(pieces)
         finally:
-            if ours:
+            if is_ours:
                 ray.shutdown()
 
     def _connect(self, ray: Any) -> None:
@@ -56,41 +59,45 @@ class Ray(Engine):
             ) from None
 
 
-def _imported() -> Any:
-    try:
-        import ray
-    except ImportError:
-        raise MissingExtraError("the engine ray needs Ray", fix="pip install 'dstress[ray]'") from None
-    return ray
-
-
 class _Pool:
     """Actors, what they are busy with, and what is left to do."""
 
-    def __init__(self, ray: Any, engine: Ray, job: bytes, here: Job) -> None:
-        self.ray, self.job = ray, here
-        self.pickled = job
+    def __init__(self, ray: Any, engine: Ray, job: Job) -> None:
+        self.ray, self.job = ray, job
+        self.pickled = pickle.dumps(job)
         self.actor = ray.remote(num_cpus=engine.cpus, num_gpus=engine.gpus)(_Actor)
         self.idle: deque[Any] = deque()
         self.joining: dict[Any, Any] = {}
-        self.busy: dict[Any, tuple[Any, tuple[int, bytes, int]]] = {}
-        self.again: deque[tuple[int, bytes, int]] = deque()
+        self.busy: dict[Any, tuple[Any, Task]] = {}
+        self.again: deque[Task] = deque()
         for _ in range(engine.workers or max(1, int(ray.cluster_resources().get("CPU", 1) // engine.cpus))):
             self._invite()
 
     def _invite(self) -> None:
         """Ask the cluster for another worker. It gets work only once it has come: there may be no room for it."""
         actor = self.actor.remote(self.pickled)
-        self.joining[actor.here.remote()] = actor
+        self.joining[actor.has_come.remote()] = actor
 
     def results(self, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-        tasks = _Tasks(pieces, self.again)
-        while self._give(tasks):
+        tasks = (Task(number, piece, _CHANCES) for number, piece in enumerate(pieces))
+        while self._assign_tasks(tasks):
             (first, *_), _rest = self.ray.wait([*self.busy, *self.joining], num_returns=1)
             if first in self.joining:
                 self._welcome(first)
             else:
-                yield from self._finish(first)
+                yield from self._collect(first)
+
+    def _assign_tasks(self, tasks: Iterator[Task]) -> bool:
+        """Work for every idle worker, lost pieces first; whether anything is under way or left."""
+        while self.idle:
+            task = self.again.popleft() if self.again else next(tasks, None)
+            if task is None:
+                break
+            actor = self.idle.popleft()
+            self.busy[actor.run.remote(task.piece)] = (actor, task)
+        if not self.busy and not self.again and (task := next(tasks, None)) is not None:
+            self.again.append(task)  # there is work, and no worker has come yet
+        return bool(self.busy or self.again)
 
     def _welcome(self, call: Any) -> None:
         actor = self.joining.pop(call)
@@ -101,7 +108,7 @@ class _Pool:
         else:
             self.idle.append(actor)
 
-    def _finish(self, call: Any) -> Iterator[tuple[int, bytes]]:
+    def _collect(self, call: Any) -> Iterator[tuple[int, bytes]]:
         actor, task = self.busy.pop(call)
         try:
             result = self.ray.get(call)
@@ -109,64 +116,40 @@ class _Pool:
             raise error.cause from None
         except self.ray.exceptions.RayError as error:
             self._invite()
-            yield from self._lost(task, error)
+            yield from self._try_again(task, error)
         else:
             self.idle.append(actor)
-            yield task[0], result
+            yield task.number, result
 
-    def _give(self, tasks: _Tasks) -> bool:
-        """Work for every idle worker; whether anything is under way or left."""
-        while self.idle and (task := tasks.next()) is not None:
-            actor = self.idle.popleft()
-            self.busy[actor.run.remote(task[1])] = (actor, task)
-        return bool(self.busy) or not tasks.empty()
-
-    def _lost(self, task: tuple[int, bytes, int], error: Exception) -> Iterator[tuple[int, bytes]]:
-        """Try the piece again; at the last chance in parts, and then give it up."""
-        number, piece, chances = task
-        parts = self.job.parts(piece)
-        if chances > 1:
-            self.again.append((number, piece, chances - 1))
+    def _try_again(self, task: Task, error: Exception) -> Iterator[tuple[int, bytes]]:
+        """Put a lost piece back; at the last chance in parts, and then give it up."""
+        parts = self.job.parts(task.piece)
+        if task.chances > 1:
+            self.again.append(task._replace(chances=task.chances - 1))
         elif len(parts) > 1:
-            self.again.extend((number, part, _CHANCES) for part in parts)
+            self.again.extend(Task(task.number, part, _CHANCES) for part in parts)
         else:
-            result = self.job.lost(piece, "the worker process died")
+            result = self.job.lost(task.piece, "the worker process died")
             if result is None:
                 raise DstressError(f"the cluster lost every worker on the same piece of work: {error}") from None
-            yield number, result
-
-
-class _Tasks:
-    """Pieces to be done again, then new ones."""
-
-    def __init__(self, pieces: Iterable[bytes], again: deque[tuple[int, bytes, int]]) -> None:
-        self.new = ((number, piece, _CHANCES) for number, piece in enumerate(pieces))
-        self.again = again
-
-    def next(self) -> tuple[int, bytes, int] | None:
-        return self.again.popleft() if self.again else next(self.new, None)
-
-    def empty(self) -> bool:
-        if not self.again and (task := next(self.new, None)) is not None:
-            self.again.append(task)
-        return not self.again
+            yield task.number, result
 
 
 class _Actor:
     """A worker of the cluster."""
 
-    def here(self) -> bool:
-        """Says that it has come."""
-        return True
-
     def __init__(self, job: bytes) -> None:
         self.pickled = job
         self.job: Job | None = None
 
+    def has_come(self) -> bool:
+        """Says that it has."""
+        return True
+
     def run(self, piece: bytes) -> bytes:
         """Do a piece; the job is opened with the first, so that what is missing is told as what it is."""
         if self.job is None:
-            opened: Job = pickle.loads(self.pickled)
-            opened.open()
-            self.job = opened
+            job: Job = pickle.loads(self.pickled)
+            job.open()
+            self.job = job
         return self.job.run(piece)

@@ -84,9 +84,9 @@ class Endpoint:
         body = msgspec.json.encode(request)
         return read_reply(self._poster.post(body), len(body))
 
-    def taken_retries(self) -> int:
+    def take_retries(self) -> int:
         """How many requests were sent again since the last call."""
-        return self._poster.taken_retries()
+        return self._poster.take_retries()
 
     def stop(self) -> None:
         """Ask no more; whoever waits for another try gives up."""
@@ -97,21 +97,21 @@ class Endpoint:
         self._poster.close()
 
 
-def read_reply(content: bytes, asked: int = 0) -> Reply:
-    """The first choice. Tokens that an endpoint does not count are guessed, from `asked` letters: budgets must hold."""
+def read_reply(content: bytes, prompt_letters: int = 0) -> Reply:
+    """The first choice. Tokens that an endpoint does not count are guessed from letters: budgets must hold."""
     try:
-        read = _COMPLETION.decode(content)
+        completion = _COMPLETION.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Unanswered(BAD_REPLY, f"no chat completion ({error}): {content[:60]!r}") from None
-    if not read.choices:
+    if not completion.choices:
         raise Unanswered(BAD_REPLY, "a chat completion without a choice")
-    choice, usage = read.choices[0], read.usage or _Usage()
+    choice, usage = completion.choices[0], completion.usage or _Usage()
     message = choice.message
     calls = tuple(Call(call.function.name, _text(call.function.arguments)) for call in message.tool_calls or ())
     text = message.content or ""
-    said = len(text) + sum(len(call.arguments) for call in calls)
-    tokens_in = asked // _LETTERS_PER_TOKEN if usage.prompt_tokens is None else usage.prompt_tokens
-    tokens_out = said // _LETTERS_PER_TOKEN if usage.completion_tokens is None else usage.completion_tokens
+    letters = len(text) + sum(len(call.arguments) for call in calls)
+    tokens_in = prompt_letters // _LETTERS_PER_TOKEN if usage.prompt_tokens is None else usage.prompt_tokens
+    tokens_out = letters // _LETTERS_PER_TOKEN if usage.completion_tokens is None else usage.completion_tokens
     finish = "refusal" if message.refusal else choice.finish_reason or ""
     return Reply(message.refusal or text, calls, finish, tokens_in, tokens_out)
 

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import msgspec
 
@@ -25,9 +25,15 @@ _REFUSALS = ("refusal", "content_filter")
 _MILLION = 1_000_000
 _COUNTED = ("requests", "retries", "cached", "tokens_in", "tokens_out", "cost", "malformed")
 
+T = TypeVar("T")
+Chosen = TypeVar("Chosen", bound="Options")
+
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """How to ask. What is `none` is not sent, for endpoints that do not know it."""
+    """How to ask. What is `none` is not sent, for endpoints that do not know it.
+
+    A component that asks has these fields, with the same defaults, among the parameters of its constructor.
+    """
 
     concurrency: int = 8
     budget: float | None = None
@@ -52,10 +58,18 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         ):
             raise SpecError("llm: a budget or a price is not below 0, and max_tokens is 1 or more")
 
-    def sent(self) -> dict[str, Any]:
-        """The parameters that go to the endpoint."""
-        found = {"temperature": self.temperature, "seed": self.seed, "max_tokens": self.max_tokens}
-        return {name: value for name, value in found.items() if value is not None}
+    @classmethod
+    def read(cls, arguments: Mapping[str, Any]) -> Self:
+        """The options among a constructor's arguments, `locals()`; types are checked, for callers in Python too."""
+        try:
+            return msgspec.convert({name: arguments[name] for name in cls.__struct_fields__}, cls)
+        except msgspec.ValidationError as error:
+            raise SpecError(f"llm: an argument does not fit: {error}") from None
+
+    def parameters(self) -> dict[str, Any]:
+        """What goes to the endpoint."""
+        values = {"temperature": self.temperature, "seed": self.seed, "max_tokens": self.max_tokens}
+        return {name: value for name, value in values.items() if value is not None}
 
     def cost(self, reply: Reply) -> Spent:
         """What a reply cost."""
@@ -69,12 +83,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         priced = self.price_in > 0 or self.price_out > 0
         if (spent.money if priced else spent.tokens) < self.budget:
             return ""
-        told = f"{spent.money:.4f} of {self.budget:g}" if priced else f"{spent.tokens:,} of {self.budget:,.0f} tokens"
-        return f"{told}; raise budget= and resume"
-
-
-T = TypeVar("T")
-Chosen = TypeVar("Chosen", bound=Options)
+        bill = f"{spent.money:.4f} of {self.budget:g}" if priced else f"{spent.tokens:,} of {self.budget:,.0f} tokens"
+        return f"{bill}; raise budget= and resume"
 
 
 def read_options(kind: type[Chosen], given: Mapping[str, Any], others: Sequence[str]) -> Chosen:
@@ -82,10 +92,7 @@ def read_options(kind: type[Chosen], given: Mapping[str, Any], others: Sequence[
     for name in given:
         if name not in kind.__struct_fields__:
             raise unknown("argument of llm", name, [*others, *kind.__struct_fields__])
-    try:
-        return msgspec.convert(given, kind)
-    except msgspec.ValidationError as error:
-        raise SpecError(f"llm: an argument does not fit: {error}") from None
+    return kind.read(msgspec.structs.asdict(kind()) | dict(given))
 
 
 class Question(NamedTuple, Generic[T]):
@@ -108,7 +115,7 @@ class Client:
     ) -> None:
         self.base_url, self.model, self.options = base_url, model, options
         self._counted, self._purse = counted, purse or uuid.uuid4().hex
-        self._counts = self._nothing()
+        self._counts = self._zeros()
         self._lock = threading.Lock()
         self._open: _Handles | None = None
 
@@ -120,7 +127,7 @@ class Client:
         self, messages: Sequence[Mapping[str, Any]], constraint: Mapping[str, Any], read: Callable[[Reply], T]
     ) -> Question[T]:
         """The question that these messages ask; `constraint` are the fields that bind the answer to a shape."""
-        request = {"model": self.model, "messages": messages, **self.options.sent(), **constraint}
+        request = {"model": self.model, "messages": messages, **self.options.parameters(), **constraint}
         return Question(key_of(self.base_url, msgspec.json.encode(request), self.options.version), request, read)
 
     def ask_all(self, questions: Sequence[Question[T]], folder: Path, failed: Callable[[Unanswered], T]) -> list[T]:
@@ -132,12 +139,14 @@ class Client:
             self._open = _Handles(self.base_url, self.options, folder)
         handles = self._open
         # The same words are asked about once: a second request would only cost, and might be answered otherwise.
-        once = {question.key: question for question in questions}
-        waiting = {key: handles.pool.submit(self._answer, handles, one, failed) for key, one in once.items()}
+        distinct = {question.key: question for question in questions}
+        futures = {
+            key: handles.pool.submit(self._answer, handles, question, failed) for key, question in distinct.items()
+        }
         try:
-            answers = {key: future.result() for key, future in waiting.items()}
+            answers = {key: future.result() for key, future in futures.items()}
         finally:
-            for future in waiting.values():
+            for future in futures.values():
                 future.cancel()
         return [answers[question.key] for question in questions]
 
@@ -150,39 +159,39 @@ class Client:
     def usage(self) -> dict[str, float]:
         """Requests, tokens and money since the last call; also answers from the cache, malformed ones, and so on."""
         if self._open is not None:
-            self.count(retries=self._open.endpoint.taken_retries())
-        counts, self._counts = self._counts, self._nothing()
+            self.count(retries=self._open.endpoint.take_retries())
+        counts, self._counts = self._counts, self._zeros()
         return counts
 
     def close(self) -> None:
         """Close connections and the cache."""
         if self._open is not None:
-            self.count(retries=self._open.endpoint.taken_retries())
+            self.count(retries=self._open.endpoint.take_retries())
             self._open.close()
             self._open = None
 
-    def _nothing(self) -> dict[str, float]:
+    def _zeros(self) -> dict[str, float]:
         return dict.fromkeys((*_COUNTED, *self._counted), 0.0)
 
     def _answer(self, handles: _Handles, question: Question[T], failed: Callable[[Unanswered], T]) -> T:
         """One answer, from the cache or from the model; whatever it costs is counted, whatever it is worth."""
-        reply = _stored(handles.cache.get(question.key))
-        known = reply is not None
+        reply = handles.kept_reply(question.key)
+        is_cached = reply is not None
         try:
             if reply is None:
-                reply = self._bought(handles, question.request)
+                reply = self._buy(handles, question.request)
             answer = question.read(reply)
         except Unanswered as problem:
             self.count(malformed=problem.category == BAD_REPLY)
             return failed(problem)
-        if known:
+        if is_cached:
             self.count(cached=1)
         else:
             # Only what can be used is kept: asking again for the rest may help.
             handles.cache.put(question.key, self.model, msgspec.json.encode(reply))
         return answer
 
-    def _bought(self, handles: _Handles, request: Mapping[str, Any]) -> Reply:
+    def _buy(self, handles: _Handles, request: Mapping[str, Any]) -> Reply:
         if problem := self.options.overspent(handles.cache.spent(self._purse)):
             raise Unanswered(OVER_BUDGET, problem)
         self.count(requests=1)
@@ -203,16 +212,16 @@ class _Handles:
         self.endpoint = Endpoint(base_url, options.timeout, options.retries, options.concurrency)
         self.pool = ThreadPoolExecutor(options.concurrency, thread_name_prefix="llm")
 
+    def kept_reply(self, key: str) -> Reply | None:
+        reply = self.cache.get(key)
+        try:
+            return None if reply is None else msgspec.json.decode(reply, type=Reply)
+        except msgspec.DecodeError:  # written by another version: ask again
+            return None
+
     def close(self) -> None:
         # The threads first: a connection that is opened while all are being closed would stay open.
         self.endpoint.stop()
         self.pool.shutdown(cancel_futures=True)
         self.endpoint.close()
         self.cache.close()
-
-
-def _stored(reply: bytes | None) -> Reply | None:
-    try:
-        return None if reply is None else msgspec.json.decode(reply, type=Reply)
-    except msgspec.DecodeError:  # written by another version: ask again
-        return None

@@ -32,13 +32,13 @@ def draw(
     """`count` examples of different dialogues, spread evenly over the services. `name` is the data's, for the error."""
     best: dict[str, list[Ranked[T]]] = {}
     for dialogue in train:
-        ranked = min(candidates(dialogue), key=_rank, default=None)
-        if ranked is not None:
-            found = best.setdefault(ranked.service, [])
-            found.append(ranked)
-            if len(found) > 4 * count:  # no need to hold a whole corpus
-                found[:] = heapq.nsmallest(count, found, key=_rank)
-    rows = [heapq.nsmallest(count, found, key=_rank) for _, found in sorted(best.items())]
+        first = min(candidates(dialogue), key=_rank, default=None)
+        if first is not None:
+            of_service = best.setdefault(first.service, [])
+            of_service.append(first)
+            if len(of_service) > 4 * count:  # no need to hold a whole corpus
+                of_service[:] = heapq.nsmallest(count, of_service, key=_rank)
+    rows = [heapq.nsmallest(count, of_service, key=_rank) for _, of_service in sorted(best.items())]
     chosen = [row[place].example for place in range(count) for row in rows if place < len(row)][:count]
     if len(chosen) < count:
         raise DstressError(
@@ -47,5 +47,5 @@ def draw(
     return chosen
 
 
-def _rank(one: Ranked[T]) -> str:
-    return one.rank
+def _rank(ranked: Ranked[T]) -> str:
+    return ranked.rank

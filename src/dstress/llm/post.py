@@ -9,13 +9,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 import httpx
 import msgspec
 
 from dstress.errors import DstressError, SpecError
+from dstress.llm.retry import Passing, read_retry_after, retry
 
 BUSY, BROKEN, CLOSED = "busy", "server error", "closed connection"
 TIMEOUT, UNREACHABLE, REFUSED = "timeout", "unreachable", "refused"
@@ -23,8 +22,6 @@ TIMEOUT, UNREACHABLE, REFUSED = "timeout", "unreachable", "refused"
 FIRST_WAIT = 0.5
 """Seconds before the first retry; each further one waits twice as long."""
 _LONGEST_WAIT = 60.0
-_LONGEST_ASKED_WAIT = 300.0
-"""A server that asks for more patience than this gets another try all the same."""
 _CONNECT = 20.0
 _LARGEST = 64 << 20
 """Bytes of an answer: one without an end must not fill the memory."""
@@ -46,8 +43,8 @@ class Unanswered(Exception):
         return f"{self.category}: {self.detail}" if self.detail else self.category
 
 
-class _Passing(Unanswered):
-    """Trouble that may pass. `wait` is what the server asks for."""
+class _NotNow(Unanswered, Passing):
+    """No answer, for a reason that may pass."""
 
     def __init__(self, category: str, detail: str, status: int = 0, wait: float = 0.0) -> None:
         super().__init__(category, detail, status)
@@ -57,12 +54,12 @@ class _Passing(Unanswered):
 def checked_url(owner: str, url: str) -> str:
     """The address, if it is one, and one that may be written down: it becomes part of a run's record."""
     try:
-        read = httpx.URL(url)
+        address = httpx.URL(url)
     except httpx.InvalidURL as error:
         raise SpecError(f"{owner}: {url!r} is no address: {error}") from None
-    if read.scheme not in ("http", "https") or not read.host:
+    if address.scheme not in ("http", "https") or not address.host:
         raise SpecError(f"{owner}: {url!r} is no address", fix='write it in quotes, as "http://localhost:8000/track"')
-    if read.userinfo:
+    if address.userinfo:
         raise SpecError(f"{owner}: an address with a password would be stored with the run", fix="leave it out")
     return url
 
@@ -97,26 +94,20 @@ class Poster:
         """The body of a good answer. Raises Unanswered, or DstressError where no request can ever succeed."""
         # A server that was gone for all the tries of a request has had its patience: one try until it is back.
         tries = 1 if self._gone else tries or self.retries + 1
-        for attempt in range(1, tries + 1):
-            self._pause(self._hold_until - time.monotonic())
-            try:
-                answer = self._once(body)
-            except _Passing as problem:
-                if problem.wait:  # all threads wait: the server has had enough of all of them
-                    self._hold_until = max(self._hold_until, time.monotonic() + problem.wait)
-                if attempt == tries:
-                    raise self._final(problem) from None
-                with self._lock:
-                    self._retried += 1
-                self._pause(max(problem.wait, min(_LONGEST_WAIT, FIRST_WAIT * 2 ** (attempt - 1))))
-            except Unanswered as problem:
-                raise self._final(problem) from None
-            else:
-                self.answered, self._gone = True, False
-                return answer
-        raise Unanswered(UNREACHABLE)
+        try:
+            answer = retry(
+                lambda: self._attempt(body),
+                tries,
+                pause=self._wait_for_retry,
+                first_wait=FIRST_WAIT,
+                longest_wait=_LONGEST_WAIT,
+            )
+        except Unanswered as problem:
+            raise self._final(problem) from None
+        self.answered, self._gone = True, False
+        return answer
 
-    def taken_retries(self) -> int:
+    def take_retries(self) -> int:
         """How many requests were sent again since the last call."""
         with self._lock:
             taken, self._retried = self._retried, 0
@@ -131,14 +122,32 @@ class Poster:
         self.stop()
         self._client.close()
 
+    def _wait_for_retry(self, seconds: float) -> None:
+        with self._lock:
+            self._retried += 1
+        self._pause(seconds)
+
     def _pause(self, seconds: float) -> None:
         if self._stopped.wait(max(0.0, seconds)):
             raise Unanswered(CLOSED, "we were told to stop")
 
-    def _once(self, body: bytes) -> bytes:
+    def _attempt(self, body: bytes) -> bytes:
+        """One try. Where the server asks for a wait, all threads wait: it has had enough of all of them."""
+        self._pause(self._hold_until - time.monotonic())
+        try:
+            return self._send(body)
+        except _NotNow as trouble:
+            if trouble.wait:
+                self._hold_until = max(self._hold_until, time.monotonic() + trouble.wait)
+            raise
+
+    def _send(self, body: bytes) -> bytes:
         deadline = time.monotonic() + self.timeout
         headers = {"Content-Type": "application/json"}
-        if key := self._secret():
+        key = self._key().strip()
+        if not key.isascii() or not all(letter.isprintable() for letter in key):
+            raise DstressError("the API key has characters that no key has", fix="set it again")
+        if key:
             headers["Authorization"] = f"Bearer {key}"
         content = bytearray()
         try:
@@ -147,27 +156,27 @@ class Poster:
                     content += chunk
                     # httpx's timeout is for each piece; an answer that comes in drops would never end.
                     if time.monotonic() > deadline:
-                        raise _Passing(TIMEOUT, f"no whole answer in {self.timeout:g} seconds")
+                        raise _NotNow(TIMEOUT, f"no whole answer in {self.timeout:g} seconds")
                     if len(content) > _LARGEST:
                         raise Unanswered(REFUSED, f"an answer of more than {_LARGEST >> 20} megabytes")
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise _Passing(UNREACHABLE, self._clean(str(error))) from None
+            raise _NotNow(UNREACHABLE, self._clean(str(error))) from None
         except httpx.TimeoutException:
-            raise _Passing(TIMEOUT, f"no answer in {self.timeout:g} seconds") from None
+            raise _NotNow(TIMEOUT, f"no answer in {self.timeout:g} seconds") from None
         except httpx.RequestError as error:
-            raise _Passing(CLOSED, self._clean(str(error))) from None
+            raise _NotNow(CLOSED, self._clean(str(error))) from None
         if answer.is_success:
             return bytes(content)
         raise self._problem(answer, bytes(content))
 
     def _problem(self, answer: httpx.Response, content: bytes) -> Unanswered:
         status = answer.status_code
-        detail = self._clean(f"{status} {said(content) or answer.reason_phrase}")
-        wait = asked_wait(answer.headers.get("retry-after", ""))
+        detail = self._clean(f"{status} {read_error(content) or answer.reason_phrase}")
+        wait = read_retry_after(answer.headers.get("retry-after", ""))
         if status in (408, 425, 429):
-            return _Passing(BUSY, detail, status, wait)
+            return _NotNow(BUSY, detail, status, wait)
         if status >= 500:
-            return _Passing(BROKEN, detail, status, wait)
+            return _NotNow(BROKEN, detail, status, wait)
         return Unanswered(REFUSED, detail, status)
 
     def _final(self, problem: Unanswered) -> Exception:
@@ -193,12 +202,6 @@ class Poster:
             )
         return problem
 
-    def _secret(self) -> str:
-        key = self._key().strip()
-        if not key.isascii() or not all(letter.isprintable() for letter in key):
-            raise DstressError("the API key has characters that no key has", fix="set it again")
-        return key
-
     def _clean(self, text: str) -> str:
         """One line, not too long, without the key."""
         key = self._key().strip()
@@ -206,31 +209,15 @@ class Poster:
         return " ".join(text.split())[:_LONGEST_DETAIL]
 
 
-def said(content: bytes) -> str:
+def read_error(content: bytes) -> str:
     """The words of an error answer: OpenAI's `error.message`, FastAPI's `detail`, or whatever was sent."""
     try:
         data = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return content[: 4 * _LONGEST_DETAIL].decode("utf-8", "replace")
-    found = data
+    error = data
     if isinstance(data, dict):
-        found = data.get("error") or data.get("detail") or data.get("message") or data
-    if isinstance(found, dict) and isinstance(found.get("message"), str):
-        found = found["message"]
-    return found if isinstance(found, str) else msgspec.json.encode(found).decode()
-
-
-def asked_wait(header: str) -> float:
-    """The seconds that a `Retry-After` asks for, be it a number or a date; 0 if it says nothing that can be read."""
-    header = header.strip()
-    try:
-        seconds = float(header)
-    except ValueError:
-        try:
-            until = parsedate_to_datetime(header)
-        except ValueError:
-            return 0.0
-        if until.tzinfo is None:
-            until = until.replace(tzinfo=UTC)
-        seconds = (until - datetime.now(UTC)).total_seconds()
-    return min(max(seconds, 0.0), _LONGEST_ASKED_WAIT) if seconds == seconds else 0.0
+        error = data.get("error") or data.get("detail") or data.get("message") or data
+    if isinstance(error, dict) and isinstance(error.get("message"), str):
+        error = error["message"]
+    return error if isinstance(error, str) else msgspec.json.encode(error).decode()

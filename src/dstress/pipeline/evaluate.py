@@ -17,7 +17,7 @@ from dstress.engines.local import Local
 from dstress.pipeline.manifest import describe_run, open_run
 from dstress.pipeline.run import OnProgress, Run, RunOptions
 from dstress.pipeline.stress import describe, first, stress
-from dstress.pipeline.track import Task, Tracking, track
+from dstress.pipeline.track import Assignment, Tracking, track
 from dstress.predictions import read_predictions
 from dstress.reports.html import write_html
 from dstress.resources import Resources
@@ -85,8 +85,8 @@ def _track(run: RunFolder, variant: str, tracker: Tracker, engine: Engine, on_pr
     clean_variant = _clean_variant(variant)
     clean = run.journal(clean_variant) if clean_variant != variant else None
     job = Tracking(tracker, _Prepared(run, variant), schema)
-    task = Task(corpus_of(run, variant), journal, clean)
-    run.add_usage(track(engine, job, task, lambda done: on_progress(f"tracking: {variant}", done)))
+    assignment = Assignment(corpus_of(run, variant), journal, clean)
+    run.add_usage(track(engine, job, assignment, lambda done: on_progress(f"tracking: {variant}", done)))
     journal.settle((d.id, turn) for d in run.dialogues(variant) for turn in range(len(d.turns)))
 
 

@@ -122,7 +122,7 @@ class Tracking(Job):
         return msgspec.structs.replace(given, dialogue=context.dialogue, turn=context.turn)
 
 
-class Task(NamedTuple):
+class Assignment(NamedTuple):
     """What is to be tracked, the answers so far, and the answers to the words that single stressed turns follow on."""
 
     corpus: Iterable[Dialogue]
@@ -130,15 +130,15 @@ class Task(NamedTuple):
     clean: Journal | None
 
 
-def track(engine: Engine, job: Tracking, task: Task, on_progress: Callable[[int], None]) -> Counter[str]:
+def track(engine: Engine, job: Tracking, assignment: Assignment, on_progress: Callable[[int], None]) -> Counter[str]:
     """Answer every turn that the journal does not have, and say what that cost (tokens, requests).
 
     `on_progress` is called with how many turns have been answered.
     """
     answered, cost = 0, Counter[str]()
-    for _, result in engine.process(job, _pieces(task, job.tracker)):
+    for _, result in engine.process(job, _pieces(assignment, job.tracker)):
         lines, used = split_result(result)
-        task.journal.add(lines)
+        assignment.journal.add(lines)
         cost.update(used)
         answered += lines.count(b"\n")
         on_progress(answered)
@@ -151,11 +151,11 @@ def split_result(result: bytes) -> tuple[bytes, dict[str, float]]:
     return lines, msgspec.json.decode(used, type=dict[str, float]) if used else {}
 
 
-def _pieces(task: Task, tracker: Tracker) -> Iterator[bytes]:
+def _pieces(assignment: Assignment, tracker: Tracker) -> Iterator[bytes]:
     requests: list[Request] = []
     size = 0
-    for dialogue in task.corpus:
-        request = _request(dialogue, task, tracker)
+    for dialogue in assignment.corpus:
+        request = _request(dialogue, assignment, tracker)
         if not request.turns:
             continue
         requests.append(request)
@@ -167,13 +167,13 @@ def _pieces(task: Task, tracker: Tracker) -> Iterator[bytes]:
         yield msgspec.json.encode(requests)
 
 
-def _request(dialogue: Dialogue, task: Task, tracker: Tracker) -> Request:
+def _request(dialogue: Dialogue, assignment: Assignment, tracker: Tracker) -> Request:
     """What is still to be asked; a turn that no stressor changed, with its history, keeps the answer it has."""
-    done = task.journal.done(dialogue.id)
+    done = assignment.journal.done(dialogue.id)
     wanted = [turn for turn in range(len(dialogue.turns)) if turn not in done]
-    if wanted and task.clean is not None:
-        wanted = _without_known(dialogue, wanted, task.journal, task.clean)
-    previous = _previous(dialogue, task.journal, task.clean) if wanted and tracker.sequential else {}
+    if wanted and assignment.clean is not None:
+        wanted = _without_known(dialogue, wanted, assignment.journal, assignment.clean)
+    previous = _previous(dialogue, assignment.journal, assignment.clean) if wanted and tracker.sequential else {}
     return Request(dialogue, wanted, previous)
 
 

@@ -125,7 +125,7 @@ class RunFolder:
         refusal = DstressError(
             "another process is at work on this run", where=str(self.path), fix="wait for it, or give another --out"
         )
-        with only_one(self.path, refusal):
+        with only_one(self.path / ".lock", refusal):
             for torn in self.path.glob("*/.*.part"):  # what a killed process was writing
                 torn.unlink()
             try:

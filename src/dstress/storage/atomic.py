@@ -20,15 +20,10 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        Path(name).chmod(0o666 & ~_umask())
+        mask = os.umask(0)  # mkstemp made the file private; it gets the mode of any other
+        os.umask(mask)
+        Path(name).chmod(0o666 & ~mask)
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    """The process's file mode mask, which mkstemp's private mode would otherwise override."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

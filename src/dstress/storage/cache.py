@@ -46,7 +46,7 @@ class ResponseCache:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
-        with self._told():
+        with self._naming_the_file():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False, isolation_level=None)
             # With a write-ahead log readers do not wait for writers. Power loss may cost the last responses, no more.
@@ -56,23 +56,23 @@ class ResponseCache:
 
     def get(self, key: str) -> bytes | None:
         """The response, if it is there."""
-        with self._told(), self._lock:
+        with self._naming_the_file(), self._lock:
             row = self._file.execute("SELECT reply FROM responses WHERE key = ?", (key,)).fetchone()
         return row[0] if row else None
 
     def put(self, key: str, model: str, reply: bytes) -> None:
         """Keep a response."""
-        with self._told(), self._lock:
+        with self._naming_the_file(), self._lock:
             self._file.execute("INSERT OR REPLACE INTO responses VALUES (?, ?, ?)", (key, model, reply))
 
     def spend(self, purse: str, cost: Spent) -> None:
         """Note down what a response cost, also one that cannot be used."""
-        with self._told(), self._lock:
+        with self._naming_the_file(), self._lock:
             self._file.execute(_ADD, (purse, *cost))
 
     def spent(self, purse: str) -> Spent:
         """What a purse has spent."""
-        with self._told(), self._lock:
+        with self._naming_the_file(), self._lock:
             row = self._file.execute("SELECT tokens, money FROM spending WHERE purse = ?", (purse,)).fetchone()
         return Spent(*row) if row else Spent()
 
@@ -82,7 +82,7 @@ class ResponseCache:
             self._file.close()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _naming_the_file(self) -> Iterator[None]:
         """What goes wrong with the file, as an error that names it."""
         try:
             yield

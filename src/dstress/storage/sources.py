@@ -9,6 +9,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import shutil
 import stat
 import struct
 import tarfile
@@ -91,12 +92,12 @@ class SourceFile:
 
     def head(self, size: int = 65_536) -> bytes:
         """The file's beginning, for finding out by shape what it is."""
-        found = b""
+        beginning = b""
         for piece in self._pieces():
-            found += piece
-            if len(found) >= size:
+            beginning += piece
+            if len(beginning) >= size:
                 break
-        return found[:size]
+        return beginning[:size]
 
     def _pieces(self) -> Iterator[bytes]:
         with _explained(self.label), self.open() as stream:
@@ -185,16 +186,16 @@ def _files(path: Path, stack: ExitStack) -> list[SourceFile]:
 
 
 def _folder_files(folder: Path, stack: ExitStack) -> list[SourceFile]:
-    found = []
+    files = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if not path.is_file() or _is_litter(name):
             continue
         if is_archive(path):
-            found += _archive_files(path, stack, prefix=f"{name}/")
+            files += _archive_files(path, stack, prefix=f"{name}/")
         else:
-            found.append(SourceFile(name, path))
-    return found
+            files.append(SourceFile(name, path))
+    return files
 
 
 def _archive_files(path: Path, stack: ExitStack, prefix: str = "") -> list[SourceFile]:
@@ -213,7 +214,9 @@ def _zip_files(path: Path, stack: ExitStack, prefix: str) -> list[SourceFile]:
     seen: set[str] = set()
     files = []
     for member in archive.infolist():
-        _check_member(path, member.filename, regular=_is_plain(member))
+        # Zips from other systems than Unix give no file type.
+        kind = stat.S_IFMT(member.external_attr >> 16)
+        _check_member(path, member.filename, regular=kind in (0, stat.S_IFREG, stat.S_IFDIR))
         if member.flag_bits & 1:
             fix = "unpack it with its password and give the folder"
             raise ArchiveError(f"the member {member.filename!r} is encrypted", where=str(path), fix=fix)
@@ -225,12 +228,6 @@ def _zip_files(path: Path, stack: ExitStack, prefix: str) -> list[SourceFile]:
         if not member.is_dir() and not _is_litter(member.filename):
             files.append(SourceFile(member.filename, path, archive=archive, prefix=prefix))
     return files
-
-
-def _is_plain(member: zipfile.ZipInfo) -> bool:
-    """Whether a member is a file or a folder; zips from other systems than Unix give no file type."""
-    kind = stat.S_IFMT(member.external_attr >> 16)
-    return kind in (0, stat.S_IFREG, stat.S_IFDIR)
 
 
 def _tar_files(path: Path, stack: ExitStack, prefix: str) -> list[SourceFile]:
@@ -246,18 +243,13 @@ def _tar_files(path: Path, stack: ExitStack, prefix: str) -> list[SourceFile]:
             if target.exists():
                 raise ArchiveError(f"the member {member.name!r} is there twice", where=str(path))
             target.parent.mkdir(parents=True, exist_ok=True)
-            _unpack(cast(IO[bytes], archive.extractfile(member)), target)
+            with target.open("wb") as out:
+                shutil.copyfileobj(cast(IO[bytes], archive.extractfile(member)), out, _CHUNK)
             unpacked = SourceFile(member.name, target, prefix=prefix)
             unpacked.label = f"{path}:{member.name}"
             files.append(unpacked)
         stream.finish()
     return files
-
-
-def _unpack(stream: IO[bytes], target: Path) -> None:
-    with target.open("wb") as out:
-        while chunk := stream.read(_CHUNK):
-            out.write(chunk)
 
 
 @contextmanager
@@ -341,17 +333,11 @@ def _explained(label: str) -> Iterator[None]:
     """Turn the many ways an archive can be damaged into one message."""
     try:
         yield
-    except _DAMAGE as error:
-        raise _damaged(label, error) from error
-    except OSError as error:
+    except (*_DAMAGE, OSError) as error:
         # gzip and bz2 report damage as an OSError without a number.
-        if error.errno is None:
-            raise _damaged(label, error) from error
-        raise CorpusError(f"cannot be read ({error.strerror})", where=label) from error
-
-
-def _damaged(label: str, error: Exception) -> ArchiveError:
-    detail = str(error) or type(error).__name__
-    return ArchiveError(
-        f"the archive is truncated or damaged ({detail})", where=label, fix="fetch it again and check its size"
-    )
+        if isinstance(error, OSError) and error.errno is not None:
+            raise CorpusError(f"cannot be read ({error.strerror})", where=label) from error
+        detail = str(error) or type(error).__name__
+        raise ArchiveError(
+            f"the archive is truncated or damaged ({detail})", where=label, fix="fetch it again and check its size"
+        ) from error

@@ -56,12 +56,10 @@ class Child:
         self._rest = bytearray()
         self._messages = b""
         self._streams = selectors.DefaultSelector()
-        for stream in (self._process.stdout, self._process.stderr, self._process.stdin):
-            if stream is not None:
-                os.set_blocking(stream.fileno(), False)
-        self._out, self._err, self._in = (
-            _number(stream) for stream in (self._process.stdout, self._process.stderr, self._process.stdin)
-        )
+        streams = (self._process.stdout, self._process.stderr, self._process.stdin)
+        self._out, self._err, self._in = (stream.fileno() if stream else -1 for stream in streams)
+        for number in (self._out, self._err, self._in):
+            os.set_blocking(number, False)
         for number in (self._out, self._err):
             self._streams.register(number, selectors.EVENT_READ)
 
@@ -70,41 +68,43 @@ class Child:
         """Whether it can still be asked."""
         return self._ended.alive and self._process.poll() is None
 
-    def tell_and_hear(self, text: bytes, count: int, timeout: float, hear: Callable[[bytes], None]) -> None:
+    def exchange(self, text: bytes, count: int, timeout: float, on_line: Callable[[bytes], None]) -> None:
         """Send `text` and pass on `count` lines as they come. Raises Trouble when a line is late, or one too many."""
-        self._refuse_leftovers()
+        if self._has_more(0.0):
+            # After a line that nobody asked for, nobody knows which answer belonged to which turn.
+            raise Trouble(UNASKED, f"{bytes(self._rest[:80])!r}{self.last_words()}")
         unsent = memoryview(text)
         if unsent:
             self._streams.register(self._in, selectors.EVENT_WRITE)
-        late = time.monotonic() + timeout
+        deadline = time.monotonic() + timeout
         try:
             while count:
-                ready = {key.fd for key, _ in self._streams.select(max(0.0, late - time.monotonic()))}
+                ready = {key.fd for key, _ in self._streams.select(max(0.0, deadline - time.monotonic()))}
                 if self._in in ready:
                     unsent = self._send(unsent)
                 if self._err in ready:
-                    self._listen()
+                    self._read_messages()
                 if self._out in ready:
                     lines = self._lines()
                     for line in lines[:count]:
-                        hear(line)
+                        on_line(line)
                         # Each answer is a sign of life, so the clock starts again.
-                        late = time.monotonic() + timeout
+                        deadline = time.monotonic() + timeout
                     if len(lines) > count:
                         raise Trouble(TOO_MANY, f"{len(lines) - count} more than were asked for{self.last_words()}")
                     count -= len(lines)
-                if count and time.monotonic() >= late:
+                if count and time.monotonic() >= deadline:
                     raise Trouble(HUNG, f"no line in {timeout:g} seconds (is each one flushed?){self.last_words()}")
         finally:
             with contextlib.suppress(KeyError):
                 self._streams.unregister(self._in)
-        if self._heard_more(_AFTERTHOUGHT):
+        if self._has_more(_AFTERTHOUGHT):
             raise Trouble(TOO_MANY, f"more than were asked for{self.last_words()}")
 
     def last_words(self) -> str:
         """The last line of its messages, ready to be put behind a reason."""
         with contextlib.suppress(BlockingIOError, KeyError, ValueError):
-            self._listen()
+            self._read_messages()
         lines = [line for line in self._messages.decode("utf-8", "replace").splitlines() if line.strip()]
         return f"; it says: {lines[-1].strip()[:160]}" if lines else ""
 
@@ -119,24 +119,19 @@ class Child:
         self._streams.close()
         self._ended()
 
-    def _refuse_leftovers(self) -> None:
-        """After a line that nobody asked for, nobody knows which answer belonged to which turn."""
-        if self._heard_more(0.0):
-            raise Trouble(UNASKED, f"{bytes(self._rest[:80])!r}{self.last_words()}")
-
-    def _heard_more(self, seconds: float) -> bool:
+    def _has_more(self, seconds: float) -> bool:
         """Whether there is more than blank lines, now or within so many seconds."""
-        late = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds
         while not self._rest.strip():
-            ready = {key.fd for key, _ in self._streams.select(max(0.0, late - time.monotonic()))}
+            ready = {key.fd for key, _ in self._streams.select(max(0.0, deadline - time.monotonic()))}
             if self._err in ready:
-                self._listen()
+                self._read_messages()
             if self._out in ready:
                 more = os.read(self._out, _CHUNK)
                 if not more:
                     return False  # it has ended, and said nothing
                 self._rest += more
-            elif time.monotonic() >= late:
+            elif time.monotonic() >= deadline:
                 self._rest.clear()
                 return False
         return True
@@ -152,7 +147,7 @@ class Child:
             self._streams.unregister(self._in)
         return unsent[sent:]
 
-    def _listen(self) -> None:
+    def _read_messages(self) -> None:
         more = os.read(self._err, _CHUNK)
         if not more:
             self._streams.unregister(self._err)
@@ -178,11 +173,6 @@ class Child:
             with contextlib.suppress(ValueError):
                 return f"the program was ended by {signal.Signals(-code).name}"
         return f"the program ended with exit status {code}"
-
-
-def _number(stream: object) -> int:
-    fileno = getattr(stream, "fileno", None)
-    return int(fileno()) if fileno else -1
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -16,7 +16,7 @@ from dstress.errors import DstressError, SpecError
 from dstress.resources import Resources
 from dstress.trackers.base import Answer, Context, Failed, Tracker
 from dstress.trackers.child_process import GARBAGE, TOO_MANY, UNASKED, Child, Trouble
-from dstress.trackers.wire import NoAnswer, Unreadable, context_data, read_answer, same_schema, schema_data
+from dstress.trackers.wire import NoAnswer, Unreadable, context_data, group_by_schema, read_answer, schema_data
 
 _HOPELESS = 3
 """Failed turns, with never an answer, after which the fault is the program's and not the turn's."""
@@ -25,7 +25,7 @@ _HOPELESS = 3
 class Command(Tracker):
     """A program: a line of JSON for the schema, then one for each context; it prints one line for each context.
 
-    `cmd` is parted like in a shell, but no shell runs it. A program that dies, prints something that is no answer, or
+    `cmd` is split like in a shell, but no shell runs it. A program that dies, prints something that is no answer, or
     prints nothing for `timeout` seconds is started again and asked again once; then the turn fails and the next is
     asked. With `sequential` each context carries the program's own previous answer. `version` names what the command
     does not show, such as the weights that it loads.
@@ -45,12 +45,12 @@ class Command(Tracker):
         if not self._words:
             raise SpecError("command: an empty command does nothing", fix='write command(cmd="python3 tracker.py")')
         self._child: Child | None = None
-        self._told: Schema | None = None
+        self._schema_sent: Schema | None = None
         self._answered = self._failed = self._starts = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """The running program stays behind when it is sent to another process."""
-        return self.__dict__ | {"_child": None, "_told": None}
+        return self.__dict__ | {"_child": None, "_schema_sent": None}
 
     def prepare(self, resources: Resources) -> None:
         """Look for the program, before any work."""
@@ -65,9 +65,9 @@ class Command(Tracker):
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
         """The program's answers."""
         answers: list[Answer] = []
-        for alike in same_schema(contexts):
-            for start in range(0, len(alike), self.batch):
-                answers += self._batch(alike[start : start + self.batch])
+        for same_schema in group_by_schema(contexts):
+            for start in range(0, len(same_schema), self.batch):
+                answers += self._track_batch(same_schema[start : start + self.batch])
         return answers
 
     def fingerprint(self) -> str:
@@ -89,27 +89,32 @@ class Command(Tracker):
         """End the program."""
         self._end()
 
-    def _batch(self, contexts: Sequence[Context]) -> list[Answer]:
+    def _track_batch(self, contexts: Sequence[Context]) -> list[Answer]:
         answers: list[Answer] = []
         lost = -1
-        careful = False
+        one_by_one = False
         while len(answers) < len(contexts):
             before = len(answers)
             try:
-                self._ask(contexts[: before + 1] if careful else contexts, answers)
+                self._ask(contexts[: before + 1] if one_by_one else contexts, answers)
             except Trouble as trouble:
                 self._end(at_once=True)
                 if trouble.category == UNASKED:
-                    raise self._out_of_step(trouble) from None
+                    raise DstressError(
+                        f"the program printed {trouble.category}, so earlier answers may belong to other turns: "
+                        f"{trouble.detail}",
+                        where=f"command({self.cmd})",
+                        fix="print one line for each context and nothing else; messages go to standard error",
+                    ) from None
                 if trouble.category == TOO_MANY:
                     # No answer of the batch can be trusted to belong to its turn; one by one they can.
                     self._answered -= len(answers) - before
                     del answers[before:]
-                    if not careful:
-                        careful = True
+                    if not one_by_one:
+                        one_by_one = True
                         continue
                 if lost == len(answers):  # the same turn again
-                    answers.append(self._given_up(trouble))
+                    answers.append(self._give_up(trouble))
                 lost = len(answers)
         return answers
 
@@ -118,15 +123,15 @@ class Command(Tracker):
         child = self._running()
         waiting = contexts[len(answers) :]
         schema = waiting[0].schema
-        lines = [] if self._told == schema else [msgspec.json.encode({"schema": schema_data(schema)})]
+        lines = [] if self._schema_sent == schema else [msgspec.json.encode({"schema": schema_data(schema)})]
         lines += [msgspec.json.encode(context_data(context, previous=self.sequential)) for context in waiting]
 
-        def hear(line: bytes) -> None:
+        def on_line(line: bytes) -> None:
             answers.append(_read(line, contexts[len(answers)]))
             self._answered += 1
 
-        self._told = schema
-        child.tell_and_hear(b"".join(line + b"\n" for line in lines), len(waiting), self.timeout, hear)
+        self._schema_sent = schema
+        child.exchange(b"".join(line + b"\n" for line in lines), len(waiting), self.timeout, on_line)
 
     def _running(self) -> Child:
         if self._child is not None and not self._child.running:
@@ -139,7 +144,7 @@ class Command(Tracker):
             self._starts += 1
         return self._child
 
-    def _given_up(self, trouble: Trouble) -> Failed:
+    def _give_up(self, trouble: Trouble) -> Failed:
         self._failed += 1
         if not self._answered and self._failed >= _HOPELESS:
             raise DstressError(
@@ -149,17 +154,10 @@ class Command(Tracker):
             )
         return Failed(str(trouble))
 
-    def _out_of_step(self, trouble: Trouble) -> DstressError:
-        return DstressError(
-            f"the program printed {trouble.category}, so earlier answers may belong to other turns: {trouble.detail}",
-            where=f"command({self.cmd})",
-            fix="print one line for each context and nothing else; messages go to standard error",
-        )
-
     def _end(self, *, at_once: bool = False) -> None:
         if self._child is not None:
             self._child.close(at_once=at_once)
-        self._child = self._told = None
+        self._child = self._schema_sent = None
 
 
 def _read(line: bytes, context: Context) -> Answer:

@@ -11,14 +11,14 @@ import msgspec
 from dstress.errors import SpecError
 from dstress.llm.post import TIMEOUT, UNREACHABLE, Poster, Unanswered, checked_url
 from dstress.trackers.base import Answer, Context, Failed, Tracker
-from dstress.trackers.wire import MALFORMED, Unreadable, context_data, read_answer, same_schema, schema_data
+from dstress.trackers.wire import MALFORMED, Unreadable, context_data, group_by_schema, read_answer, schema_data
 
 
 class Http(Tracker):
     """A server: POST {schema, contexts: [...]} to `url`, answered by {answers: [{state: {...}}, ...]}.
 
     A request that is answered with 429 or 5xx, that is cut off, or not answered within `timeout` seconds is sent again
-    up to `retries` times. A batch that still fails is parted, so that the turn which breaks it fails alone. With
+    up to `retries` times. A batch that still fails is split, so that the turn which breaks it fails alone. With
     `sequential` each context carries the server's own previous answer. `version` says which model is behind the
     address: give another when you change it, or a run goes on with the answers of the old one.
     """
@@ -46,58 +46,58 @@ class Http(Tracker):
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
         """The server's answers."""
         answers: list[Answer] = []
-        for alike in same_schema(contexts):
-            for start in range(0, len(alike), self.batch):
-                batch = alike[start : start + self.batch]
-                answers += self._settled(batch, self._asked(batch))
+        for same_schema in group_by_schema(contexts):
+            for start in range(0, len(same_schema), self.batch):
+                batch = same_schema[start : start + self.batch]
+                answers += self._settle(batch, self._request(batch))
         return answers
 
     def fingerprint(self) -> str:
         """The address and the version; patience and batch size change no answer."""
-        told = msgspec.json.encode(["http", self.url, self.sequential, self.version])
-        return hashlib.sha256(told).hexdigest()[:16]
+        made_of = msgspec.json.encode(["http", self.url, self.sequential, self.version])
+        return hashlib.sha256(made_of).hexdigest()[:16]
 
     def usage(self) -> dict[str, float]:
         """Requests, and how many of them were sent again."""
-        retried = self._retried + (self._poster.taken_retries() if self._poster else 0)
-        found = {"requests": float(self._requests + retried), "retries": float(retried)}
+        retried = self._retried + (self._poster.take_retries() if self._poster else 0)
+        usage = {"requests": float(self._requests + retried), "retries": float(retried)}
         self._requests = self._retried = 0
-        return found
+        return usage
 
     def close(self) -> None:
         """Close the connections."""
         if self._poster is not None:
-            self._retried += self._poster.taken_retries()
+            self._retried += self._poster.take_retries()
             self._poster.close()
             self._poster = None
 
-    def _asked(self, contexts: Sequence[Context], tries: int | None = None) -> list[Answer] | Unanswered:
+    def _request(self, contexts: Sequence[Context], tries: int | None = None) -> list[Answer] | Unanswered:
         """The server's answers, or why there are none."""
         if self._poster is None:
             self._poster = Poster(self.url, self.timeout, self.retries)
         self._requests += 1
-        asked = [context_data(context, previous=self.sequential) for context in contexts]
+        body = {
+            "schema": schema_data(contexts[0].schema),
+            "contexts": [context_data(context, previous=self.sequential) for context in contexts],
+        }
         try:
-            content = self._poster.post(
-                msgspec.json.encode({"schema": schema_data(contexts[0].schema), "contexts": asked}), tries=tries
-            )
-            return _read(content, contexts)
+            return _read(self._poster.post(msgspec.json.encode(body), tries=tries), contexts)
         except Unanswered as problem:
             return problem
 
-    def _settled(self, contexts: Sequence[Context], found: list[Answer] | Unanswered) -> list[Answer]:
+    def _settle(self, contexts: Sequence[Context], outcome: list[Answer] | Unanswered) -> list[Answer]:
         """The answers; a batch without is asked for again in halves, as long as that helps."""
-        if isinstance(found, list):
-            return found
-        if len(contexts) == 1 or found.category == UNREACHABLE:
-            return [Failed(str(found)) for _ in contexts]
+        if isinstance(outcome, list):
+            return outcome
+        if len(contexts) == 1 or outcome.category == UNREACHABLE:
+            return [Failed(str(outcome)) for _ in contexts]
         middle = len(contexts) // 2
         halves = [contexts[:middle], contexts[middle:]]
-        again = [self._asked(half, tries=1) for half in halves]
-        if all(isinstance(one, Unanswered) and one.category == TIMEOUT for one in again):
+        outcomes = [self._request(half, tries=1) for half in halves]
+        if all(isinstance(again, Unanswered) and again.category == TIMEOUT for again in outcomes):
             # Not one turn hangs but the server: asking for ever smaller parts would take hours.
-            return [Failed(str(found)) for _ in contexts]
-        return [answer for half, one in zip(halves, again, strict=True) for answer in self._settled(half, one)]
+            return [Failed(str(outcome)) for _ in contexts]
+        return [answer for half, again in zip(halves, outcomes, strict=True) for answer in self._settle(half, again)]
 
 
 def _read(content: bytes, contexts: Sequence[Context]) -> list[Answer]:
@@ -105,16 +105,15 @@ def _read(content: bytes, contexts: Sequence[Context]) -> list[Answer]:
         data = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Unanswered(MALFORMED, f"no JSON ({error}): {content[:60]!r}") from None
-    told = data.get("answers") if isinstance(data, dict) else None
-    if not isinstance(told, list):
+    answers = data.get("answers") if isinstance(data, dict) else None
+    if not isinstance(answers, list):
         raise Unanswered(MALFORMED, f"no list of answers: {content[:60]!r}")
-    if len(told) != len(contexts):
-        raise Unanswered(MALFORMED, f"{len(told)} answers to {len(contexts)} turns")
-    return [_read_one(one, context) for one, context in zip(told, contexts, strict=True)]
-
-
-def _read_one(data: object, context: Context) -> Answer:
-    try:
-        return read_answer(data, context)
-    except Unreadable as problem:
-        return Failed(f"{MALFORMED}: {problem}")
+    if len(answers) != len(contexts):
+        raise Unanswered(MALFORMED, f"{len(answers)} answers to {len(contexts)} turns")
+    read: list[Answer] = []
+    for answer, context in zip(answers, contexts, strict=True):
+        try:
+            read.append(read_answer(answer, context))
+        except Unreadable as problem:
+            read.append(Failed(f"{MALFORMED}: {problem}"))
+    return read

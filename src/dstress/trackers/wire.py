@@ -30,7 +30,7 @@ class NoAnswer(Unreadable):
     """Something that is no answer to this turn at all, such as a line of a log."""
 
 
-class _Told(msgspec.Struct):
+class _WireAnswer(msgspec.Struct):
     """An answer's fields as they may stand on the wire."""
 
     state: Any = None
@@ -79,22 +79,22 @@ def context_data(context: Context, *, previous: bool = False) -> dict[str, Any]:
         "dialogue": context.dialogue,
         "turn": context.turn,
         "services": list(context.services),
-        "history": [{"system": said.system, "user": said.user} for said in context.history],
+        "history": [{"system": before.system, "user": before.user} for before in context.history],
         "system": context.system,
         "user": context.user,
     }
     return data | {"previous": dict(context.previous or {})} if previous else data
 
 
-def same_schema(contexts: Sequence[Context]) -> list[list[Context]]:
-    """The contexts in order, parted where the schema changes."""
-    parts: list[list[Context]] = []
+def group_by_schema(contexts: Sequence[Context]) -> list[list[Context]]:
+    """The contexts in order, split where the schema changes."""
+    groups: list[list[Context]] = []
     for context in contexts:
-        if parts and (context.schema is parts[-1][0].schema or context.schema == parts[-1][0].schema):
-            parts[-1].append(context)
+        if groups and (context.schema is groups[-1][0].schema or context.schema == groups[-1][0].schema):
+            groups[-1].append(context)
         else:
-            parts.append([context])
-    return parts
+            groups.append([context])
+    return groups
 
 
 def read_answer(data: object, context: Context) -> Answer:
@@ -102,25 +102,25 @@ def read_answer(data: object, context: Context) -> Answer:
     if not isinstance(data, dict) or not data.keys() & {"state", "failed"}:
         raise NoAnswer(f"no answer: {data!r:.80}")
     try:
-        told = msgspec.convert(data, _Told)
+        answer = msgspec.convert(data, _WireAnswer)
     except msgspec.ValidationError as error:
         raise Unreadable(str(error)) from None
-    if told.dialogue not in (None, context.dialogue) or told.turn not in (None, context.turn):
-        raise NoAnswer(f"an answer to dialogue {told.dialogue}, turn {told.turn}, which was not asked for now")
-    if told.failed:
-        return Failed(told.failed)
-    state = read_state(told.state)
-    if not told.frames and (told.intent, told.requested, told.response, told.ood) == (None, None, None, None):
+    if answer.dialogue not in (None, context.dialogue) or answer.turn not in (None, context.turn):
+        raise NoAnswer(f"an answer to dialogue {answer.dialogue}, turn {answer.turn}, which was not asked for now")
+    if answer.failed:
+        return Failed(answer.failed)
+    state = read_state(answer.state)
+    if not answer.frames and (answer.intent, answer.requested, answer.response, answer.ood) == (None, None, None, None):
         return state
     return Prediction(
         context.dialogue,
         context.turn,
         state,
-        frames=told.frames,
-        intent=told.intent,
-        requested=told.requested,
-        response=told.response,
-        ood=told.ood,
+        frames=answer.frames,
+        intent=answer.intent,
+        requested=answer.requested,
+        response=answer.response,
+        ood=answer.ood,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import logging
 import multiprocessing
@@ -27,7 +28,7 @@ from dstress.trackers import Failed, create
 from dstress.trackers.base import Answer, Context
 from dstress.trackers.llm.examples import draw
 from dstress.trackers.llm.prompt import answer_schema, read_state_of, schema_text
-from dstress.trackers.llm.tracker import Llm
+from dstress.trackers.llm.tracker import Llm, TrackerOptions
 from dstress.trackers.wire import Unreadable
 from tests.trackers import serving
 from tests.trackers.serving import SCHEMA, Served, completion, contexts, dialogue, held, resources, status
@@ -621,14 +622,13 @@ def test_two_processes_spend_from_one_purse(tmp_path: Path) -> None:
     cache.close()
 
 
-def test_a_response_of_another_version_is_asked_for_again(tmp_path: Path) -> None:
-    cache = ResponseCache(tmp_path / "c")
-    cache.put("k", "m", Reply("x"))
-    with sqlite3.connect(tmp_path / "c") as file:
-        file.execute("UPDATE responses SET reply = '?'")
+def test_a_response_of_another_version_is_asked_for_again(make: Trackers, server: Served, folder: Path) -> None:
+    make().track(contexts(1))
+    with sqlite3.connect(folder / "llm" / "responses.sqlite") as file:
+        file.execute("UPDATE responses SET reply = CAST('?' AS BLOB)")
     file.close()
-    assert cache.get("k") is None
-    cache.close()
+    assert make().track(contexts(1)) == right(1)
+    assert len(server.asked) == 2
 
 
 def test_a_broken_cache_is_named(make: Trackers, folder: Path) -> None:
@@ -698,6 +698,25 @@ def test_an_unknown_argument_is_told_with_the_nearest() -> None:
         create('llm("http://h/v1", model=m, temprature=1)')
     with pytest.raises(SpecError):
         create("llm(localhost, model=m)")
+
+
+_PRINTED = {None: "none", "": '""'}
+
+
+def test_an_argument_that_says_what_holds_anyway_changes_nothing() -> None:
+    fields = msgspec.structs.fields(TrackerOptions)
+    spoken = ", ".join(f"{field.name}={_PRINTED.get(field.default, field.default)}" for field in fields)
+    plain = create('llm("http://h/v1", model=m)')
+    assert create(f'llm("http://h/v1", model=m, {spoken})').spec == plain.spec
+    signature = inspect.signature(Llm).parameters
+    assert {field.name: field.default for field in fields} == {
+        name: signature[name].default for name in TrackerOptions.__struct_fields__
+    }
+
+
+def test_python_callers_are_checked_too() -> None:
+    with pytest.raises(SpecError, match="does not fit"):
+        Llm("http://h/v1", "m", timeout="soon")  # type: ignore[arg-type]
 
 
 def test_the_client_serves_others_too(server: Served) -> None:

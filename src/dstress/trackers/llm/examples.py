@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dstress.dialogue import Dialogue, service_of
-from dstress.llm import few_shot as drawing_examples
+from dstress.llm import few_shot
 from dstress.llm.few_shot import Ranked, rank_of
 from dstress.resources import Material
 from dstress.trackers.base import Context
@@ -22,4 +22,4 @@ def draw(train: Material, count: int, seed: int, name: str = "") -> list[Context
                 rank = rank_of(seed, dialogue, number)
                 yield Ranked(rank, service_of(filled[0]), Context(dialogue, number, schema))
 
-    return drawing_examples.draw(train, candidates, count, name or "the training data")
+    return few_shot.draw(train, candidates, count, name or "the training data")

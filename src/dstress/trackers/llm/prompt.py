@@ -29,7 +29,7 @@ Messages = list[dict[str, Any]]
 
 
 @cache
-def words() -> dict[str, str]:
+def texts() -> dict[str, str]:
     """The texts of the prompt."""
     return tomllib.loads(template().decode())
 
@@ -39,25 +39,24 @@ def template() -> bytes:
     return files(__package__).joinpath("prompt.toml").read_bytes()
 
 
-def narrowed(schema: Schema, services: Sequence[str]) -> Schema:
+def narrow(schema: Schema, services: Sequence[str]) -> Schema:
     """Only the named services; all where none of them is known."""
-    found = tuple(service for service in schema.services if service.name in services)
-    return Schema(found) if found else schema
+    known = tuple(service for service in schema.services if service.name in services)
+    return Schema(known) if known else schema
 
 
 def messages(context: Context, schema: Schema, shots: Sequence[Context], mode: str) -> Messages:
     """The whole conversation with the model: what to do, solved examples, and the turn to track."""
-    told = words()
-    first = f"{told['instructions'].strip()}\n\n{told[mode]}\n\n{schema_text(schema)}"
-    found: Messages = [{"role": "system", "content": first}]
+    first = f"{texts()['instructions'].strip()}\n\n{texts()[mode]}\n\n{schema_text(schema)}"
+    conversation: Messages = [{"role": "system", "content": first}]
     for number, shot in enumerate(shots):
         state = {slot: forms[0] for slot, forms in shot.gold.state.items()}
         known = all(schema.slots.get(slot) == shot.schema.slots[slot] for slot in state)
         # An example from another schema, such as the original of a renamed one, brings its own.
-        own = "" if known else schema_text(narrowed(shot.schema, [service_of(slot) for slot in state])) + "\n\n"
-        found.append({"role": "user", "content": own + dialogue_text(shot)})
-        found += _solution(state, mode, f"call_{number}")
-    return [*found, {"role": "user", "content": dialogue_text(context)}]
+        own = "" if known else schema_text(narrow(shot.schema, [service_of(slot) for slot in state])) + "\n\n"
+        conversation.append({"role": "user", "content": own + dialogue_text(shot)})
+        conversation += _solution(state, mode, f"call_{number}")
+    return [*conversation, {"role": "user", "content": dialogue_text(context)}]
 
 
 def _solution(state: dict[str, str], mode: str, call: str) -> Messages:
@@ -68,41 +67,39 @@ def _solution(state: dict[str, str], mode: str, call: str) -> Messages:
     made = {"id": call, "type": "function", "function": {"name": TOOL, "arguments": text}}
     return [
         {"role": "assistant", "content": None, "tool_calls": [made]},
-        {"role": "tool", "tool_call_id": call, "content": words()["recorded"]},
+        {"role": "tool", "tool_call_id": call, "content": texts()["recorded"]},
     ]
 
 
 def dialogue_text(context: Context) -> str:
     """All that was said, a line each."""
-    told = words()
-    lines = [told["dialogue"]]
-    for said in [*context.history, Exchange(context.system, context.user)]:
-        lines += [f"{told['system']}: {said.system}"] if said.system else []
-        lines.append(f"{told['user']}: {said.user}")
+    lines = [texts()["dialogue"]]
+    for exchange in [*context.history, Exchange(context.system, context.user)]:
+        if exchange.system:
+            lines.append(f"{texts()['system']}: {exchange.system}")
+        lines.append(f"{texts()['user']}: {exchange.user}")
     return "\n".join(lines)
 
 
 def schema_text(schema: Schema) -> str:
     """The services and slots in words."""
-    told = words()
-    lines = [told["services"]]
+    lines = [texts()["services"]]
     for service in schema.services:
         lines.append(f"\n{service.name}: {service.description}" if service.description else f"\n{service.name}")
-        lines += [f"- {slot_id(service.name, slot.name)}{_about(slot)}" for slot in service.slots]
+        lines += [f"- {slot_id(service.name, slot.name)}{_describe(slot)}" for slot in service.slots]
     return "\n".join(lines)
 
 
-def _about(slot: Slot) -> str:
-    told = words()
+def _describe(slot: Slot) -> str:
     parts = [slot.description] if slot.description else []
-    if _listed(slot):
-        parts.append(f"{told['only']}: {', '.join(slot.values)}")
+    if _is_listed(slot):
+        parts.append(f"{texts()['only']}: {', '.join(slot.values)}")
     elif slot.values:
-        parts.append(f"{told['such_as']}: {', '.join(slot.values[:_MOST_SUCH_AS])}")
+        parts.append(f"{texts()['such_as']}: {', '.join(slot.values[:_MOST_SUCH_AS])}")
     return f": {'; '.join(parts)}" if parts else ""
 
 
-def _listed(slot: Slot) -> bool:
+def _is_listed(slot: Slot) -> bool:
     return slot.categorical and 0 < len(slot.values) <= _MOST_LISTED
 
 
@@ -112,7 +109,7 @@ def constraint(schema: Schema, mode: str) -> dict[str, Any]:
     if mode == "json":
         named = {"name": "dialogue_state", "strict": True, "schema": shape}
         return {"response_format": {"type": "json_schema", "json_schema": named}}
-    tool = {"name": TOOL, "description": words()["tool"], "strict": True, "parameters": shape}
+    tool = {"name": TOOL, "description": texts()["tool"], "strict": True, "parameters": shape}
     return {
         "tools": [{"type": "function", "function": tool}],
         "tool_choice": {"type": "function", "function": {"name": TOOL}},
@@ -123,16 +120,16 @@ def answer_schema(schema: Schema) -> dict[str, Any]:
     """The JSON schema of an answer: slots with the same possible values share a branch."""
     branches: dict[tuple[str, ...], list[str]] = {}
     for name, slot in schema.slots.items():
-        values = tuple(dict.fromkeys((*slot.values, DONTCARE))) if _listed(slot) else ()
+        values = tuple(dict.fromkeys((*slot.values, DONTCARE))) if _is_listed(slot) else ()
         branches.setdefault(values, []).append(name)
     pairs = [
-        _object(slot={"type": "string", "enum": names}, value={"type": "string"} | ({"enum": [*v]} if v else {}))
+        _object_schema(slot={"type": "string", "enum": names}, value={"type": "string"} | ({"enum": [*v]} if v else {}))
         for v, names in branches.items()
     ]
-    return _object(state={"type": "array", "items": {"anyOf": pairs}})
+    return _object_schema(state={"type": "array", "items": {"anyOf": pairs}})
 
 
-def _object(**properties: dict[str, Any]) -> dict[str, Any]:
+def _object_schema(**properties: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": properties,
@@ -145,20 +142,20 @@ def read_state_of(reply: Reply, schema: Schema, mode: str) -> dict[str, str]:
     """The state in a model's reply. Raises Unreadable: whatever breaks the shape is malformed, and counted as such."""
     if reply.finish == "length":
         raise Unreadable("cut off: the answer is longer than max_tokens")
-    text = _unfenced(reply.text) if mode == "json" else _argument(reply)
+    text = _without_fence(reply.text) if mode == "json" else _read_call(reply)
     try:
         data = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError):
         raise Unreadable(f"no JSON: {text[:80]!r}") from None
     pairs = data.get("state") if isinstance(data, dict) else None
-    state = _pairs(pairs) if isinstance(pairs, list) else read_state(pairs)
+    state = _read_pairs(pairs) if isinstance(pairs, list) else read_state(pairs)
     for slot in state:
         if slot not in schema.slots:
             raise Unreadable(f"the schema has no slot {slot[:80]!r}")
     return {slot: value for slot, value in state.items() if value}
 
 
-def _pairs(pairs: list[Any]) -> dict[str, str]:
+def _read_pairs(pairs: list[Any]) -> dict[str, str]:
     state: dict[str, str] = {}
     for pair in pairs:
         slot = pair.get("slot") if isinstance(pair, dict) else None
@@ -170,15 +167,15 @@ def _pairs(pairs: list[Any]) -> dict[str, str]:
     return state
 
 
-def _argument(reply: Reply) -> str:
-    found = [call.arguments for call in reply.calls if call.name == TOOL]
-    if len(found) != 1:
+def _read_call(reply: Reply) -> str:
+    arguments = [call.arguments for call in reply.calls if call.name == TOOL]
+    if len(arguments) != 1:
         names = ", ".join(call.name for call in reply.calls) or "none"
         raise Unreadable(f"one call of {TOOL} was asked for; called: {names[:80]}; said: {reply.text[:60]!r}")
-    return found[0]
+    return arguments[0]
 
 
-def _unfenced(text: str) -> str:
+def _without_fence(text: str) -> str:
     """The text without the code fence that chat models like to put around JSON where a server enforces nothing."""
     text = text.strip()
     if text.startswith("```") and text.endswith("```") and "\n" in text:

@@ -13,21 +13,19 @@ import msgspec
 
 from dstress.dialogue import Schema
 from dstress.errors import DstressError, SpecError
-from dstress.llm import client as asking
-from dstress.llm import few_shot as drawing_examples
+from dstress.llm import few_shot
 from dstress.llm.chat import BAD_REPLY, Reply
-from dstress.llm.client import OVER_BUDGET, Client, Question, read_options
+from dstress.llm.client import OVER_BUDGET, Client, Options, Question
 from dstress.llm.post import Unanswered, checked_url
 from dstress.resources import Resources
 from dstress.trackers.base import Answer, Context, Failed, Tracker
-from dstress.trackers.llm import examples as shots
-from dstress.trackers.llm import prompt as prompting
+from dstress.trackers.llm import examples, prompt
 from dstress.trackers.wire import Unreadable
 
 _BATCHES = 8
 
 
-class Options(asking.Options, frozen=True, kw_only=True):
+class TrackerOptions(Options, frozen=True, kw_only=True):
     """How to ask, and what to show."""
 
     services: Literal["all", "dialogue"] = "all"
@@ -39,8 +37,8 @@ class Llm(Tracker):
 
     `base_url` is that of an OpenAI-compatible endpoint, such as "http://localhost:8000/v1". `mode` is `json`
     (`response_format` with a JSON schema) or `tools` (a forced tool call). `shots` examples are drawn from the corpus
-    `train`, by the seed. `options` are the fields of `Options`. An answer that breaks the shape is a failure of its
-    own kind, `malformed`. Responses are kept in the data home and never paid for twice.
+    `train`, by the seed. The other arguments are the fields of `TrackerOptions`. An answer that breaks the shape is a
+    failure of its own kind, `malformed`. Responses are kept in the data home and never paid for twice.
     """
 
     def __init__(
@@ -50,15 +48,25 @@ class Llm(Tracker):
         mode: Literal["json", "tools"] = "json",
         shots: int = 0,
         train: str = "",
-        **options: Any,
+        temperature: float | None = 0.0,
+        seed: int | None = 1,
+        max_tokens: int | None = 1024,
+        services: Literal["all", "dialogue"] = "all",
+        concurrency: int = 8,
+        budget: float | None = None,
+        price_in: float = 0.0,
+        price_out: float = 0.0,
+        timeout: float = 60.0,
+        retries: int = 5,
+        version: str = "",
     ) -> None:
+        self.options = TrackerOptions.read(locals())
         if shots < 0 or (shots and not train):
             raise SpecError(
                 "llm: examples are drawn from a training corpus", fix='add train="multiwoz21:train", or leave out shots'
             )
         self.base_url, self.model, self.mode = checked_url("llm", base_url), model, mode
         self.shots, self.train = shots, train
-        self.options = read_options(Options, options, ("base_url", "model", "mode", "shots", "train"))
         self.batch = _BATCHES * self.options.concurrency
         self._client = Client(self.base_url, model, self.options, ("over_budget",))
         self._folder: Path | None = None
@@ -73,7 +81,7 @@ class Llm(Tracker):
         super().prepare(resources)
         self._folder = resources.folder / "llm"
         if self.shots:
-            self._examples = shots.draw(resources.load(self.train), self.shots, self.options.seed or 0, self.train)
+            self._examples = examples.draw(resources.load(self.train), self.shots, self.options.seed or 0, self.train)
 
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
         """The model's answers, several asked for at once, in the order of the contexts."""
@@ -87,11 +95,11 @@ class Llm(Tracker):
 
     def fingerprint(self) -> str:
         """The endpoint, the model, every parameter that it is sent, and the words and the code that make the prompt."""
-        told = [self.base_url, self.model, self.mode, self.shots, self.train, self.options.sent()]
-        told += [self.options.services, self.options.version]
-        digest = hashlib.sha256(msgspec.json.encode(["llm", *told]))
-        digest.update(prompting.template())
-        for module in (prompting, shots, drawing_examples):
+        made_of = [self.base_url, self.model, self.mode, self.shots, self.train, self.options.parameters()]
+        made_of += [self.options.services, self.options.version]
+        digest = hashlib.sha256(msgspec.json.encode(["llm", *made_of]))
+        digest.update(prompt.template())
+        for module in (prompt, examples, few_shot):
             digest.update(inspect.getsource(module).encode())
         return digest.hexdigest()[:16]
 
@@ -106,13 +114,13 @@ class Llm(Tracker):
     def _question(self, context: Context) -> Question[Answer]:
         schema = context.schema
         if self.options.services == "dialogue":
-            schema = prompting.narrowed(schema, context.services)
-        messages = prompting.messages(context, schema, self._examples, self.mode)
-        return self._client.question(messages, prompting.constraint(schema, self.mode), partial(self._read, schema))
+            schema = prompt.narrow(schema, context.services)
+        messages = prompt.messages(context, schema, self._examples, self.mode)
+        return self._client.question(messages, prompt.constraint(schema, self.mode), partial(self._read, schema))
 
     def _read(self, schema: Schema, reply: Reply) -> Mapping[str, str]:
         try:
-            return prompting.read_state_of(reply, schema, self.mode)
+            return prompt.read_state_of(reply, schema, self.mode)
         except Unreadable as problem:
             raise Unanswered(BAD_REPLY, str(problem)) from None
 

@@ -1,1 +1,1 @@
-"""The parts of the `rules` tracker: words -> reading -> candidates -> slots -> state."""
+"""The parts of the `rules` tracker: words -> evidence -> candidates -> slots -> state."""

@@ -7,15 +7,15 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from dstress.trackers.rules.captures import capitalised, capture_options, captures
 from dstress.trackers.rules.figures import Figure, evening, figures
 from dstress.trackers.rules.lexicon import Lexicon
 from dstress.trackers.rules.phrases import phrasing
-from dstress.trackers.rules.slot_profiles import Profile, Style
+from dstress.trackers.rules.slot_profiles import Profile, ValueStyle
+from dstress.trackers.rules.unlisted_names import find_capitalised, find_names, slots_by_lead
 from dstress.trackers.rules.words import Words, table, word_set
 
 _NOON = 12
-_PLAIN = Style()
+_PLAIN = ValueStyle()
 
 
 class Mention(NamedTuple):
@@ -45,18 +45,21 @@ class Cue(NamedTuple):
     again: bool = False
 
 
-class Reading(NamedTuple):
-    """An utterance, read. `names` are those that its capitals tell, `asking` the sentences that ask something."""
+class Evidence(NamedTuple):
+    """What an utterance says. `text` is its words with one blank between two, `request_cues` ask for a slot.
+
+    `names` are those that its capitals tell, `questions` the numbers of the sentences that ask something.
+    """
 
     words: Words
-    row: str
+    text: str
     mentions: list[Mention]
     services: list[Cue]
     cues: list[Cue]
-    asked: list[Cue]
+    request_cues: list[Cue]
     denied: list[Cue]
     names: list[Cue]
-    asking: frozenset[int]
+    questions: frozenset[int]
 
     @property
     def says_name(self) -> bool:
@@ -76,7 +79,7 @@ class Reader:
     """Reads utterances with one lexicon. `evenings` are services whose times are of the evening unless they say."""
 
     def __init__(
-        self, lexicon: Lexicon, slots: Mapping[str, Profile], evenings: Collection[str] = (), style: Style = _PLAIN
+        self, lexicon: Lexicon, slots: Mapping[str, Profile], evenings: Collection[str] = (), style: ValueStyle = _PLAIN
     ) -> None:
         self.lexicon, self.slots, self.style = lexicon, slots, style
         self.by_kind = {
@@ -84,39 +87,41 @@ class Reader:
             for kind in ("time", "date", "number")
         }
         self.evenings = [slot for slot in self.by_kind["time"] if slots[slot].service in evenings]
-        self.leads = capture_options(slots)
+        self.leads = slots_by_lead(slots)
 
-    def read(self, text: str) -> Reading:
+    def read(self, text: str) -> Evidence:
         """Find everything in one walk over the words."""
         words = Words(text)
-        found: dict[str, list[Cue]] = {"service": [], "cue": [], "asked": [], "denied": []}
+        cues: dict[str, list[Cue]] = {"service": [], "cue": [], "asked": [], "denied": []}
         values: list[Mention] = []
         for hit in self.lexicon.hits(words.keys):
-            for what, meant in hit.meanings.items():
+            for what, meanings in hit.meanings.items():
                 if what == "value":
-                    self._add_value(values, hit.first, hit.last, meant)
+                    self._add_value(values, hit.first, hit.last, meanings)
                 else:
-                    found[what] += [Cue(hit.first, hit.last, name) for name in meant]
+                    cues[what] += [Cue(hit.first, hit.last, name) for name in meanings]
         mentions = _without_tails(words, values)
         mentions += self._figures(words, values)
-        captured = self._captured(words, mentions, found["service"])
-        mentions = _outside(mentions, captured) + captured
+        captured = self._captured(words, mentions, cues["service"])
+        in_captured = {at for name in captured for at in range(name.first, name.last)}
+        mentions = [mention for mention in mentions if mention.first not in in_captured] + captured
         mentions.sort(key=lambda mention: mention.first)
         names = [
             Cue(*span, self._written(words, *span))
-            for span in capitalised(words, self._taken(mentions, found["service"]))
+            for span in find_capitalised(words, self._taken(mentions, cues["service"]))
         ]
-        inside = _inside([*captured, *names])
-        return Reading(
+        spans = [(name.first, name.last) for name in captured] + [(name.first, name.last) for name in names]
+        inside = {at for first, last in spans if last - first > 1 for at in range(first, last)}
+        return Evidence(
             words=words,
-            row=" ".join(words.words),
+            text=" ".join(words.words),
             mentions=_judged(words, mentions),
-            services=self._services(words, found["service"], mentions, inside),
-            cues=[cue for cue in found["cue"] if cue.first not in inside],
-            asked=_longest(found["asked"]),
-            denied=found["denied"],
+            services=self._services(words, cues["service"], mentions, inside),
+            cues=[cue for cue in cues["cue"] if cue.first not in inside],
+            request_cues=_longest(cues["asked"]),
+            denied=cues["denied"],
             names=names,
-            asking=phrasing().questions(words),
+            questions=phrasing().questions(words),
         )
 
     def _add_value(self, values: list[Mention], first: int, last: int, options: dict[str, str]) -> None:
@@ -139,7 +144,7 @@ class Reader:
     def _figure_options(self, words: Words, figure: Figure) -> dict[str, str]:
         kind, first, last, value, either = figure
         if self.style.as_said and kind in ("time", "date"):
-            return dict.fromkeys(self.by_kind[kind], words.said(first, last))
+            return dict.fromkeys(self.by_kind[kind], words.span_text(first, last))
         options = dict.fromkeys(self.by_kind[kind], value)
         if kind == "number" and value.isdecimal() and 0 < int(value) <= _NOON:
             # A number may be the hour, if a time was asked for.
@@ -159,15 +164,15 @@ class Reader:
 
     def _captured(self, words: Words, mentions: list[Mention], services: list[Cue]) -> list[Mention]:
         """Names that no list has."""
-        found = []
-        for lead, first, last in captures(words, self._taken(mentions, services)):
+        names = []
+        for lead, first, last in find_names(words, self._taken(mentions, services)):
             if options := self._settled(lead, self._written(words, first, last), words.is_capital(first)):
-                found.append(Mention("name", first, last, options))
-        return found
+                names.append(Mention("name", first, last, options))
+        return names
 
     def _written(self, words: Words, first: int, last: int) -> str:
         """A name as the corpus writes it."""
-        return words.said(first, last).lower() if self.style.lower else words.said(first, last)
+        return words.span_text(first, last).lower() if self.style.lower else words.span_text(first, last)
 
     def _settled(self, lead: str, text: str, is_capital: bool) -> dict[str, str]:
         """The slots that a captured name may fill. Where names are listed, a near one is meant."""
@@ -181,12 +186,12 @@ class Reader:
 
     def _services(self, words: Words, cues: list[Cue], mentions: list[Mention], inside: set[int]) -> list[Cue]:
         """Words for services, and values that only one service has; those inside a name are not about it."""
-        found = list(cues)
+        named = list(cues)
         for mention in mentions:
             owner = self._owner(mention)
             if owner and not any(cue.first < mention.last and mention.first < cue.last for cue in cues):
-                found.append(Cue(mention.first, mention.last, owner, mention.kind == "name"))
-        placed = [_placed(words, cue, cue.first in inside) for cue in sorted(found)]
+                named.append(Cue(mention.first, mention.last, owner, mention.kind == "name"))
+        placed = [_placed(words, cue, cue.first in inside) for cue in sorted(named)]
         return _passed(words, placed)
 
     def _owner(self, mention: Mention) -> str:
@@ -204,16 +209,6 @@ def _longest(cues: list[Cue]) -> list[Cue]:
         if not kept or cue.first != kept[-1].first or cue.last == kept[-1].last:
             kept.append(cue)
     return kept
-
-
-def _inside(names: Iterable[Mention | Cue]) -> set[int]:
-    """The words of names that have more than one."""
-    return {at for name in names if name.last - name.first > 1 for at in range(name.first, name.last)}
-
-
-def _outside(mentions: list[Mention], names: list[Mention]) -> list[Mention]:
-    inside = {at for name in names for at in range(name.first, name.last)}
-    return [mention for mention in mentions if mention.first not in inside] if inside else mentions
 
 
 def _without_tails(words: Words, values: list[Mention]) -> list[Mention]:
@@ -272,14 +267,14 @@ def _judged(words: Words, mentions: list[Mention]) -> list[Mention]:
     judged = [mention._replace(rejected=True) if _is_rejected(words, mention) else mention for mention in mentions]
     choice = False
     for number in range(len(mentions) - 2, -1, -1):
-        one, other = mentions[number], mentions[number + 1]
-        between = words.words[one.last : other.first]
-        alike = one.kind == "listed" and bool(one.options.keys() & other.options.keys())
+        mention, following = mentions[number], mentions[number + 1]
+        between = words.words[mention.last : following.first]
+        alike = mention.kind == "listed" and bool(mention.options.keys() & following.options.keys())
         # "train, coach or ferry": what a comma joins to a choice belongs to it.
         choice = alike and ((between[:1] == ["or"] and len(between) <= 2) or (choice and not between))
         if choice:
-            judged[number] = one._replace(rejected=True)
-            judged[number + 1] = other._replace(rejected=True)
+            judged[number] = mention._replace(rejected=True)
+            judged[number + 1] = following._replace(rejected=True)
     return judged
 
 

@@ -72,14 +72,14 @@ class Lexicon:
         size = len(keys)
         for first, key in enumerate(keys):
             node = self._root.get(key)
-            found = []
+            hits = []
             last = first + 1
             while node:
                 if _END in node:
-                    found.append(Hit(first, last, node[_END]))
+                    hits.append(Hit(first, last, node[_END]))
                 node = node.get(keys[last]) if last < size else None
                 last += 1
-            yield from reversed(found)
+            yield from reversed(hits)
 
 
 def count_values(dialogues: Iterable[Dialogue]) -> Counts:
@@ -93,7 +93,7 @@ def count_values(dialogues: Iterable[Dialogue]) -> Counts:
     return counts
 
 
-def build(schema: Schema, slots: Mapping[str, Profile], counts: Counts) -> Lexicon:
+def build_lexicon(schema: Schema, slots: Mapping[str, Profile], counts: Counts) -> Lexicon:
     """The lexicon of a schema, and of a training split's values."""
     lexicon = Lexicon()
     listed = {slot: _canonical(profile, counts.get(slot, Counter())) for slot, profile in slots.items()}
@@ -113,11 +113,11 @@ def build(schema: Schema, slots: Mapping[str, Profile], counts: Counts) -> Lexic
 
 
 def _by_first_letter(values: Sequence[str]) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = defaultdict(dict)
+    grouped: dict[str, dict[str, str]] = defaultdict(dict)
     for value in values:
         letters = _letters(value)
-        found[letters[:1]].setdefault(letters, value)
-    return dict(found)
+        grouped[letters[:1]].setdefault(letters, value)
+    return dict(grouped)
 
 
 def _add_spoken(lexicon: Lexicon, slots: Mapping[str, Profile]) -> None:
@@ -230,8 +230,8 @@ def service_phrases(name: str, description: str) -> list[Phrase]:
     described = sorted(key_of(word) for word in content(description))
     topics = table()["topics"]
     named = [topic for topic in topics.values() if not set(topic["names"]).isdisjoint(words)]
-    found = named or [topic for topic in topics.values() if not set(topic["names"]).isdisjoint(described)]
-    phrases = [keys_of(cue) for topic in found for cue in topic["cues"]]
-    if not found:
+    about = named or [topic for topic in topics.values() if not set(topic["names"]).isdisjoint(described)]
+    phrases = [keys_of(cue) for topic in about for cue in topic["cues"]]
+    if not about:
         phrases = [(word,) for word in described if word not in word_set("idle")]
     return list(dict.fromkeys([tuple(words), *phrases]))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dstress.trackers.rules.evidence import Mention
-from dstress.trackers.rules.focus import Situation
 from dstress.trackers.rules.phrases import phrasing
 from dstress.trackers.rules.slot_profiles import Profile
+from dstress.trackers.rules.turn_evidence import TurnEvidence
 from dstress.trackers.rules.words import keys_of, table, word_set
 
 # What speaks for a slot. A slot of the service that the words are about has enough by itself.
@@ -15,12 +15,12 @@ _ENOUGH = 3.0
 _OWN_SERVICE = 3.0
 _NAMED_SERVICE = 1.0
 _OTHER_SERVICE = -4.0
-_ASKED = 4.0
+_REQUESTED = 4.0
 _CUE = 1.0
 _UNIT = 4.0
 _ROLE = 3.0
 _NO_ROLE = -2.0
-_REPLACED = 5.0
+_REJECTED = 5.0
 _MERELY_SERVICE = -2.0
 _NEVER = -99.0
 
@@ -28,49 +28,49 @@ _NEAR = 4
 _REACH = 5
 
 
-def chosen(at: Situation) -> dict[str, str]:
+def choose_slots(turn: TurnEvidence) -> dict[str, str]:
     """The slots that the user's own words fill."""
-    return Choice(at).found
+    return SlotChoice(turn).filled
 
 
-class Choice:
+class SlotChoice:
     """The user's mentions, shared out from left to right."""
 
-    def __init__(self, at: Situation) -> None:
-        self.at = at
-        self.words = at.user.words
-        self.found: dict[str, str] = {}
-        self.about = at.user.about
+    def __init__(self, turn: TurnEvidence) -> None:
+        self.turn = turn
+        self.words = turn.user.words
+        self.filled: dict[str, str] = {}
+        self.about = turn.user.about
         self.service = ""
-        self.replaced = replaced(at) if at.state else frozenset[str]()
-        for mention in at.user.mentions:
+        self.rejected = rejected_slots(turn) if turn.state else frozenset[str]()
+        for mention in turn.user.mentions:
             if not mention.rejected:
                 self._place(mention)
 
     def _place(self, mention: Mention) -> None:
-        taken = {} if self._corrects(mention) else self.found
-        self.service = self.at.service_at(mention.first)
+        before = " ".join(self.words.words[max(0, mention.first - _REACH) : mention.first])
+        # Where the words before a value take back what was said before, it replaces that.
+        taken = {} if self.filled and phrasing().corrects.search(before) else self.filled
+        self.service = self.turn.service_at(mention.first)
         weighed = [
-            (self._weight(mention, self.at.slots[slot]), -number, slot)
+            (self._weight(mention, self.turn.slots[slot]), -number, slot)
             for number, slot in enumerate(mention.options)
             if slot not in taken
         ]
         weight, _, slot = max(weighed, default=(_NEVER, 0, ""))
         if weight >= _ENOUGH:
-            self.found[slot] = mention.options[slot]
-
-    def _corrects(self, mention: Mention) -> bool:
-        """Whether the words before a value take back what was said before: it then replaces that."""
-        before = " ".join(self.words.words[max(0, mention.first - _REACH) : mention.first])
-        return bool(self.found) and bool(phrasing().corrects.search(before))
+            self.filled[slot] = mention.options[slot]
 
     def _weight(self, mention: Mention, profile: Profile) -> float:
         """How much speaks for a slot: its service, the system's question, the words around the value."""
-        weight = self._service_weight(mention, profile) + self._cue_weight(mention, profile)
-        if profile.slot in self.at.requested:
-            weight += _ASKED
-        if profile.slot in self.replaced:
-            weight += _REPLACED
+        weight = self._service_weight(mention, profile)
+        near = range(mention.first - _NEAR, mention.last + _NEAR)
+        if any(cue.name == profile.concept and cue.first in near for cue in self.turn.user.cues):
+            weight += _CUE
+        if profile.slot in self.turn.requested:
+            weight += _REQUESTED
+        if profile.slot in self.rejected:
+            weight += _REJECTED
         if mention.kind == "number":
             return weight + self._number_weight(mention, profile)
         if profile.role:
@@ -82,33 +82,30 @@ class Choice:
     def _service_weight(self, mention: Mention, profile: Profile) -> float:
         if self.service == profile.service:
             return _OWN_SERVICE
-        if profile.is_name and sum(self.at.slots[slot].is_name for slot in mention.options) == 1:
+        if profile.is_name and sum(self.turn.slots[slot].is_name for slot in mention.options) == 1:
             return _OWN_SERVICE
-        if profile.service in self.about or (not self.about and profile.service == self.at.focus):
+        if profile.service in self.about or (not self.about and profile.service == self.turn.focus):
             return _NAMED_SERVICE
         return _OTHER_SERVICE
 
-    def _cue_weight(self, mention: Mention, profile: Profile) -> float:
-        first, last = mention.first - _NEAR, mention.last + _NEAR
-        near = (cue.name == profile.concept and first <= cue.first < last for cue in self.at.user.cues)
-        return _CUE if any(near) else 0
-
     def _number_weight(self, mention: Mention, profile: Profile) -> float:
         """The noun after a number tells what it counts: `3 nights`; without one, `for 3` counts people."""
-        is_asked = profile.slot in self.at.requested
+        is_requested = profile.slot in self.turn.requested
         if profile.kind == "time":
-            counts = any(self.at.slots[slot].kind == "number" for slot in self.at.requested)
-            return 0 if is_asked and not counts and self._follows(mention, "before_hours") else _NEVER
+            counts = any(self.turn.slots[slot].kind == "number" for slot in self.turn.requested)
+            return 0 if is_requested and not counts and self._follows(mention, "before_hours") else _NEVER
         keys = self.words.keys
         if keys[mention.last : mention.last + 1] == ["of"] and mention.options[profile.slot] == "1":
             return _NEVER
         noun = self._noun(mention)
         if noun:
-            return _UNIT if noun in profile.units and not self._asks_price(mention) else _NEVER
+            first, _ = self.words.sentence(mention.first)
+            asks_price = self.words.words[first : first + 2] == ["how", "much"]
+            return _UNIT if noun in profile.units and not asks_price else _NEVER
         before = keys[max(0, mention.first - 2) : mention.first]
         if before and (before[-1] in profile.units or (before[-1] in ("of", "is") and profile.units & set(before))):
             return _ROLE
-        if (is_asked and self._follows(mention, "before_counts")) or profile.slot in self.replaced:
+        if (is_requested and self._follows(mention, "before_counts")) or profile.slot in self.rejected:
             return 0
         return 0 if before[-1:] == ["for"] and profile.concept == "people" else _NEVER
 
@@ -121,10 +118,6 @@ class Choice:
             if keys[near] not in word_set("before_units"):
                 return "of" if keys[mention.last] == "of" else ""
         return ""
-
-    def _asks_price(self, mention: Mention) -> bool:
-        first, _ = self.words.sentence(mention.first)
-        return self.words.words[first : first + 2] == ["how", "much"]
 
     def _follows(self, mention: Mention, words: str) -> bool:
         """Whether a number can be an answer: it starts a clause, or follows a little word; the 1 of `that 1` cannot."""
@@ -142,7 +135,7 @@ class Choice:
         if role:
             return _ROLE if role == profile.role else _NEVER
         # A time or a date that says nothing is when a journey starts.
-        is_likely = profile.slot in self.at.requested or profile.slot in self.replaced
+        is_likely = profile.slot in self.turn.requested or profile.slot in self.rejected
         return 0 if is_likely or (profile.kind in ("time", "date") and profile.role == "from") else _NO_ROLE
 
     def _verb(self, mention: Mention) -> str:
@@ -175,28 +168,28 @@ class Choice:
     def _type_weight(self, mention: Mention, profile: Profile) -> float:
         """`the church` is one that was spoken of; `hotel` is a kind of hotel, but mostly the word for the service."""
         before = self.words.words[mention.first - 1] if mention.first else ""
-        if before in word_set("determiners") and self.at.held_name(profile.service):
+        if before in word_set("determiners") and self.turn.has_name_for(profile.service):
             return _NEVER
-        if self.at.focus == profile.service and before in word_set("articles"):
+        if self.turn.focus == profile.service and before in word_set("articles"):
             return 0
         is_service = mention.options[profile.slot] == profile.service
         return _MERELY_SERVICE if is_service else 0
 
 
-def replaced(at: Situation) -> frozenset[str]:
+def rejected_slots(turn: TurnEvidence) -> frozenset[str]:
     """The slots whose values the user takes back: `not the bus station`, `rather than 5:30 pm`."""
-    found = {
+    rejected = {
         slot
-        for mention in at.user.mentions
+        for mention in turn.user.mentions
         if mention.rejected
         for slot, value in mention.options.items()
-        if at.state.get(slot) == value
+        if turn.state.get(slot) == value
     }
-    row = f" {' '.join(at.user.words.keys)} "
-    rejecting = [f" {phrase} " for phrase in table()["rejecting"]["names"] if f" {phrase} " in row]
+    text = f" {' '.join(turn.user.words.keys)} "
+    rejecting = [f" {phrase} " for phrase in table()["rejecting"]["names"] if f" {phrase} " in text]
     if rejecting:
-        for slot, value in at.state.items():
-            said = " ".join(keys_of(value))
-            if any(f"{phrase}{said} " in row or f"{phrase}the {said} " in row for phrase in rejecting):
-                found.add(slot)
-    return frozenset(found)
+        for slot, value in turn.state.items():
+            keys = " ".join(keys_of(value))
+            if any(f"{phrase}{keys} " in text or f"{phrase}the {keys} " in text for phrase in rejecting):
+                rejected.add(slot)
+    return frozenset(rejected)

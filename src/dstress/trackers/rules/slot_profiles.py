@@ -7,7 +7,6 @@ are all when a journey starts. A slot of no known concept goes by the words of i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
@@ -75,22 +74,24 @@ def concepts() -> tuple[Concept, ...]:
 
 
 def _concept(name: str, entry: dict[str, Any]) -> Concept:
-    asked, cues, denied = (_phrases(entry.get(part, ())) for part in ("asked", "cues", "denied"))
-    return Concept(name, re.compile(entry["slots"]), entry.get("kind", ""), entry.get("role", ""), asked, cues, denied)
+    phrases = {part: map(keys_of, entry.get(part, ())) for part in ("asked", "cues", "denied")}
+    return Concept(
+        name,
+        re.compile(entry["slots"]),
+        entry.get("kind", ""),
+        entry.get("role", ""),
+        **{part: tuple(dict.fromkeys(filter(None, keys))) for part, keys in phrases.items()},
+    )
 
 
-def _phrases(texts: Iterable[str]) -> tuple[Phrase, ...]:
-    return tuple(dict.fromkeys(filter(None, map(keys_of, texts))))
-
-
-class Style(NamedTuple):
+class ValueStyle(NamedTuple):
     """How a corpus writes values: as they were said (SGD), or in lower case (MultiWOZ); else names keep their case."""
 
     as_said: bool = False
     lower: bool = False
 
     @classmethod
-    def of(cls, schema: Schema) -> Style:
+    def of(cls, schema: Schema) -> ValueStyle:
         """The style of the corpus that a schema belongs to."""
         return cls(is_numbered(schema), schema.slots.keys() >= set(multiwoz_slots()))
 
@@ -105,17 +106,13 @@ def is_numbered(schema: Schema) -> bool:
 
 def profiles(schema: Schema) -> dict[str, Profile]:
     """Every slot that a user can fill, by its id. What only answers a question (a phone number) is left out."""
-    return {
-        slot_id(service.name, slot.name): _profile(service, slot, schema)
-        for service in schema.services
-        for slot in service.slots
-        if _is_filled(service, slot)
-    }
-
-
-def _is_filled(service: Service, slot: Slot) -> bool:
-    taken = {name for intent in service.intents for name in (*intent.required, *intent.optional)}
-    return not taken or slot.name in taken
+    by_id = {}
+    for service in schema.services:
+        inputs = {name for intent in service.intents for name in (*intent.required, *intent.optional)}
+        for slot in service.slots:
+            if not inputs or slot.name in inputs:
+                by_id[slot_id(service.name, slot.name)] = _profile(service, slot, schema)
+    return by_id
 
 
 def _profile(service: Service, slot: Slot, schema: Schema) -> Profile:

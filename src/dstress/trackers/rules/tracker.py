@@ -14,7 +14,7 @@ from dstress.resources import Resources
 from dstress.trackers.base import Answer, Context, Tracker
 from dstress.trackers.rules.lexicon import Counts, count_values
 from dstress.trackers.rules.slot_profiles import is_numbered
-from dstress.trackers.rules.turn_state import Desk, desk_for
+from dstress.trackers.rules.state_update import StateUpdater
 
 
 class Rules(Tracker):
@@ -25,26 +25,26 @@ class Rules(Tracker):
     def __init__(self, train: str | None = None) -> None:
         self.train = train
         self._counts: Counts = {}
-        self._desks: dict[tuple[str, ...], Desk] = {}
+        self._updaters: dict[tuple[str, ...], StateUpdater] = {}
 
     def prepare(self, resources: Resources) -> None:
         """Count the training split's values; the rest is made from the schema when it is first needed."""
         super().prepare(resources)
-        self._desks = {}
+        self._updaters = {}
         self._counts = count_values(resources.load(self.train)) if self.train else {}
-        self._numbered = is_numbered(resources.schema)
-        self._all = tuple(service.name for service in resources.schema.services)
+        self._is_numbered = is_numbered(resources.schema)
+        self._all_services = tuple(service.name for service in resources.schema.services)
 
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
         """The state of each turn, from the state before it."""
-        return [self._desk(context).state(context) for context in contexts]
+        return [self._updater(context).track(context) for context in contexts]
 
-    def _desk(self, context: Context) -> Desk:
+    def _updater(self, context: Context) -> StateUpdater:
         """SGD says which of its many services a dialogue is about; elsewhere that has to be found out."""
-        services = context.services if self._numbered and context.services else self._all
-        if services not in self._desks:
-            self._desks[services] = desk_for(self.schema, services, self._counts)
-        return self._desks[services]
+        services = context.services if self._is_numbered and context.services else self._all_services
+        if services not in self._updaters:
+            self._updaters[services] = StateUpdater.for_services(self.schema, services, self._counts)
+        return self._updaters[services]
 
     def reads(self, train: str) -> tuple[str, ...]:
         """The split whose values it knows."""
@@ -54,7 +54,7 @@ class Rules(Tracker):
         """The spec, and every module and table of rules."""
         parts = files(__package__).iterdir()
         texts = sorted((part.name, part.read_bytes()) for part in parts if part.name.endswith((".py", ".toml")))
-        whole = hashlib.sha256(super().fingerprint().encode())
+        digest = hashlib.sha256(super().fingerprint().encode())
         for name, text in texts:
-            whole.update(name.encode() + b"\0" + text)
-        return whole.hexdigest()[:16]
+            digest.update(name.encode() + b"\0" + text)
+        return digest.hexdigest()[:16]

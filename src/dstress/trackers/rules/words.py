@@ -83,7 +83,8 @@ class Words:
                 token, start = "not", self.ends[-1] - 1
                 words[-1] = words[-1][:-1]
                 if not words[-1]:
-                    self._forget_last()
+                    for row in (words, self.starts, self.ends, self.sentences, self.clauses):
+                        row.pop()
             elif token == "but":
                 clause += 1
             words.append("and" if token == "&" else token)
@@ -92,14 +93,10 @@ class Words:
             self.sentences.append(sentence)
             self.clauses.append(clause)
 
-    def _forget_last(self) -> None:
-        for row in (self.words, self.starts, self.ends, self.sentences, self.clauses):
-            row.pop()
-
     def __len__(self) -> int:
         return len(self.words)
 
-    def said(self, first: int, last: int) -> str:
+    def span_text(self, first: int, last: int) -> str:
         """The text of words `first` to `last` (exclusive), as it was written."""
         return self.text[self.starts[first] : self.ends[last - 1]]
 

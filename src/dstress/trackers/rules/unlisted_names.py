@@ -16,14 +16,14 @@ from dstress.trackers.rules.words import Words, key_of, word_set
 Taken = Mapping[int, str]
 """The words that say something already, by their index: `value`, `time`, `number` ... and `service` for its nouns."""
 
-Capture = tuple[str, int, int]
+LeadSpan = tuple[str, int, int]
 """What leads up to it (`from`, `to`, `name`, `task`), the first word, and the one after the last."""
 
 _LONGEST = 7
 _CAPITALS = re.compile(r"(?:A )?[A-Z][\w'’]+(?:(?: (?:of|the|and|with|on|in|de|by|for|a|from the))* [A-Z][\w'’]+)*")
 
 
-def captures(words: Words, taken: Taken) -> Iterator[Capture]:
+def find_names(words: Words, taken: Taken) -> Iterator[LeadSpan]:
     """What the user may name, with the word that leads up to it."""
     row, leads = words.words, _leads()
     free = 0
@@ -109,7 +109,7 @@ def _task(words: Words, first: int, taken: Taken) -> tuple[int, int] | None:
     return (first, last) if last > first else None
 
 
-def capitalised(words: Words, taken: Taken) -> Iterator[tuple[int, int]]:
+def find_capitalised(words: Words, taken: Taken) -> Iterator[tuple[int, int]]:
     """The names in a system's utterance, by their capitals."""
     if words.text.islower():
         return
@@ -140,13 +140,13 @@ def _trimmed(words: Words, first: int, last: int, taken: Taken, begins: bool) ->
     stop = next((at for at in range(first, last) if taken.get(at, "service") not in ("service", "time", "name")), last)
     while stop > first and not words.is_capital(stop - 1):
         stop -= 1
-    text = words.said(first, stop) if stop > first else ""
+    text = words.span_text(first, stop) if stop > first else ""
     if len(text) < 3 or text.isupper() or any(character.isdigit() for character in text):
         return None
     return first, stop
 
 
-def capture_options(slots: Mapping[str, Profile]) -> dict[str, list[str]]:
+def slots_by_lead(slots: Mapping[str, Profile]) -> dict[str, list[str]]:
     """The slots that each lead can fill."""
     names = [profile for profile in slots.values() if profile.kind == "name"]
     return {
