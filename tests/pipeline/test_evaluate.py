@@ -32,7 +32,7 @@ import sys
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import RunOptions
 from dstress.engines import Local
-from tests.runs import Logged
+from tests.fakes.trackers import Logged
 from tests.paths import ROOT, SEARCHED
 from tests.stressors.samples import sample
 if __name__ == "__main__":
