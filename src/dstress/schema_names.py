@@ -32,7 +32,7 @@ class Names(msgspec.Struct, frozen=True):
         return slot_id(self.services.get(service, service), self.slots.get(service, {}).get(bare, bare))
 
 
-def name_map(pairs: Iterable[tuple[Schema, Schema]]) -> Names:
+def map_names(pairs: Iterable[tuple[Schema, Schema]]) -> Names:
     """Map by position, split after split; a service that two splits share is mapped by the first that has it."""
     names = Names({}, {}, {})
     for original, variant in pairs:
@@ -52,7 +52,7 @@ def name_map(pairs: Iterable[tuple[Schema, Schema]]) -> Names:
     return names
 
 
-def renamed(dialogue: Dialogue, names: Names) -> Dialogue:
+def rename_dialogue(dialogue: Dialogue, names: Names) -> Dialogue:
     """The dialogue with the variant's names in its services, frames, acts, states and goal; the words stay."""
     return msgspec.structs.replace(
         dialogue,

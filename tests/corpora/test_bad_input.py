@@ -186,7 +186,7 @@ def test_a_bad_source(case: str, tmp_path: Path, data_home: Path, capsys: pytest
     said = fails(["corpora", "add", "mine", str(write(tmp_path / "it"))], capsys)
     for words in expected:
         assert words in said
-    assert store.stored() == [] and not [path for path in data_home.rglob("*") if path.is_file()]
+    assert store.stored_names() == [] and not [path for path in data_home.rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize("case", CASES)
