@@ -208,9 +208,8 @@ def _open(text: str) -> dict[str, Corpus]:
     name, _, split = text.partition(":")
     if name == corpora.EMBEDDED:
         corpora.ensure_embedded()
-    splits = (
-        [store.find_split(store.require_manifest(name), split)] if split else list(store.require_manifest(name).splits)
-    )
+    entry = store.require_manifest(name)
+    splits = [store.find_split(entry, split)] if split else list(entry.splits)
     return {found: corpora.load(f"{name}:{found}") for found in splits}
 
 
