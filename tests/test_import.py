@@ -38,34 +38,32 @@ def test_the_door_opens_in_a_third_of_a_second() -> None:
     assert door - plain < 0.3
 
 
-PUBLIC = set(
-    [
-        "ComponentSpec",
-        "Corpus",
-        "Dialogue",
-        "DstressError",
-        "Prediction",
-        "Rewriter",
-        "Schema",
-        "Scorecard",
-        "State",
-        "Stressor",
-        "Tracker",
-        "Turn",
-        "__version__",
-        "add",
-        "compare",
-        "evaluate",
-        "formats",
-        "importers",
-        "load",
-        "parse",
-        "read_predictions",
-        "score",
-        "stress",
-        "write_predictions",
-    ]
-)
+PUBLIC = {
+    "ComponentSpec",
+    "Corpus",
+    "Dialogue",
+    "DstressError",
+    "Prediction",
+    "Rewriter",
+    "Schema",
+    "Scorecard",
+    "State",
+    "Stressor",
+    "Tracker",
+    "Turn",
+    "__version__",
+    "add",
+    "compare",
+    "evaluate",
+    "formats",
+    "importers",
+    "load",
+    "parse",
+    "read_predictions",
+    "score",
+    "stress",
+    "write_predictions",
+}
 
 
 def test_the_public_names_are_these() -> None:
