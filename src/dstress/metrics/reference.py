@@ -74,8 +74,8 @@ class Nohf(Metric):
 
     def statistics(self, alignment: Alignment) -> Floats:
         columns = alignment.columns
-        said = _Said(columns, raw=self.raw)
-        checked = [(turn, said(turn, value)) for turn, value in self._predicted(columns)]
+        is_grounded = _Grounding(columns, raw=self.raw)
+        checked = [(turn, is_grounded(turn, value)) for turn, value in self._predicted(columns)]
         table = np.array(checked, np.float64).reshape(-1, 2)
         turns, size = table[:, 0].astype(np.int64), len(columns.turns)
         return np.column_stack((np.bincount(turns, table[:, 1], size), np.bincount(turns, minlength=size)))
@@ -94,7 +94,7 @@ class Nohf(Metric):
             yield turn, values[value - 1]
 
 
-class _Said:
+class _Grounding:
     """Whether a value was said by a turn. The plain question is asked first: most values are said letter by letter."""
 
     def __init__(self, columns: Columns, *, raw: bool) -> None:
@@ -109,14 +109,14 @@ class _Said:
         context = self.columns.predictions[turn].context
         if context is not None:
             return grounded(value, context, raw=self.raw)
-        asked = (int(self.columns.turn_dialogue[turn]), value)
-        if asked not in self._plainly:
-            self._plainly[asked] = self._plain(*asked)
-        if self._plainly[asked] <= turn:
+        key = (int(self.columns.turn_dialogue[turn]), value)
+        if key not in self._plainly:
+            self._plainly[key] = self._plain(*key)
+        if self._plainly[key] <= turn:
             return True
-        if asked not in self._loosely:
-            self._loosely[asked] = self._loose(*asked)
-        return self._loosely[asked] <= turn
+        if key not in self._loosely:
+            self._loosely[key] = self._loose(*key)
+        return self._loosely[key] <= turn
 
     def _plain(self, dialogue: int, value: str) -> int:
         """The turn in which the value first stands as it is, between two words; or one that never comes."""
