@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -34,18 +34,15 @@ class CorefJga(Metric):
 
 def _referring(columns: Columns) -> Booleans:
     if "referring" not in columns.memo:
-        dialogues = list(_dialogues(columns))
+        starts = np.concatenate(([0], np.cumsum(columns.turn_counts))).tolist()
+        dialogues = [
+            Dialogue(name, tuple(columns.turns[start:end]))
+            for name, (start, end) in zip(columns.dialogues, pairwise(starts), strict=True)
+        ]
         annotated = is_annotated(dialogues)
         flags = [flag for dialogue in dialogues for flag in needs_coreference(dialogue, annotated)]
         columns.memo["referring"] = np.array(flags, bool)
     return np.asarray(columns.memo["referring"], bool)
-
-
-def _dialogues(columns: Columns) -> Iterator[Dialogue]:
-    start = 0
-    for name, count in zip(columns.dialogues, columns.turn_counts.tolist(), strict=True):
-        yield Dialogue(name, tuple(columns.turns[start : start + count]))
-        start += count
 
 
 class Nohf(Metric):

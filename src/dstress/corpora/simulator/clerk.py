@@ -97,14 +97,9 @@ class Clerk:
             acts.append(Act(PLAIN_ACTS[move.kind]))
         for mark in draft.marks:
             name = mark.slot.partition("-")[2]
-            acts.append(Act(_act_of(move, name, mark.value), name, (draft.text[mark.start : mark.end],), (mark.value,)))
+            offered = {"offer": "name", "full": "alternative", "denied": name}.get(move.kind, "")
+            act = "OFFER" if mark.value == move.values.get(offered) else MARK_ACTS.get(move.kind, "INFORM")
+            acts.append(Act(act, name, (draft.text[mark.start : mark.end],), (mark.value,)))
         if move.kind == "denied" and not draft.marks:
             acts.append(Act("OFFER", move.slots[0], (move.values[move.slots[0]],), (move.values[move.slots[0]],)))
         return acts
-
-
-def _act_of(move: Move, name: str, value: str) -> str:
-    offered = {"offer": move.values.get("name"), "full": move.values.get("alternative")}.get(move.kind)
-    if move.kind == "denied":
-        offered = move.values[name]
-    return "OFFER" if value == offered else MARK_ACTS.get(move.kind, "INFORM")
