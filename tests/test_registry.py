@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from abc import ABC, abstractmethod
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
 from dstress import registry as module
+from dstress.conventions import conventions
 from dstress.errors import DuplicateNameError, MissingExtraError, SpecError, UnknownNameError
+from dstress.metrics import metrics
 from dstress.registry import Registry
 from dstress.spec import ComponentSpec
+from dstress.stressors import stressors
+from dstress.trackers import trackers
+from dstress.translators import translators
 
 
 class Shape(ABC):
@@ -39,7 +45,7 @@ class Box(Shape):
 class Holder(Shape):
     def __init__(
         self,
-        inner: str | ComponentSpec = "box",
+        inner: str | ComponentSpec | None = "box",
         path: Path | None = None,
         names: tuple[str, ...] = (),
         **others: object,
@@ -124,6 +130,50 @@ def test_an_unknown_name_gets_a_suggestion(shapes: Registry[Shape], spec: str, h
     with pytest.raises(UnknownNameError) as caught:
         shapes.create(spec)
     assert hint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "shortest"),
+    [
+        ("point()", "point"),
+        ("box(2, 1.0)", "box(width=2)"),
+        ("box(2, height=1)", "box(width=2)"),
+        ("box(unit=m, lambda=0, width=2)", "box(width=2)"),
+        ("box(unit=cm, lambda=3, width=2)", "box(width=2, lambda=3, unit=cm)"),
+        ("box(lambda_=3, width=2)", "box(width=2, lambda=3)"),
+        ("holder(box, path=none, names=[])", "holder"),
+        ("holder(box())", "holder"),
+        ("holder(box(1))", "holder(inner=box(1))"),
+        ("holder(point())", "holder(inner=point())"),
+        ("holder(none)", "holder(inner=none)"),
+        ("holder(box(), path=a.json)", "holder(path=a.json)"),
+        ("holder(more=1, extra=2, names=[a])", "holder(names=[a], more=1, extra=2)"),
+    ],
+)
+def test_the_shortest_spec_leaves_out_what_is_the_default(shapes: Registry[Shape], spec: str, shortest: str) -> None:
+    assert str(shapes.shortest(spec)) == shortest
+    assert str(shapes.shortest(shortest)) == shortest
+    assert vars(shapes.create(spec)).keys() == vars(shapes.create(shortest)).keys()
+
+
+ROOMS = (conventions, metrics, stressors, trackers, translators)
+
+
+def explicit(registry: Registry[Any]) -> list[tuple[Registry[Any], str, str]]:
+    """Every default of every component, written out: the registry, the spec, and the name that it comes down to."""
+    found = []
+    for name in registry:
+        parameters = inspect.signature(registry.get(name)).parameters.values()
+        if all(p.default is not p.empty for p in parameters if p.kind is not p.VAR_KEYWORD):
+            values = {p.name: list(p.default) if isinstance(p.default, tuple) else p.default for p in parameters}
+            arguments = {key: value for key, value in values.items() if value is not inspect.Parameter.empty}
+            found.append((registry, str(ComponentSpec(name, (), arguments)), name))
+    return found
+
+
+@pytest.mark.parametrize(("registry", "spec", "name"), [row for registry in ROOMS for row in explicit(registry)])
+def test_a_component_with_every_default_written_out_is_its_name(registry: Registry[Any], spec: str, name: str) -> None:
+    assert str(registry.shortest(spec)) == name
 
 
 def test_a_plug_in_stands_beside_the_built_ins(shapes: Registry[Shape], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from dstress.dialogue import (
     Turn,
 )
 from dstress.errors import CorpusError
-from dstress.schema_names import Names, name_map, renamed
+from dstress.schema_names import Names, map_names, rename_dialogue
 from tests import strategies
 
 ORIGINAL = Schema((Service("taxi", "", (Slot("to"), Slot("intent")), (Intent("book"),)),))
@@ -34,8 +34,8 @@ def test_everything_that_names_a_slot_follows() -> None:
     frame = Frame("taxi", "book", ("to",), (Span("to", 0, 1),), acts)
     turn = Turn("x", "y", {"taxi-to": ("x",)}, (frame,), (frame,), (Coreference("taxi-to", "there"),))
     goal = Goal("go", {"taxi-to": ("x",)}, {"taxi-intent": ("z",)}, ("taxi-to", "bus-to"))
-    names = name_map([(ORIGINAL, VARIANT)])
-    after = renamed(Dialogue("d", (turn,), ("taxi", "bus"), goal), names)
+    names = map_names([(ORIGINAL, VARIANT)])
+    after = rename_dialogue(Dialogue("d", (turn,), ("taxi", "bus"), goal), names)
     acts = (Act("INFORM_INTENT", "intent", ("order",), ("order",)), Act("REQUEST", "purpose"))
     frame = Frame("cab", "order", ("target",), (Span("target", 0, 1),), (*acts, Act("INFORM", "target", ("x",))))
     turn = Turn("x", "y", {"cab-target": ("x",)}, (frame,), (frame,), (Coreference("cab-target", "there"),))
@@ -47,7 +47,7 @@ def test_the_turns_that_a_stressed_turn_keeps_follow_too() -> None:
     old, new = Turn("old", state={"taxi-to": ("x",)}), Turn("old", state={"cab-target": ("x",)})
     stress = Stress(old, (Edit(0, "old", "new"),), alone=True, base=old, tags=("seen",))
     turn = msgspec.structs.replace(old, user="new", stress=stress)
-    (after,) = renamed(Dialogue("d", (turn,)), name_map([(ORIGINAL, VARIANT)])).turns
+    (after,) = rename_dialogue(Dialogue("d", (turn,)), map_names([(ORIGINAL, VARIANT)])).turns
     assert after.stress == Stress(new, (Edit(0, "old", "new"),), alone=True, base=new, tags=("seen",))
 
 
@@ -61,12 +61,12 @@ def test_there_is_a_way_back(dialogue: Dialogue) -> None:
         {name: {after: before for before, after in slots.items()} for name in services.values()},
         {},
     )
-    assert renamed(renamed(dialogue, there), back) == dialogue
-    assert renamed(dialogue, Names({}, {}, {})) == dialogue
+    assert rename_dialogue(rename_dialogue(dialogue, there), back) == dialogue
+    assert rename_dialogue(dialogue, Names({}, {}, {})) == dialogue
 
 
 def test_positions_must_match() -> None:
     with pytest.raises(CorpusError, match="1 services, the original 0"):
-        name_map([(Schema(), VARIANT)])
+        map_names([(Schema(), VARIANT)])
     with pytest.raises(CorpusError, match="as many slots"):
-        name_map([(Schema((Service("taxi"),)), VARIANT)])
+        map_names([(Schema((Service("taxi"),)), VARIANT)])

@@ -10,7 +10,7 @@ import importlib
 import inspect
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_type_hints
 
@@ -33,7 +33,8 @@ class Registry(Generic[T]):
         """Name -> `module:attribute`, built-ins and plug-ins together."""
         found = dict(self._builtin)
         owners = dict.fromkeys(found, "dstress")
-        for point in _installed(f"dstress.{self.kind}s"):
+        points = entry_points(group=f"dstress.{self.kind}s")
+        for point in sorted(points, key=lambda point: (point.name, point.value)):
             owner = point.dist.name if point.dist else point.value
             # An editable and a regular install of one package may both be seen: the same target is no conflict.
             if found.get(point.name, point.value) != point.value:
@@ -55,45 +56,40 @@ class Registry(Generic[T]):
         if name not in self.targets and ":" not in name:
             raise unknown(self.kind, name, self.targets, fix=f"`dstress list {self.kind}s` shows them all")
         target = self.targets.get(name, name)
-        found = _import(target, self.kind)
-        if not (isinstance(found, type) and issubclass(found, self.contract)):
+        component = _import(target, self.kind)
+        if not (isinstance(component, type) and issubclass(component, self.contract)):
             raise SpecError(
                 f"{target} is not a {self.kind}",
                 fix=f"derive the class from {self.contract.__module__}.{self.contract.__qualname__}",
             )
-        if inspect.isabstract(found):
-            missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
+        if inspect.isabstract(component):
+            missing = ", ".join(sorted(getattr(component, "__abstractmethods__", ())))
             raise SpecError(f"{target} is not a complete {self.kind}", fix=f"define {missing}")
-        return found
+        return component
 
     def create(self, spec: str | ComponentSpec) -> T:
         """Make the component that a spec describes; arguments are checked against its constructor."""
         read = parse(spec) if isinstance(spec, str) else spec
         component = self.get(read.name)
-        return component(**_bind(component, read))
+        return component(**_convert(component, read, _bind(component, read)))
 
     def shortest(self, spec: str | ComponentSpec) -> ComponentSpec:
         """The same component in the fewest words: arguments by name, in order, without those that are the default."""
         read = parse(spec) if isinstance(spec, str) else spec
-        parameters = inspect.signature(self.get(read.name)).parameters
-        given = dict(zip(parameters, read.positional, strict=False)) | read.arguments
-        names = [name if name in given else name.rstrip("_") for name in parameters]
-        defaults = {name: p.default for name, p in zip(names, parameters.values(), strict=True)}
-        order = {name: place for place, name in enumerate(names)}
-        told = {
-            name: value
-            for name, value in given.items()
-            if not _same(value, defaults.get(name, inspect.Parameter.empty))
+        component = self.get(read.name)
+        parameters = inspect.signature(component).parameters
+        written = _bind(component, read)
+        converted = _convert(component, read, written)
+        arguments = {
+            name.rstrip("_") if name in parameters else name: written[name]
+            for name in dict.fromkeys((*parameters, *written))
+            if name in written and not _is_default(parameters.get(name), converted[name])
         }
-        return ComponentSpec(read.name, (), dict(sorted(told.items(), key=lambda item: order.get(item[0], len(order)))))
+        return ComponentSpec(read.name, (), arguments)
 
     def summary(self, name: str) -> str:
         """The first line of the component's docstring."""
         return (inspect.getdoc(self.get(name)) or "").partition("\n")[0]
-
-
-def _installed(group: str) -> list[EntryPoint]:
-    return sorted(entry_points(group=group), key=lambda point: (point.name, point.value))
 
 
 def _import(target: str, kind: str) -> object:
@@ -112,12 +108,12 @@ def _import(target: str, kind: str) -> object:
     return found
 
 
-def _bind(component: type, spec: ComponentSpec) -> dict[str, Any]:
-    """Match a spec's arguments with the constructor's parameters, and convert each to the annotated type."""
+def _bind(component: type, spec: ComponentSpec) -> dict[str, Value]:
+    """A spec's arguments by the names of the constructor's parameters, as they are written."""
     signature = inspect.signature(component).parameters.values()
     parameters = {p.name: p for p in signature if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
     takes_any = any(p.kind is p.VAR_KEYWORD for p in signature)
-    given: dict[str, Value] = dict(zip(parameters, spec.positional, strict=False))
+    arguments: dict[str, Value] = dict(zip(parameters, spec.positional, strict=False))
     if len(spec.positional) > len(parameters):
         raise SpecError(f"{spec}: {spec.name} takes at most {len(parameters)} arguments")
     for key, value in spec.arguments.items():
@@ -125,35 +121,40 @@ def _bind(component: type, spec: ComponentSpec) -> dict[str, Any]:
         name = f"{key}_" if key not in parameters and f"{key}_" in parameters else key
         if name not in parameters and not takes_any:
             raise unknown(f"argument of {spec.name}", key, [known.rstrip("_") for known in parameters])
-        if name in given:
+        if name in arguments:
             raise SpecError(f"{spec}: the argument {key!r} is given twice")
-        given[name] = value
-    missing = [name for name, p in parameters.items() if p.default is p.empty and name not in given]
+        arguments[name] = value
+    missing = [name for name, p in parameters.items() if p.default is p.empty and name not in arguments]
     if missing:
         raise SpecError(f"{spec}: {spec.name} needs the argument {missing[0].rstrip('_')!r}")
-    hints = _hints(component)
-    return {name: _convert(spec, name, value, hints.get(name, Any)) for name, value in given.items()}
+    return arguments
 
 
-def _same(value: Value, default: object) -> bool:
-    """Whether an argument says what holds without it; a list may stand for a tuple."""
-    if isinstance(value, list) and isinstance(default, list | tuple):
-        return list(default) == value
-    return type(value) is type(default) and value == default
-
-
-def _hints(component: type) -> dict[str, Any]:
+def _convert(component: type, spec: ComponentSpec, arguments: Mapping[str, Value]) -> dict[str, Any]:
+    """Each argument as the annotated type."""
     try:
-        return get_type_hints(inspect.getattr_static(component, "__init__"))
+        hints = get_type_hints(inspect.getattr_static(component, "__init__"))
     except NameError:  # names that are imported for type checkers only
-        return {}
+        hints = {}
+    converted = {}
+    for name, value in arguments.items():
+        try:
+            converted[name] = msgspec.convert(value, hints.get(name, Any), dec_hook=_as_path)
+        except msgspec.ValidationError as error:
+            raise SpecError(f"{spec}: the argument {name.rstrip('_')!r} does not fit: {error}") from None
+    return converted
 
 
-def _convert(spec: ComponentSpec, name: str, value: Value, hint: Any) -> Any:
-    try:
-        return msgspec.convert(value, hint, dec_hook=_as_path)
-    except msgspec.ValidationError as error:
-        raise SpecError(f"{spec}: the argument {name.rstrip('_')!r} does not fit: {error}") from None
+def _is_default(parameter: inspect.Parameter | None, value: object) -> bool:
+    """Whether an argument says what holds without it: a list may stand for a tuple, `templates()` for `templates`."""
+    if parameter is None:
+        return False
+    default = parameter.default
+    if isinstance(value, list) and isinstance(default, tuple):
+        value = tuple(value)
+    if isinstance(value, ComponentSpec) and isinstance(default, str) and not (value.positional or value.arguments):
+        value = value.name
+    return type(value) is type(default) and value == default
 
 
 def _as_path(wanted: type, value: object) -> object:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from dstress.dialogue import Act, Coreference, Dialogue, Frame, Goal, Schema, Span, State, Stress, Turn, slot_id
+from dstress.dialogue import Act, Dialogue, Frame, Schema, Span, State, Stress, Turn, slot_id
 from dstress.errors import CorpusError
 
 INTENT_ACTS = frozenset({"OFFER_INTENT", "INFORM_INTENT"})
@@ -32,7 +32,7 @@ class Names(msgspec.Struct, frozen=True):
         return slot_id(self.services.get(service, service), self.slots.get(service, {}).get(bare, bare))
 
 
-def name_map(pairs: Iterable[tuple[Schema, Schema]]) -> Names:
+def map_names(pairs: Iterable[tuple[Schema, Schema]]) -> Names:
     """Map by position, split after split; a service that two splits share is mapped by the first that has it."""
     names = Names({}, {}, {})
     for original, variant in pairs:
@@ -52,51 +52,49 @@ def name_map(pairs: Iterable[tuple[Schema, Schema]]) -> Names:
     return names
 
 
-def renamed(dialogue: Dialogue, names: Names) -> Dialogue:
+def rename_dialogue(dialogue: Dialogue, names: Names) -> Dialogue:
     """The dialogue with the variant's names in its services, frames, acts, states and goal; the words stay."""
+    goal = dialogue.goal
+    if goal is not None:
+        goal = msgspec.structs.replace(
+            goal,
+            inform=_rename_state(goal.inform, names),
+            fallback=_rename_state(goal.fallback, names),
+            request=tuple(names.slot_id(slot) for slot in goal.request),
+        )
     return msgspec.structs.replace(
         dialogue,
-        turns=tuple(_turn(turn, names) for turn in dialogue.turns),
+        turns=tuple(_rename_turn(turn, names) for turn in dialogue.turns),
         services=tuple(names.services.get(service, service) for service in dialogue.services),
-        goal=_goal(dialogue.goal, names) if dialogue.goal else None,
+        goal=goal,
     )
 
 
-def _turn(turn: Turn, names: Names) -> Turn:
+def _rename_turn(turn: Turn, names: Names) -> Turn:
     return msgspec.structs.replace(
         turn,
-        state=_state(turn.state, names),
-        frames=tuple(_frame(frame, names) for frame in turn.frames),
-        system_frames=tuple(_frame(frame, names) for frame in turn.system_frames),
-        coreferences=tuple(_coreference(found, names) for found in turn.coreferences),
-        stress=_stress(turn.stress, names) if turn.stress else None,
+        state=_rename_state(turn.state, names),
+        frames=tuple(_rename_frame(frame, names) for frame in turn.frames),
+        system_frames=tuple(_rename_frame(frame, names) for frame in turn.system_frames),
+        coreferences=tuple(
+            msgspec.structs.replace(coreference, slot=names.slot_id(coreference.slot))
+            for coreference in turn.coreferences
+        ),
+        stress=_rename_stress(turn.stress, names) if turn.stress else None,
     )
 
 
-def _stress(stress: Stress, names: Names) -> Stress:
+def _rename_stress(stress: Stress, names: Names) -> Stress:
     """The turns that a stressed turn keeps speak the same names as the turn, so that the two can be compared."""
-    base = _turn(stress.base, names) if stress.base else None
-    return msgspec.structs.replace(stress, original=_turn(stress.original, names), base=base)
+    base = _rename_turn(stress.base, names) if stress.base else None
+    return msgspec.structs.replace(stress, original=_rename_turn(stress.original, names), base=base)
 
 
-def _state(state: State, names: Names) -> State:
+def _rename_state(state: State, names: Names) -> State:
     return {names.slot_id(slot): values for slot, values in state.items()}
 
 
-def _goal(goal: Goal, names: Names) -> Goal:
-    return msgspec.structs.replace(
-        goal,
-        inform=_state(goal.inform, names),
-        fallback=_state(goal.fallback, names),
-        request=tuple(names.slot_id(slot) for slot in goal.request),
-    )
-
-
-def _coreference(found: Coreference, names: Names) -> Coreference:
-    return msgspec.structs.replace(found, slot=names.slot_id(found.slot))
-
-
-def _frame(frame: Frame, names: Names) -> Frame:
+def _rename_frame(frame: Frame, names: Names) -> Frame:
     slots = names.slots.get(frame.service, {})
     intents = names.intents.get(frame.service, {})
     return Frame(
@@ -104,11 +102,11 @@ def _frame(frame: Frame, names: Names) -> Frame:
         intents.get(frame.intent, frame.intent),
         tuple(slots.get(slot, slot) for slot in frame.requested),
         tuple(Span(slots.get(span.slot, span.slot), span.start, span.end) for span in frame.spans),
-        tuple(_act(act, slots, intents) for act in frame.acts),
+        tuple(_rename_act(act, slots, intents) for act in frame.acts),
     )
 
 
-def _act(act: Act, slots: dict[str, str], intents: dict[str, str]) -> Act:
+def _rename_act(act: Act, slots: dict[str, str], intents: dict[str, str]) -> Act:
     if act.slot == "intent" and act.act in INTENT_ACTS:
         values = tuple(intents.get(value, value) for value in act.values)
         return Act(act.act, act.slot, values, tuple(intents.get(value, value) for value in act.canonical))

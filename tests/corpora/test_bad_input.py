@@ -186,7 +186,7 @@ def test_a_bad_source(case: str, tmp_path: Path, data_home: Path, capsys: pytest
     said = fails(["corpora", "add", "mine", str(write(tmp_path / "it"))], capsys)
     for words in expected:
         assert words in said
-    assert store.stored() == [] and not [*(data_home / "corpora").rglob("*")]
+    assert store.stored_names() == [] and not [*(data_home / "corpora").rglob("*")]
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress import corpora
-from dstress.corpora.checks import checked
+from dstress.corpora.checks import read_checked
 from dstress.errors import DstressError
 from dstress.storage.sources import open_source
 from tests.corpora import layouts
@@ -26,7 +26,7 @@ def read_all(folder: Path) -> None:
     try:
         with open_source(folder) as source:
             for split in corpora.detect(source).splits(source):
-                for _ in checked(split):
+                for _ in read_checked(split):
                     pass
     except DstressError as error:
         assert str(error)

@@ -8,7 +8,7 @@ import pytest
 
 from dstress import corpora
 from dstress.corpora.base import Corpus
-from dstress.corpora.checks import checked
+from dstress.corpora.checks import read_checked
 from dstress.dialogue import DONTCARE, Act, Coreference, Dialogue, Span
 from dstress.storage.sources import open_source
 from tests.corpora import layouts
@@ -16,7 +16,7 @@ from tests.corpora import layouts
 
 def imported(source: Path) -> dict[str, list[Dialogue]]:
     with open_source(source) as opened:
-        return {split.name: list(checked(split)) for split in corpora.detect(opened).splits(opened)}
+        return {split.name: list(read_checked(split)) for split in corpora.detect(opened).splits(opened)}
 
 
 @pytest.mark.parametrize("layout", layouts.LAYOUTS)

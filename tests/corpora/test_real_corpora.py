@@ -11,7 +11,7 @@ import pytest
 
 from dstress import corpora
 from dstress.cli.main import main
-from dstress.corpora.difference import difference
+from dstress.corpora.difference import compare_corpora
 from dstress.corpora.store import Manifest
 
 COUNTS: dict[str, dict[str, tuple[int, int | None]]] = {
@@ -53,7 +53,7 @@ def test_raw_and_trade_labels_agree_but_for_documented_fixes(shared: Path) -> No
     corpora.add("raw", shared / "data/multiwoz21-raw/test.json.zip")
     corpora.add("trade", shared / "data/multiwoz21-trade/test_dials.json.zip")
     raw, trade = corpora.load("raw:test"), corpora.load("trade:test")
-    found = difference(raw, trade)
+    found = compare_corpora(raw, trade)
     assert (found.only_first, found.only_second, found.other_length) == (["PMUL1455"], [], [])
     assert (found.dialogues, found.turns, found.turns_that_differ) == (999, 7_368, 474)
     assert not [row for row in found.labels if row.first is None]

@@ -58,7 +58,7 @@ def test_when_one_of_two_splits_is_wrong_neither_arrives(data_home: Path) -> Non
     both = [*split_of("one"), *split_of("two", "two", split="train")]
     with pytest.raises(CorpusError, match="twice"):
         store.add("mine", "a", iter(both))
-    assert snapshot(data_home) == {} and store.stored() == []
+    assert snapshot(data_home) == {} and store.stored_names() == []
 
 
 def test_a_full_disk_leaves_the_earlier_import_untouched(data_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +136,7 @@ def test_a_second_import_at_once_is_refused() -> None:
 def test_removal_leaves_no_trace(data_home: Path) -> None:
     store.add("group/mine", "a", split_of("one"))
     store.remove("group/mine")
-    assert store.stored() == [] and snapshot(data_home) == {}
+    assert store.stored_names() == [] and snapshot(data_home) == {}
     with pytest.raises(UnknownNameError):
         corpora.load("group/mine:test")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from dstress.corpora import load, simulated
+from dstress.corpora import load, reminder
 from dstress.dialogue import Dialogue, Schema
 
 DIALOGUES = 80
@@ -20,7 +20,7 @@ DIALOGUES = 80
 def training(name: str, shared: Path | None, dialogues: int = DIALOGUES) -> str:
     """The name under which a few training dialogues can be loaded."""
     if name == "reminder":
-        return _written(islice(simulated.generate("train"), dialogues), simulated.schema("train"))
+        return _written(islice(reminder.generate("train"), dialogues), reminder.schema("train"))
     paths = {"multiwoz": "multiwoz21-trade", "sgd": "sgd/train.tar.xz"}
     corpus = load(f"{(shared or Path()) / 'data' / paths[name]}:train")
     return _written(islice(iter(corpus), dialogues), corpus.schema)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from dstress.corpora import simulated
+from dstress.corpora import reminder
 from dstress.dialogue import Dialogue
 from dstress.resources import Resources
 from dstress.stressors import create
@@ -85,7 +85,7 @@ def examples(page: str) -> list[Example]:
 def stressed(spec: str, said: list[Dialogue], seed: int = 0) -> list[Dialogue]:
     """Dialogues of `reminder`, stressed."""
     stressor = create(spec)
-    corpus = in_memory(said, simulated.schema("test"))
+    corpus = in_memory(said, reminder.schema("test"))
     stressor.prepare(Resources(corpus.schema, corpus, lambda name: corpus, Path()))
     return stressor.stress(said, seed)
 
@@ -96,10 +96,10 @@ def check_page(page: str, least: int = 3) -> None:
     assert len(shown) >= least
     for example in shown:
         number = int(example.dialogue.rpartition("-")[2])
-        [dialogue] = [one for one in islice(simulated.generate("test"), number + 1) if one.id == example.dialogue]
+        [dialogue] = [one for one in islice(reminder.generate("test"), number + 1) if one.id == example.dialogue]
         assert dialogue.turns[example.turn].user == example.before
         assert stressed(example.spec, [dialogue])[0].turns[example.turn].user == example.after
 
 
 def simulated_dialogues(count: int = 40) -> list[Dialogue]:
-    return list(islice(simulated.generate("test"), count))
+    return list(islice(reminder.generate("test"), count))

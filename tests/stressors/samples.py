@@ -7,7 +7,7 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 
-from dstress.corpora import load, simulated
+from dstress.corpora import load, reminder
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema
 
@@ -26,8 +26,8 @@ def in_memory(dialogues: Sequence[Dialogue], schema: Schema, name: str = "sample
 def sample(name: str, shared: Path | None, dialogues: int = DIALOGUES) -> Corpus:
     """The first dialogues of a corpus's test split."""
     if name == "reminder":
-        found = list(islice(simulated.generate("test"), dialogues))
-        return in_memory(found, simulated.schema("test"), name)
+        found = list(islice(reminder.generate("test"), dialogues))
+        return in_memory(found, reminder.schema("test"), name)
     paths = {"multiwoz": "multiwoz21-raw", "sgd": "sgd/test.tar.xz"}
     corpus = load(f"{(shared or Path()) / 'data' / paths[name]}")
     return in_memory(list(islice(iter(corpus), dialogues)), corpus.schema, name)

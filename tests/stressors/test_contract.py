@@ -16,7 +16,7 @@ import pytest
 from dstress.dialogue import Dialogue, State
 from dstress.engines.local import Local
 from dstress.pipeline.stress import StressedCorpus, stress
-from dstress.schema_names import Names, renamed
+from dstress.schema_names import Names, rename_dialogue
 from dstress.stressors import create, stressors
 from dstress.stressors.base import SchemaStressor
 from dstress.text import mentions as values
@@ -101,8 +101,8 @@ def _under_new_names(stressed: StressedCorpus) -> list[Dialogue]:
     for part in stressed.stressor.parts:
         if isinstance(part, SchemaStressor):
             names = part.names(stressed.seed)
-            there = [renamed(dialogue, names) for dialogue in dialogues]
-            assert [renamed(dialogue, _inverse(names)) for dialogue in there] == dialogues
+            there = [rename_dialogue(dialogue, names) for dialogue in dialogues]
+            assert [rename_dialogue(dialogue, _inverse(names)) for dialogue in there] == dialogues
             dialogues = there
     return dialogues
 
@@ -123,7 +123,7 @@ def test_the_label_is_true(stressed: StressedCorpus) -> None:
     back = [_inverse(part.names(stressed.seed)) for part in stressed.stressor.parts if isinstance(part, SchemaStressor)]
     for dialogue in stressed:
         for names in back:  # a value is found by what its slot is called
-            dialogue = renamed(dialogue, names)
+            dialogue = rename_dialogue(dialogue, names)
         before: State = {}
         for turn in dialogue.turns:
             if stressed.stressor.effect == "invariant":

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.corpora import load, simulated
+from dstress.corpora import load, reminder
 from dstress.dialogue import Dialogue, Schema, Turn
 from dstress.errors import SpecError
 from dstress.stressors import stressors
@@ -54,7 +54,7 @@ def _check_values(schema: Schema) -> None:
 
 
 def test_no_phrase_says_a_listed_value_of_reminder() -> None:
-    _check_values(simulated.schema("test"))
+    _check_values(reminder.schema("test"))
 
 
 @pytest.mark.parametrize("path", ["multiwoz21-raw", "sgd/test.tar.xz"])

@@ -51,7 +51,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("title = ", "not TOML"),
+        ("title = ", "this is no TOML"),
         ("about = 'x'", "title"),
         (GOOD.replace("metric = ", "metrics = "), "metric"),
         (GOOD.replace('variant = "typos"', 'variant = "tpyos"'), "did you mean 'typos'"),

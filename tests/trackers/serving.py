@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from dstress.corpora import simulated
+from dstress.corpora import reminder
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
 from dstress.resources import Resources
 from dstress.trackers.base import Context
@@ -52,8 +52,8 @@ class Held:
 
     def __init__(self, name: str) -> None:
         split = name.partition(":")[2]
-        self.schema = simulated.schema(split)
-        self.dialogues = [simulated.dialogue(split, index) for index in range(60)]
+        self.schema = reminder.schema(split)
+        self.dialogues = [reminder.dialogue(split, index) for index in range(60)]
 
     def __iter__(self) -> Iterator[Dialogue]:
         return iter(self.dialogues)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from dstress.corpora import simulated
+from dstress.corpora import reminder
 from dstress.errors import DstressError, MissingExtraError, SpecError
 from dstress.translators import Translation, Translator, translators
 from dstress.translators.apertium import Apertium
@@ -66,7 +66,7 @@ def apertium() -> Iterator[Apertium]:
 
 
 def sentences(count: int) -> list[str]:
-    found = {turn.user for dialogue in simulated.generate("test") for turn in dialogue.turns}
+    found = {turn.user for dialogue in reminder.generate("test") for turn in dialogue.turns}
     # These words change some taggers for good; see apertium.toml.
     return [*sorted(found)[:count], "It is included .", "the post code", "I 'd like that near the wo n't"]
 

@@ -14,8 +14,8 @@ from dstress.cli.progress import counting, downloading
 from dstress.corpora import store
 from dstress.corpora.base import Corpus
 from dstress.corpora.catalogue import CatalogueEntry, catalogue
-from dstress.corpora.describe import SplitCounts, count, unseen_services
-from dstress.corpora.reading import canonical_split
+from dstress.corpora.counts import SplitCounts, count_split, unseen_services
+from dstress.corpora.split_names import canonical_split
 from dstress.corpora.store import Manifest
 from dstress.dialogue import Dialogue
 from dstress.errors import CorpusError, DstressError, unknown
@@ -27,7 +27,7 @@ _TOP_VALUES = 4
 
 def complete_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Corpus names for the shell."""
-    return [name for name in (*store.stored(), corpora.EMBEDDED) if name.startswith(incomplete)]
+    return [name for name in (*store.stored_names(), corpora.EMBEDDED) if name.startswith(incomplete)]
 
 
 @click.group("corpora")
@@ -52,7 +52,7 @@ def list_command(json_file: str | None) -> None:
 
 def list_corpora(json_file: str | None) -> None:
     """The corpora that are there and those that could be."""
-    there = {name: store.existing(name) for name in store.stored()}
+    there = {name: store.require_manifest(name) for name in store.stored_names()}
     known = {name: entry for name, entry in catalogue().items() if name not in there}
     if json_file:
         available = {
@@ -190,7 +190,7 @@ def _counted(name: str, dialogue: str) -> tuple[dict[str, Corpus], dict[str, Spl
     with counting("splits") as progress:
         for index, (split, corpus) in enumerate(opened.items()):
             progress(f"counting {split}", index)
-            counted[split] = count(corpus, dialogue)
+            counted[split] = count_split(corpus, dialogue)
     return opened, counted
 
 
@@ -208,7 +208,8 @@ def _open(text: str) -> dict[str, Corpus]:
     name, _, split = text.partition(":")
     if name == corpora.EMBEDDED:
         corpora.ensure_embedded()
-    splits = [store.find_split(store.existing(name), split)] if split else list(store.existing(name).splits)
+    entry = store.require_manifest(name)
+    splits = [store.find_split(entry, split)] if split else list(entry.splits)
     return {found: corpora.load(f"{name}:{found}") for found in splits}
 
 
@@ -281,10 +282,10 @@ def check_command(name: str, json_file: str | None) -> None:
     Example
       dstress corpora check multiwoz21
     """
-    from dstress.corpora.audit import audit
+    from dstress.corpora.audit import audit_corpus
 
     opened = _open(name)
-    findings = audit(name.partition(":")[0], opened)
+    findings = audit_corpus(name.partition(":")[0], opened)
     if json_file:
         write_json(findings, json_file)
         return
@@ -338,9 +339,9 @@ def compare_command(first: str, second: str, most: int, json_file: str | None) -
     Example
       dstress corpora compare multiwoz21:test multiwoz24:test
     """
-    from dstress.corpora.difference import difference
+    from dstress.corpora.difference import compare_corpora
 
-    found = difference(corpora.load(first), corpora.load(second))
+    found = compare_corpora(corpora.load(first), corpora.load(second))
     if json_file:
         write_json(found, json_file)
         return

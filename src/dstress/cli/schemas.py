@@ -13,7 +13,7 @@ from dstress.cli.output import print_notes, print_table, write_json
 from dstress.cli.progress import waiting
 from dstress.corpora import store
 from dstress.corpora.base import Corpus
-from dstress.corpora.reading import canonical_split
+from dstress.corpora.split_names import canonical_split
 from dstress.dialogue import Schema
 from dstress.errors import CorpusError, MissingExtraError, SpecError
 from dstress.reports.tables import Table
@@ -74,12 +74,12 @@ def show(name: str, also: Sequence[str], json_file: str | None) -> None:
 
 def analysis(name: str, also: Sequence[str] = ()) -> Analysis:
     """The figures of the variants that are stored, and of the schemas that stressors (`also`) make."""
-    entry = store.existing(name)
-    variants = [known for known in store.stored() if store.existing(known).derived_from == name]
+    entry = store.require_manifest(name)
+    variants = [known for known in store.stored_names() if store.require_manifest(known).derived_from == name]
     splits = [
         split
         for split in entry.splits
-        if all(canonical_split(split) in map(canonical_split, store.existing(one).splits) for one in variants)
+        if all(canonical_split(split) in map(canonical_split, store.require_manifest(one).splits) for one in variants)
     ]
     originals = [store.read_schema(name, split) for split in splits]
     schema = united(originals)
@@ -114,7 +114,7 @@ def analysis(name: str, also: Sequence[str] = ()) -> Analysis:
 
 
 def _variant(name: str, splits: Sequence[str], originals: Sequence[Schema]) -> Schema:
-    entry = store.existing(name)
+    entry = store.require_manifest(name)
     return united_versions(originals, [store.read_schema(name, store.find_split(entry, split)) for split in splits])
 
 

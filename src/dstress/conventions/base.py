@@ -61,13 +61,13 @@ class Convention(ABC):
             gold = {slot: values for slot, values in gold.items() if slot in slots}
             predicted = {slot: value for slot, value in predicted.items() if slot in slots}
         wanted = {slot: accepted for slot, values in gold.items() if (accepted := self.gold(slot, values))}
-        given = {slot: self.predicted(slot, value) for slot, value in predicted.items()}
+        prepared = {slot: self.predicted(slot, value) for slot, value in predicted.items()}
         result = 1.0
-        for slot, value in given.items():
+        for slot, value in prepared.items():
             if slot not in wanted and value is not None and not self.ignores(slot, wanted):
                 return 0.0
         for slot, accepted in wanted.items():
-            value = given.get(slot)
+            value = prepared.get(slot)
             if value is None:
                 return 0.0
             result *= self.similarity(slot, accepted, value, (slots or {}).get(slot, UNKNOWN_SLOT))

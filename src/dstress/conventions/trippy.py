@@ -43,10 +43,12 @@ class TripPy(Convention):
     def similarity(self, slot: str, accepted: tuple[str, ...], predicted: str, kind: Slot = UNKNOWN_SLOT) -> float:
         value = predicted.removeprefix(INFORMED)
         informed = value != predicted
-        return float(any(self._same(gold, value) or (informed and self._near(gold, value)) for gold in accepted))
-
-    def _same(self, gold: str, value: str) -> bool:
-        return gold == value or (gold not in _UNVARIED and value in self._variants.get(gold, ()))
+        for gold in accepted:
+            if gold == value or (gold not in _UNVARIED and value in self._variants.get(gold, ())):
+                return 1.0
+            if informed and self._near(gold, value):
+                return 1.0
+        return 0.0
 
     def _near(self, gold: str, value: str) -> bool:
         """The variants of gold are only tried if the informed value has none of its own, as in the script."""

@@ -8,13 +8,13 @@ from pathlib import Path
 from dstress.corpora import sgd, store
 from dstress.corpora.base import Corpus, Importer, Split
 from dstress.corpora.catalogue import catalogue
-from dstress.corpora.checks import checked
-from dstress.corpora.reading import UNNAMED, canonical_split
+from dstress.corpora.checks import read_checked
+from dstress.corpora.split_names import UNNAMED, same_split
 from dstress.corpora.store import Manifest, Progress
 from dstress.dialogue import Dialogue
 from dstress.errors import CorpusError, unknown
 from dstress.registry import Registry
-from dstress.schema_names import name_map, renamed
+from dstress.schema_names import map_names, rename_dialogue
 from dstress.storage.sources import Source, is_address, open_source
 
 importers = Registry(
@@ -42,10 +42,10 @@ def load(text: str) -> Corpus:
         return _load_path(*((text, "") if Path(text).exists() else (name, split)))
     if name == EMBEDDED:
         ensure_embedded()
-    entry = store.existing(name)
+    entry = store.require_manifest(name)
     chosen = store.find_split(entry, split or _DEFAULT_SPLIT)
-    corpus = _derived(entry, chosen) if entry.derived_from else store.open_corpus(name, chosen)
-    train = next((known for known in entry.splits if canonical_split(known) == "train"), None)
+    corpus = _open_variant(entry, chosen) if entry.derived_from else store.open_corpus(name, chosen)
+    train = same_split(entry.splits, "train")
     if train:
         corpus.train = f"{name}:{train}"
         corpus.seen = frozenset(store.read_schema(name, train).by_name)
@@ -62,7 +62,7 @@ def add(name: str, *sources: str | Path, progress: Progress = lambda *_: None, w
             source.keep(lambda file: within in f"{file.name}/")
         from dstress.corpora import sgdx
 
-        if schemas := sgdx.variants(source):
+        if schemas := sgdx.read_variants(source):
             return [
                 store.add_variant(f"{name}/{variant}", source.address, "sgd", splits)
                 for variant, splits in schemas.items()
@@ -88,22 +88,24 @@ def detect(source: Source) -> Importer:
 
 def ensure_embedded(progress: Progress = lambda *_: None) -> Manifest:
     """The embedded corpus, generated at first use."""
-    from dstress.corpora import embedded
+    from dstress.corpora import reminder
 
-    return embedded.ensure(progress)
+    return reminder.ensure_stored(progress)
 
 
-def _derived(entry: Manifest, split: str) -> Corpus:
+def _open_variant(entry: Manifest, split: str) -> Corpus:
     """An SGD-X variant: the base corpus's dialogues under the variant's names."""
-    base = store.existing(entry.derived_from)
-    there = [name for name in entry.splits if any(canonical_split(name) == canonical_split(b) for b in base.splits)]
-    pairs = [(store.read_schema(base.name, store.find_split(base, s)), store.read_schema(entry.name, s)) for s in there]
-    names = name_map(pairs)
+    base = store.require_manifest(entry.derived_from)
+    names = map_names(
+        (store.read_schema(base.name, known), store.read_schema(entry.name, name))
+        for name in entry.splits
+        if (known := same_split(base.splits, name))
+    )
     original = store.open_corpus(base.name, store.find_split(base, split))
 
     def read() -> Iterator[Dialogue]:
         for dialogue in original:
-            yield renamed(dialogue, names)
+            yield rename_dialogue(dialogue, names)
 
     return Corpus(entry.name, split, store.read_schema(entry.name, split), read)
 
@@ -114,19 +116,20 @@ def _load_path(path: str, wanted: str) -> Corpus:
     with open_source(*paths) as source:
         splits = {split.name: split for split in detect(source).splits(source)}
         stressed = bool(source.named("stress.json"))
-    names = [name for name in splits if canonical_split(name) == canonical_split(wanted or _DEFAULT_SPLIT)]
-    if not names and (wanted or len(splits) > 1):
-        raise unknown("split", wanted or _DEFAULT_SPLIT, splits, where=path)
-    chosen = names[0] if names else next(iter(splits))
+    chosen = same_split(splits, wanted or _DEFAULT_SPLIT)
+    if chosen is None:
+        if wanted or len(splits) > 1:
+            raise unknown("split", wanted or _DEFAULT_SPLIT, splits, where=path)
+        chosen = next(iter(splits))
 
     def read() -> Iterator[Dialogue]:
         with open_source(*paths) as source:
             split = next(split for split in detect(source).splits(source) if split.name == chosen)
-            yield from checked(split)
+            yield from read_checked(split)
 
     corpus = Corpus(Path(path).resolve().name, "" if chosen == UNNAMED else chosen, splits[chosen].schema, read)
     corpus.stressed = stressed
-    train = next((name for name in splits if canonical_split(name) == "train"), "")
+    train = same_split(splits, "train")
     corpus.train = f"{path}:{train}" if train else ""
     for file in _schema_beside(Path(path), "train"):
         with open_source(file) as source:

@@ -8,27 +8,26 @@ from pathlib import Path
 from dstress.corpora import store
 from dstress.corpora.base import Corpus, Split
 from dstress.corpora.catalogue import catalogue
-from dstress.corpora.checks import checked
-from dstress.corpora.describe import count
-from dstress.corpora.reading import canonical_split
+from dstress.corpora.checks import read_checked
+from dstress.corpora.counts import count_split
+from dstress.corpora.split_names import canonical_split
 from dstress.errors import CorpusError
 
 _SHOWN = 5
 
 
-def audit(name: str, opened: dict[str, Corpus]) -> dict[str, list[str] | str]:
+def audit_corpus(name: str, opened: dict[str, Corpus]) -> dict[str, list[str] | str]:
     """Check files and dialogues of every split; raise at the first damage, return what a user should know."""
-    entry = store.existing(name)
+    entry = store.require_manifest(name)
+    folder = store.folder_of(name)
     notes: list[str] = []
     for split, corpus in opened.items():
-        folder = store.folder_of(name)
         _check_file(folder / f"{split}.schema.json", entry.splits[split].schema_sha256, name)
         if entry.splits[split].sha256:
             _check_file(folder / f"{split}.jsonl", entry.splits[split].sha256, name)
         _check_dialogues(corpus)
-        notes += _notes(name, split, corpus)
-    notes += _leaks(opened)
-    return {"name": name, "notes": notes}
+        notes += _note_counts(name, split, corpus)
+    return {"name": name, "notes": notes + _note_leaks(opened)}
 
 
 def _check_file(path: Path, expected: str, name: str) -> None:
@@ -43,12 +42,13 @@ def _check_file(path: Path, expected: str, name: str) -> None:
 
 def _check_dialogues(corpus: Corpus) -> None:
     located = Split(corpus.split, corpus.schema, lambda: ((corpus.name, dialogue) for dialogue in corpus))
-    for _ in checked(located):
+    for _ in read_checked(located):
         pass
 
 
-def _notes(name: str, split: str, corpus: Corpus) -> list[str]:
-    counts = count(corpus)
+def _note_counts(name: str, split: str, corpus: Corpus) -> list[str]:
+    """Dialogues that are missing beside the published corpus, and labels that the schema does not know."""
+    counts = count_split(corpus)
     notes = []
     published = catalogue()[name].dialogues.get(canonical_split(split)) if name in catalogue() else None
     if published not in (None, counts.dialogues):
@@ -62,7 +62,7 @@ def _notes(name: str, split: str, corpus: Corpus) -> list[str]:
     return notes
 
 
-def _leaks(opened: dict[str, Corpus]) -> list[str]:
+def _note_leaks(opened: dict[str, Corpus]) -> list[str]:
     """Dialogues that two splits share: a tracker may have been trained on what it is tested with."""
     notes = []
     seen: dict[bytes, str] = {}

@@ -11,7 +11,7 @@ from dstress.errors import CorpusError, place, unknown
 _MOST_VALUES = 200
 
 
-def checked(split: Split) -> Iterator[Dialogue]:
+def read_checked(split: Split) -> Iterator[Dialogue]:
     """The split's dialogues, each checked. Raises a CorpusError at the first that is wrong; never an empty split."""
     check_schema(split.schema, split.name)
     seen: set[int] = set()  # hashes: the ids of a long stream would be most of the memory
@@ -57,13 +57,13 @@ def _check_dialogue(dialogue: Dialogue, schema: Schema, file: str) -> None:
             )
         for slot, values in turn.state.items():
             if slot not in slots:
-                raise _outside(slot, schema, place(file, dialogue.id, index))
+                raise _outside_schema(slot, schema, place(file, dialogue.id, index))
             if not values or not all(values):
                 raise CorpusError(f"the slot {slot!r} has an empty value", where=place(file, dialogue.id, index))
         _check_spans(turn, place(file, dialogue.id, index))
 
 
-def _outside(slot: str, schema: Schema, where: str) -> CorpusError:
+def _outside_schema(slot: str, schema: Schema, where: str) -> CorpusError:
     service = service_of(slot)
     if service in schema.by_name:
         hint = unknown("slot", slot, [known for known in schema.slots if service_of(known) == service])
@@ -88,19 +88,19 @@ def _check_spans(turn: Turn, where: str) -> None:
                     )
 
 
-def derived_schema(dialogues: Iterable[Dialogue]) -> Schema:
+def derive_schema(dialogues: Iterable[Dialogue]) -> Schema:
     """A schema for a corpus that has none: the services and slots that its states use, with the values seen."""
-    found: dict[str, dict[str, dict[str, None]]] = {}
+    values_of: dict[str, dict[str, dict[str, None]]] = {}
     for dialogue in dialogues:
         for name in dialogue.services:
-            found.setdefault(name, {})
+            values_of.setdefault(name, {})
         for turn in dialogue.turns:
             for slot, values in turn.state.items():
                 service, _, bare = slot.partition("-")
-                found.setdefault(service, {}).setdefault(bare, {}).update(dict.fromkeys(values))
+                values_of.setdefault(service, {}).setdefault(bare, {}).update(dict.fromkeys(values))
     return Schema(
         tuple(
             Service(name, slots=tuple(Slot(slot, values=tuple(seen)[:_MOST_VALUES]) for slot, seen in slots.items()))
-            for name, slots in found.items()
+            for name, slots in values_of.items()
         )
     )

@@ -7,7 +7,7 @@ from collections import Counter
 import msgspec
 
 from dstress.corpora.base import Corpus
-from dstress.dialogue import Dialogue
+from dstress.dialogue import State
 
 
 class LabelDifference(msgspec.Struct, frozen=True):
@@ -32,11 +32,15 @@ class Difference(msgspec.Struct, frozen=True):
     labels: list[LabelDifference]
 
 
-def difference(first: Corpus, second: Corpus) -> Difference:
+_Label = tuple[str, str | None, str | None]
+"""A slot, and what it is in the first and in the second corpus."""
+
+
+def compare_corpora(first: Corpus, second: Corpus) -> Difference:
     """Compare the states of two corpora, turn by turn; ids match whatever their case."""
     mine = {dialogue.id.casefold(): dialogue for dialogue in first}
-    labels: Counter[tuple[str, str | None, str | None]] = Counter()
-    examples: dict[tuple[str, str | None, str | None], str] = {}
+    labels: Counter[_Label] = Counter()
+    examples: dict[_Label, str] = {}
     shared, only_second, other_length = set(), [], []
     turns = differing = 0
     for theirs in second:
@@ -49,22 +53,20 @@ def difference(first: Corpus, second: Corpus) -> Difference:
             other_length.append(theirs.id)
             continue
         turns += len(ours.turns)
-        for index, found in enumerate(_turns(ours, theirs)):
-            differing += bool(found)
-            labels.update(found)
-            for key in found:
-                examples.setdefault(key, f"{ours.id} turn {index}")
+        for index, (our_turn, their_turn) in enumerate(zip(ours.turns, theirs.turns, strict=True)):
+            different = _compare_states(our_turn.state, their_turn.state)
+            differing += bool(different)
+            labels.update(different)
+            for label in different:
+                examples.setdefault(label, f"{ours.id} turn {index}")
     only_first = [dialogue.id for key, dialogue in mine.items() if key not in shared]
-    rows = [LabelDifference(*key, count, examples[key]) for key, count in labels.most_common()]
+    rows = [LabelDifference(*label, count, examples[label]) for label, count in labels.most_common()]
     return Difference(len(shared), turns, differing, only_first, only_second, other_length, rows)
 
 
-def _turns(ours: Dialogue, theirs: Dialogue) -> list[list[tuple[str, str | None, str | None]]]:
-    found = []
-    for a, b in zip(ours.turns, theirs.turns, strict=True):
-        slots = [slot for slot in a.state | b.state if a.state.get(slot) != b.state.get(slot)]
-        found.append([(slot, _text(a.state.get(slot)), _text(b.state.get(slot))) for slot in slots])
-    return found
+def _compare_states(first: State, second: State) -> list[_Label]:
+    slots = [slot for slot in first | second if first.get(slot) != second.get(slot)]
+    return [(slot, _text(first.get(slot)), _text(second.get(slot))) for slot in slots]
 
 
 def _text(forms: tuple[str, ...] | None) -> str | None:

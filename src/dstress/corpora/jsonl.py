@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import ClassVar
 
 import msgspec
 
 from dstress.corpora.base import Importer, LocatedDialogue, Split
-from dstress.corpora.checks import derived_schema
-from dstress.corpora.reading import decode, find_split, in_order, misfit
+from dstress.corpora.checks import derive_schema
+from dstress.corpora.json_files import decode, decode_part
+from dstress.corpora.split_names import sort_splits, split_of_file
 from dstress.dialogue import Dialogue, Schema
 from dstress.storage.sources import Source, SourceFile
 
@@ -27,36 +29,23 @@ class Jsonl(Importer):
         return any(b'"turns"' in file.head() for file in source.ending(".jsonl"))
 
     def splits(self, source: Source) -> Iterator[Split]:
-        by_name = {_name(file): file for file in source.ending(".jsonl")}
-        for name in in_order(by_name):
+        by_name = {split_of_file(file, ".jsonl"): file for file in source.ending(".jsonl")}
+        for name in sort_splits(by_name):
             file = by_name[name]
-            yield Split(name, _schema(source, file, name), _Lines(file))
+            yield Split(name, _read_schema(source, file, name), partial(_read_lines, file))
 
 
-def _name(file: SourceFile) -> str:
-    stem = file.stem.removesuffix(".jsonl")
-    return stem if find_split(stem) is None else find_split(stem) or stem
-
-
-def _schema(source: Source, file: SourceFile, name: str) -> Schema:
+def _read_schema(source: Source, file: SourceFile, name: str) -> Schema:
     """The split's own schema, else the common one, else what its states use."""
     for candidate in (file.stem.removesuffix(".jsonl") + ".schema.json", f"{name}.schema.json", "schema.json"):
-        for found in source.named(candidate):
-            return decode(_SCHEMA, found)
-    return derived_schema(dialogue for _, dialogue in _Lines(file)())
+        for schema in source.named(candidate):
+            return decode(_SCHEMA, schema)
+    return derive_schema(dialogue for _, dialogue in _read_lines(file))
 
 
-class _Lines:
+def _read_lines(file: SourceFile) -> Iterator[LocatedDialogue]:
     """A dialogue a line, never more than one in memory."""
-
-    def __init__(self, file: SourceFile) -> None:
-        self.file = file
-
-    def __call__(self) -> Iterator[LocatedDialogue]:
-        for number, line in enumerate(self.file.lines(), start=1):
-            if line.strip():
-                where = f"{self.file.label}, line {number}"
-                try:
-                    yield where, _DIALOGUE.decode(line)
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    raise misfit(error, where, line) from None
+    for number, line in enumerate(file.lines(), start=1):
+        if line.strip():
+            where = f"{file.label}, line {number}"
+            yield where, decode_part(_DIALOGUE, line, where)

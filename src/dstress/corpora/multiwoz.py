@@ -11,7 +11,8 @@ import msgspec
 
 from dstress.corpora import multiwoz_schema
 from dstress.corpora.base import Importer, LocatedDialogue, Split
-from dstress.corpora.reading import decode, find_split, in_order, misfit
+from dstress.corpora.json_files import decode, decode_part
+from dstress.corpora.split_names import find_split, sort_splits, split_of_file
 from dstress.dialogue import Act, Coreference, Dialogue, Frame, Goal, Span, State, Turn, service_of, slot_id
 from dstress.errors import CorpusError, place
 from dstress.storage.sources import Source, SourceFile
@@ -64,22 +65,21 @@ class Multiwoz(Importer):
 
     def splits(self, source: Source) -> Iterator[Split]:
         files = _recordings(source)
-        lists = _split_lists(source)
         if len(files) == 1 and find_split(files[0].stem) is None:
-            yield from _listed_splits(files[0], lists, source)
+            yield from _listed_splits(files[0], source)
             return
-        by_name = {find_split(file.stem) or file.stem.removesuffix(".json"): file for file in files}
-        for name in in_order(by_name):
-            file = by_name[name]
-            yield _split(name, file, lambda _: True)
+        by_name = {split_of_file(file, ".json"): file for file in files}
+        for name in sort_splits(by_name):
+            yield _split(name, by_name[name], lambda _: True)
 
 
 def _recordings(source: Source) -> list[SourceFile]:
     return [file for file in source.ending(".json") if _RAW.match(file.head())]
 
 
-def _listed_splits(file: SourceFile, lists: dict[str, frozenset[str]], source: Source) -> Iterator[Split]:
+def _listed_splits(file: SourceFile, source: Source) -> Iterator[Split]:
     """One data.json: the list files name validation and test dialogues, the rest is train."""
+    lists = _read_lists(source)
     if set(lists) != {"dev", "test"}:
         raise CorpusError(
             "one file holds all dialogues, but the lists of validation and test dialogues are missing",
@@ -92,15 +92,15 @@ def _listed_splits(file: SourceFile, lists: dict[str, frozenset[str]], source: S
     yield _split("test", file, lists["test"].__contains__)
 
 
-def _split_lists(source: Source) -> dict[str, frozenset[str]]:
-    found = {}
+def _read_lists(source: Source) -> dict[str, frozenset[str]]:
+    lists = {}
     for file in source.files:
         stem = file.stem.casefold()
         if stem.endswith((".txt", ".json")) and "listfile" in stem:
             name = "dev" if stem.startswith("val") else "test"
             # Both endings have been published with the same content: one name a line.
-            found[name] = frozenset(_base(line) for line in file.read().decode("utf-8", "replace").split())
-    return found
+            lists[name] = frozenset(_base(line) for line in file.read().decode("utf-8", "replace").split())
+    return lists
 
 
 def _base(name: str) -> str:
@@ -113,34 +113,29 @@ def _split(name: str, file: SourceFile, wanted: Callable[[str], bool]) -> Split:
             if wanted(_base(key)):
                 yield file.label, _dialogue(_base(key), raw, file.label)
 
-    return Split(name, multiwoz_schema.schema(_side_services(file, wanted)), stream)
+    return Split(name, multiwoz_schema.select_services(_side_services(file, wanted)), stream)
 
 
 def _side_services(file: SourceFile, wanted: Callable[[str], bool]) -> set[str]:
     """Which of bus, hospital and police the dialogues are about: their schema is needed before they stream."""
-    found: set[str] = set()
+    services: set[str] = set()
     for key, raw in decode(_FILE, file).items():
         # A glance at the bytes: decoding every dialogue twice would double the time.
         if wanted(_base(key)):
-            found |= {match.decode().casefold() for match in _SIDE_ACT.findall(raw)}
-            found |= {"hospital"} if _DEPARTMENT.search(raw) else set()
-    return found
+            services |= {match.decode().casefold() for match in _SIDE_ACT.findall(raw)}
+            services |= {"hospital"} if _DEPARTMENT.search(raw) else set()
+    return services
 
 
 def _dialogue(name: str, raw: msgspec.Raw, label: str) -> Dialogue:
-    try:
-        recording = _RECORDING.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise misfit(error, place(label, name), bytes(raw)) from None
+    recording = decode_part(_RECORDING, raw, place(label, name))
     turns = tuple(
         _turn(recording.log, position, place(label, name, position // 2))
         for position in range(0, len(recording.log), 2)
     )
-    goal = _goal(recording.goal)
-    mentioned = [service_of(slot) for turn in turns for slot in turn.state]
-    mentioned += [frame.service for turn in turns for frame in turn.frames]
-    services = tuple(dict.fromkeys(mentioned))
-    return Dialogue(name, turns, services, goal)
+    services = [service_of(slot) for turn in turns for slot in turn.state]
+    services += [frame.service for turn in turns for frame in turn.frames]
+    return Dialogue(name, turns, tuple(dict.fromkeys(services)), _goal(recording.goal))
 
 
 def _turn(log: list[_Utterance], position: int, where: str) -> Turn:
@@ -166,35 +161,37 @@ def _state(metadata: dict[str, dict[str, dict[str, Any]]], where: str) -> State:
     for service, parts in metadata.items():
         for part in ("semi", "book"):
             for slot, value in parts.get(part, {}).items():
-                if value and slot not in ("booked", "ticket"):
-                    forms = _text_forms(value) if isinstance(value, str) else _list_forms(value, where)
-                    if forms:
-                        state[_slot_id(service, part, slot)] = forms
+                if value and slot not in ("booked", "ticket") and (forms := _forms(value, where)):
+                    state[_slot_id(service, part, slot)] = forms
     return state
 
 
 @cache
 def _slot_id(service: str, part: str, slot: str) -> str:
-    return _names()(service, f"book {slot}" if part == "book" else slot)
+    return _slot_names()(service, f"book {slot}" if part == "book" else slot)
 
 
 @cache
-def _names() -> SlotNames:
-    return SlotNames(multiwoz_schema.schema({"bus", "hospital", "police"}))
+def _slot_names() -> SlotNames:
+    return SlotNames(multiwoz_schema.select_services({"bus", "hospital", "police"}))
+
+
+def _forms(value: object, where: str) -> tuple[str, ...]:
+    """The accepted forms; 2.3 writes some alternatives as a list."""
+    if isinstance(value, str):
+        return _split_forms(value)
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise CorpusError(f"the value {value!r} is not text", where=where)
+    return tuple(dict.fromkeys(form for item in value for form in _split_forms(item)))
 
 
 @lru_cache(maxsize=100_000)
-def _text_forms(value: str) -> tuple[str, ...]:
-    """The accepted forms: `a|b` and `a>b` (2.1) mean that either is right."""
+def _split_forms(value: str) -> tuple[str, ...]:
+    """`a|b` and `a>b` (2.1) mean that either is right."""
     stripped = (form.strip() for form in _ALTERNATIVES.split(value))
-    return tuple(dict.fromkeys(multiwoz_schema.settled(form) for form in stripped if not multiwoz_schema.absent(form)))
-
-
-def _list_forms(value: object, where: str) -> tuple[str, ...]:
-    """2.3 writes some alternatives as a list."""
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise CorpusError(f"the value {value!r} is not text", where=where)
-    return tuple(dict.fromkeys(form for item in value for form in _text_forms(item)))
+    return tuple(
+        dict.fromkeys(multiwoz_schema.settle(form) for form in stripped if not multiwoz_schema.is_absent(form))
+    )
 
 
 def _frames(utterance: _Utterance, state: State) -> tuple[Frame, ...]:
@@ -207,43 +204,43 @@ def _frames(utterance: _Utterance, state: State) -> tuple[Frame, ...]:
         service, _, act = title.casefold().partition("-")
         for short, value, *_ in pairs:
             slot = multiwoz_schema.act_slot(service, str(short))
-            said = (str(value),) if str(value) not in ("none", "?", "") else ()
-            acts.setdefault(service, []).append(Act(act.upper(), slot, said))
+            values = (str(value),) if str(value) not in ("none", "?", "") else ()
+            acts.setdefault(service, []).append(Act(act.upper(), slot, values))
             if act == "request":
                 requested.setdefault(service, []).append(slot)
     spans = _spans(utterance)
     return tuple(
-        Frame(service, "", tuple(requested.get(service, ())), tuple(spans.get(service, ())), tuple(said))
-        for service, said in acts.items()
+        Frame(service, "", tuple(requested.get(service, ())), tuple(spans.get(service, ())), tuple(own))
+        for service, own in acts.items()
         if service != "general"
     )
 
 
 def _spans(utterance: _Utterance) -> dict[str, list[Span]]:
     """Spans are annotated in words; the text is split at blanks to find their characters."""
-    found: dict[str, list[Span]] = {}
+    spans: dict[str, list[Span]] = {}
     if not utterance.span_info:
-        return found
+        return spans
     text = utterance.text.strip()
     words = [match.span() for match in _WORD.finditer(text)]
     for title, short, _, first, last in (entry[:5] for entry in utterance.span_info if len(entry) >= 5):
         service = str(title).casefold().partition("-")[0]
         if isinstance(first, int) and isinstance(last, int) and 0 <= first <= last < len(words):
             slot = multiwoz_schema.act_slot(service, str(short))
-            found.setdefault(service, []).append(Span(slot, words[first][0], words[last][1]))
-    return found
+            spans.setdefault(service, []).append(Span(slot, words[first][0], words[last][1]))
+    return spans
 
 
 def _coreferences(utterance: _Utterance) -> tuple[Coreference, ...]:
     """MultiWOZ 2.3: [slot, expression, value, utterance it refers to, words]; utterances count both sides."""
-    found = []
+    coreferences = []
     for title, entries in utterance.coreference.items():
         service = title.casefold().partition("-")[0]
         for short, expression, value, *rest in entries:
             slot = slot_id(service, multiwoz_schema.act_slot(service, str(short)))
             turn = rest[0] // 2 if rest and isinstance(rest[0], int) else -1
-            found.append(Coreference(slot, str(expression), str(value), turn))
-    return tuple(found)
+            coreferences.append(Coreference(slot, str(expression), str(value), turn))
+    return tuple(coreferences)
 
 
 def _goal(goal: dict[str, _ServiceGoal | list[str] | str | bool | None]) -> Goal:
@@ -254,9 +251,8 @@ def _goal(goal: dict[str, _ServiceGoal | list[str] | str | bool | None]) -> Goal
     for service, wanted in goal.items():
         if isinstance(wanted, _ServiceGoal):
             inform |= _constraints(service, "semi", wanted.info) | _constraints(service, "book", wanted.book)
-            fallback |= _constraints(service, "semi", wanted.fail_info) | _constraints(
-                service, "book", wanted.fail_book
-            )
+            fallback |= _constraints(service, "semi", wanted.fail_info)
+            fallback |= _constraints(service, "book", wanted.fail_book)
             request += [slot_id(service, slot) for slot in wanted.reqt]
     message = goal.get("message", "")
     return Goal(" ".join(message) if isinstance(message, list) else str(message), inform, fallback, tuple(request))

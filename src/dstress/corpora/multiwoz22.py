@@ -9,9 +9,10 @@ import msgspec
 
 from dstress.corpora import multiwoz_schema
 from dstress.corpora.base import Importer, LocatedDialogue, Split
-from dstress.corpora.reading import decode, split_name
+from dstress.corpora.json_files import decode
 from dstress.corpora.sgd import RawDialogue, RawFrame, dialogue_files, read_dialogue, read_schema, schema_file
-from dstress.dialogue import Act, Dialogue, Frame, Schema, Service, Turn
+from dstress.corpora.split_names import split_of_folder
+from dstress.dialogue import Act, Dialogue, Frame, Schema, Service
 from dstress.storage.sources import Source, SourceFile
 from dstress.text.slot_names import SlotNames
 
@@ -42,16 +43,16 @@ class Multiwoz22(Importer):
         acts: _Acts = {}
         for file in source.named("dialog_acts.json"):
             published = decode(_ACTS, file)
-            acts.update(published)
+            acts |= published
         for folder, files in dialogue_files(source).items():
-            schema = _schema(read_schema(schema_file(source, folder)))
-            yield Split(split_name(folder, source), schema, _Stream(files, SlotNames(schema), acts))
+            schema = _settle_schema(read_schema(schema_file(source, folder)))
+            yield Split(split_of_folder(folder, source), schema, _Stream(files, SlotNames(schema), acts))
 
 
-def _schema(published: Schema) -> Schema:
+def _settle_schema(published: Schema) -> Schema:
     """The published slots under the names of the papers; slots that no state holds (phone, ref ...) are left out."""
     names = SlotNames()
-    reference = multiwoz_schema.schema(_STATEFUL)
+    reference = multiwoz_schema.select_services(_STATEFUL)
     services = []
     for service in published.services:
         settled = {names(service.name, slot.name): slot for slot in service.slots}
@@ -74,15 +75,11 @@ class _Stream:
     def __call__(self) -> Iterator[LocatedDialogue]:
         for file in self.files:
             for raw in decode(_DIALOGUES, file):
-                settled = self._settled(raw)
-                yield file.label, self._with_acts(read_dialogue(settled, file.label), raw.dialogue_id)
-
-    def _settled(self, raw: RawDialogue) -> RawDialogue:
-        for turn in raw.turns:
-            for frame in turn.frames:
-                self._settle_frame(frame)
-        raw.dialogue_id = raw.dialogue_id.removesuffix(".json")
-        return raw
+                for turn in raw.turns:
+                    for frame in turn.frames:
+                        self._settle_frame(frame)
+                raw.dialogue_id = raw.dialogue_id.removesuffix(".json")
+                yield file.label, self._add_acts(read_dialogue(raw, file.label))
 
     def _settle_frame(self, frame: RawFrame) -> None:
         for span in frame.slots:
@@ -96,31 +93,30 @@ class _Stream:
         settled = self.names(service, slot).removeprefix(f"{service}-")
         return settled.removeprefix(f"{service}-")
 
-    def _with_acts(self, dialogue: Dialogue, published_id: str) -> Dialogue:
-        acts = self.acts.get(published_id) or self.acts.get(f"{dialogue.id}.json")
+    def _add_acts(self, dialogue: Dialogue) -> Dialogue:
+        """Utterances are numbered over both sides, from the user's first: turn i is 2i, the system before it 2i - 1."""
+        acts = self.acts.get(dialogue.id) or self.acts.get(f"{dialogue.id}.json")
         if not acts:
             return dialogue
-        turns = [_act_turn(turn, acts, index) for index, turn in enumerate(dialogue.turns)]
+        turns = [
+            msgspec.structs.replace(
+                turn,
+                frames=_join_acts(turn.frames, acts.get(str(2 * index), _Annotation())),
+                system_frames=_join_acts(turn.system_frames, acts.get(str(2 * index - 1), _Annotation())),
+            )
+            for index, turn in enumerate(dialogue.turns)
+        ]
         return msgspec.structs.replace(dialogue, turns=tuple(turns))
 
 
-def _act_turn(turn: Turn, acts: dict[str, _Annotation], index: int) -> Turn:
-    """Utterances are numbered over both sides, from the user's first: turn i is 2i, the system before it 2i - 1."""
-    return msgspec.structs.replace(
-        turn,
-        frames=_act_frames(turn.frames, acts.get(str(2 * index), _Annotation())),
-        system_frames=_act_frames(turn.system_frames, acts.get(str(2 * index - 1), _Annotation())),
-    )
-
-
-def _act_frames(frames: tuple[Frame, ...], annotation: _Annotation) -> tuple[Frame, ...]:
+def _join_acts(frames: tuple[Frame, ...], annotation: _Annotation) -> tuple[Frame, ...]:
     by_service = {frame.service: frame for frame in frames}
     for title, pairs in annotation.dialog_act.items():
         service, _, act = title.casefold().partition("-")
         if service == "general":
             continue
         frame = by_service.get(service, Frame(service))
-        said = tuple(
+        acts = tuple(
             Act(
                 act.upper(),
                 multiwoz_schema.act_slot(service, str(slot)),
@@ -128,5 +124,5 @@ def _act_frames(frames: tuple[Frame, ...], annotation: _Annotation) -> tuple[Fra
             )
             for slot, value, *_ in pairs
         )
-        by_service[service] = msgspec.structs.replace(frame, acts=frame.acts + said)
+        by_service[service] = msgspec.structs.replace(frame, acts=frame.acts + acts)
     return tuple(by_service.values())

@@ -32,17 +32,17 @@ def _services() -> tuple[Service, ...]:
     return tuple(services)
 
 
-def schema(used: Container[str] = ()) -> Schema:
+def select_services(used: Container[str] = ()) -> Schema:
     """The five scored services, and of the three others those in `used`."""
     return Schema(tuple(service for service in _services() if service.name in CORE or service.name in used))
 
 
-def absent(value: str) -> bool:
+def is_absent(value: str) -> bool:
     """Whether an annotated value says that the slot has none."""
     return value.casefold() in _words("none")
 
 
-def settled(value: str) -> str:
+def settle(value: str) -> str:
     """The value as it is, but one spelling for the many that 2.0 and 2.1 have for not caring."""
     return DONTCARE if value.casefold() in _words("dontcare") else value
 

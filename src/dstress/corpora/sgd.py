@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import ClassVar
 
 import msgspec
 
 from dstress.corpora.base import Importer, LocatedDialogue, Split
-from dstress.corpora.reading import decode, in_order, split_name
+from dstress.corpora.json_files import decode
+from dstress.corpora.split_names import sort_splits, split_of_folder
 from dstress.dialogue import Act, Dialogue, Frame, Intent, Schema, Service, Slot, Span, State, Turn
 from dstress.errors import CorpusError, place
 from dstress.storage.sources import Source, SourceFile
@@ -107,16 +109,13 @@ class Sgd(Importer):
     def splits(self, source: Source) -> Iterator[Split]:
         for folder, files in dialogue_files(source).items():
             schema = read_schema(schema_file(source, folder))
-            yield Split(split_name(folder, source), schema, _streaming(files))
+            yield Split(split_of_folder(folder, source), schema, partial(_read_dialogues, files))
 
 
-def _streaming(files: list[SourceFile]) -> Callable[[], Iterator[LocatedDialogue]]:
-    def stream() -> Iterator[LocatedDialogue]:
-        for file in files:
-            for raw in decode(_DIALOGUES, file):
-                yield file.label, read_dialogue(raw, file.label)
-
-    return stream
+def _read_dialogues(files: list[SourceFile]) -> Iterator[LocatedDialogue]:
+    for file in files:
+        for raw in decode(_DIALOGUES, file):
+            yield file.label, read_dialogue(raw, file.label)
 
 
 def dialogue_files(source: Source) -> dict[str, list[SourceFile]]:
@@ -125,7 +124,7 @@ def dialogue_files(source: Source) -> dict[str, list[SourceFile]]:
     for file in source.ending(".json"):
         if file.stem.startswith("dialogues_"):
             folders.setdefault(file.folder, []).append(file)
-    return {folder: folders[folder] for folder in in_order(folders)}
+    return {folder: folders[folder] for folder in sort_splits(folders)}
 
 
 def schema_file(source: Source, folder: str) -> SourceFile:

@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from dstress.corpora.reading import in_order, split_name
 from dstress.corpora.sgd import dialogue_files, read_schema
+from dstress.corpora.split_names import sort_splits, split_of_folder
 from dstress.dialogue import Schema
-from dstress.schema_names import INTENT_ACTS, Names, name_map
+from dstress.schema_names import INTENT_ACTS, Names, map_names
 from dstress.storage.atomic import replacing
 from dstress.storage.sources import Source
 
@@ -25,28 +25,28 @@ _VARIANT = re.compile(r"(?:^|/)(v[1-9][0-9]*)/[^/]+$")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
-def variants(source: Source) -> dict[str, dict[str, Schema]]:
+def read_variants(source: Source) -> dict[str, dict[str, Schema]]:
     """Variant -> split -> schema, for a source that holds `v1/test/schema.json` and so on; empty for other sources."""
-    found: dict[str, dict[str, Schema]] = {}
+    variants: dict[str, dict[str, Schema]] = {}
     for file in source.named("schema.json"):
         match = _VARIANT.search(file.folder)
         if match:
-            found.setdefault(match[1], {})[split_name(file.folder, source)] = read_schema(file)
-    return dict(sorted(found.items())) if not dialogue_files(source) else {}
+            variants.setdefault(match[1], {})[split_of_folder(file.folder, source)] = read_schema(file)
+    return dict(sorted(variants.items())) if not dialogue_files(source) else {}
 
 
 def write_variants(sgd: Source, schemas: Source, folder: Path) -> Iterator[Path]:
     """Write what the official generator writes, into `folder`/v1 ...: dialogue files and schemas; yield each path."""
     sgd.keep(lambda file: not _VARIANT.search(file.folder))
     schemas.keep(lambda file: _VARIANT.search(file.folder) is not None and file.stem == "schema.json")
-    original = {split_name(file.folder, sgd): read_schema(file) for file in sgd.named("schema.json")}
-    for variant, by_split in variants(schemas).items():
-        shared = [split for split in in_order(by_split) if split in original]
-        names = name_map((original[split], by_split[split]) for split in shared)
+    original = {split_of_folder(file.folder, sgd): read_schema(file) for file in sgd.named("schema.json")}
+    for variant, by_split in read_variants(schemas).items():
+        shared = [split for split in sort_splits(by_split) if split in original]
+        names = map_names((original[split], by_split[split]) for split in shared)
         yield from write_variant(sgd, names, folder / variant)
     for file in schemas.files:
         match = _VARIANT.search(file.folder)
-        split = split_name(file.folder, schemas)
+        split = split_of_folder(file.folder, schemas)
         if match and split in original:
             path = folder / match[1] / split / "schema.json"
             with replacing(path) as out:
@@ -61,13 +61,13 @@ def write_variant(source: Source, names: Names, folder: Path) -> Iterator[Path]:
             dialogues = json.loads(file.read())
             for dialogue in dialogues:
                 _rename_published(dialogue, names)
-            path = folder / split_name(inside, source) / file.stem
+            path = folder / split_of_folder(inside, source) / file.stem
             with replacing(path) as out:
-                out.write(_published_bytes(dialogues))
+                out.write(_encode_published(dialogues))
             yield path
 
 
-def _published_bytes(dialogues: list[Any]) -> bytes:
+def _encode_published(dialogues: list[Any]) -> bytes:
     """Sorted keys, two blanks, ASCII only: the layout of the official files, at the speed of msgspec."""
     text = msgspec.json.format(msgspec.json.encode(dialogues, order="sorted"), indent=2).decode()
     return _NOT_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], text).encode()
@@ -89,7 +89,7 @@ def _rename_frame(frame: dict[str, Any], slots: dict[str, str], intents: dict[st
     if state := frame.get("state"):
         state["active_intent"] = intents.get(state["active_intent"], state["active_intent"])
         state["requested_slots"] = [slots.get(slot, slot) for slot in state["requested_slots"]]
-        state["slot_values"] = _keys(state["slot_values"], slots)
+        state["slot_values"] = _rename_keys(state["slot_values"], slots)
     for action in frame.get("actions", ()):
         if action.get("slot") == "intent" and action["act"] in INTENT_ACTS:
             for field in ("canonical_values", "values"):
@@ -98,11 +98,11 @@ def _rename_frame(frame: dict[str, Any], slots: dict[str, str], intents: dict[st
         elif "slot" in action:
             action["slot"] = slots.get(action["slot"], action["slot"])
     if "service_results" in frame:
-        frame["service_results"] = [_keys(result, slots) for result in frame["service_results"]]
+        frame["service_results"] = [_rename_keys(result, slots) for result in frame["service_results"]]
     if call := frame.get("service_call"):
         call["method"] = intents.get(call["method"], call["method"])
-        call["parameters"] = _keys(call["parameters"], slots)
+        call["parameters"] = _rename_keys(call["parameters"], slots)
 
 
-def _keys(table: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+def _rename_keys(table: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
     return {names.get(key, key): value for key, value in table.items()}

@@ -19,8 +19,8 @@ from pathlib import Path
 import msgspec
 
 from dstress.corpora.base import Corpus, Finder, Split
-from dstress.corpora.checks import checked
-from dstress.corpora.reading import canonical_split, in_order
+from dstress.corpora.checks import read_checked
+from dstress.corpora.split_names import same_split, sort_splits
 from dstress.dialogue import Dialogue, Schema
 from dstress.errors import CorpusError, unknown
 from dstress.storage.atomic import replacing
@@ -69,13 +69,13 @@ def folder_of(name: str) -> Path:
     return home() / "corpora" / name
 
 
-def stored() -> list[str]:
+def stored_names() -> list[str]:
     """The names of all corpora in the data home."""
     root = home() / "corpora"
     return sorted(path.parent.relative_to(root).as_posix() for path in root.glob(f"**/{_MANIFEST}"))
 
 
-def manifest(name: str) -> Manifest | None:
+def read_manifest(name: str) -> Manifest | None:
     """A corpus's manifest, None if there is no such corpus."""
     path = folder_of(name) / _MANIFEST
     try:
@@ -90,21 +90,20 @@ def manifest(name: str) -> Manifest | None:
         ) from None
 
 
-def existing(name: str) -> Manifest:
+def require_manifest(name: str) -> Manifest:
     """A corpus's manifest; an error that suggests the nearest names if there is none."""
-    found = manifest(name)
-    if found is None:
+    manifest = read_manifest(name)
+    if manifest is None:
         raise unknown(
-            "corpus", name, [*stored(), "reminder"], fix=f"add it with `dstress corpora add {name} PATH_OR_URL`"
+            "corpus", name, [*stored_names(), "reminder"], fix=f"add it with `dstress corpora add {name} PATH_OR_URL`"
         )
-    return found
+    return manifest
 
 
 def find_split(entry: Manifest, wanted: str) -> str:
     """The split's name as the corpus spells it: `dev`, `val` and `validation` all find the same one."""
-    for name in entry.splits:
-        if canonical_split(name) == canonical_split(wanted):
-            return name
+    if name := same_split(entry.splits, wanted):
+        return name
     raise unknown(f"split of {entry.name}", wanted, entry.splits, fix=f"`dstress corpora show {entry.name}` lists them")
 
 
@@ -128,7 +127,7 @@ def open_corpus(name: str, split: str) -> Corpus:
 
     def finder() -> Finder:
         with path.open("rb") as lines:
-            known = {found[1].decode(): (place, line) for place, line in enumerate(lines) if (found := _ID.match(line))}
+            known = {match[1].decode(): (place, line) for place, line in enumerate(lines) if (match := _ID.match(line))}
 
         def find(wanted: str) -> tuple[int, Dialogue] | None:
             place, line = known.get(wanted, (-1, b""))
@@ -137,34 +136,29 @@ def open_corpus(name: str, split: str) -> Corpus:
         return find
 
     corpus = Corpus(name, split, read_schema(name, split), read)
-    corpus.finder, corpus.size = finder, existing(name).splits[split].dialogues
-    corpus.stressed = _glance(path)
+    corpus.finder, corpus.size = finder, require_manifest(name).splits[split].dialogues
+    with path.open("rb") as lines:  # a stressor leaves its marks from the first dialogues on
+        corpus.stressed = b'"stress":{' in lines.read(_GLANCED)
     return corpus
-
-
-def _glance(path: Path) -> bool:
-    """Whether a stressor left its marks, as the first dialogues show."""
-    with path.open("rb") as lines:
-        return b'"stress":{' in lines.read(_GLANCED)
 
 
 def add(name: str, source: str, splits: Iterator[tuple[str, Split]], progress: Progress = lambda *_: None) -> Manifest:
     """Import splits, each with its layout's name. New splits join; one that is there must be the same."""
     folder = folder_of(name)
     with _only_import(folder), _aside(folder) as aside:
-        before = manifest(name) or Manifest(name, source, {})
+        before = read_manifest(name) or Manifest(name, source, {})
         entries = dict(before.splits)
         arrived = []
         for layout, split in splits:
             entry = _write_split(aside, split, layout, progress)
-            known = next((s for s in entries if canonical_split(s) == canonical_split(split.name)), None)
+            known = same_split(entries, split.name)
             if known is None:
                 entries[split.name] = entry
                 arrived.append(split.name)
             elif (entries[known].sha256, entries[known].schema_sha256) != (entry.sha256, entry.schema_sha256):
                 raise _would_change(name, known, entries[known], entry)
         after = Manifest(
-            name, before.source, {split: entries[split] for split in in_order(entries)}, before.derived_from
+            name, before.source, {split: entries[split] for split in sort_splits(entries)}, before.derived_from
         )
         commit(folder, aside, after, [f"{split}{end}" for split in arrived for end in (".schema.json", ".jsonl")])
     return after
@@ -172,19 +166,19 @@ def add(name: str, source: str, splits: Iterator[tuple[str, Split]], progress: P
 
 def add_variant(name: str, source: str, base: str, schemas: dict[str, Schema]) -> Manifest:
     """Store a variant's schemas; its dialogues stay those of `base`, renamed as they are read."""
-    origin = existing(base)
+    origin = require_manifest(base)
     entries: dict[str, SplitEntry] = {}
     folder = folder_of(name)
     with _only_import(folder), _aside(folder) as aside:
-        for split in in_order(schemas):
+        for split in sort_splits(schemas):
             data = msgspec.json.encode(schemas[split])
             (aside / f"{split}.schema.json").write_bytes(data)
-            known = next((s for s in origin.splits if canonical_split(s) == canonical_split(split)), None)
+            known = same_split(origin.splits, split)
             if known:
                 counts = origin.splits[known]
                 digest = hashlib.sha256(data).hexdigest()
                 entries[split] = SplitEntry(counts.dialogues, counts.turns, counts.frames, "sgd-x", digest)
-        before = manifest(name)
+        before = read_manifest(name)
         for split, entry in entries.items():
             if before and split in before.splits and before.splits[split].schema_sha256 != entry.schema_sha256:
                 raise _would_change(name, split, before.splits[split], entry)
@@ -204,7 +198,7 @@ def commit(folder: Path, aside: Path, after: Manifest, files: list[str]) -> None
 def remove(name: str) -> None:
     """Take a corpus out of the data home, its manifest first, so that an interruption leaves no torn corpus."""
     folder = folder_of(name)
-    existing(name)
+    require_manifest(name)
     with _only_import(folder):
         (folder / _MANIFEST).unlink()
         for path in folder.iterdir():
@@ -230,7 +224,7 @@ def _write_split(folder: Path, split: Split, layout: str, progress: Progress) ->
     dialogues = turns = frames = 0
     encoder = msgspec.json.Encoder()
     with (folder / f"{split.name}.jsonl").open("wb", buffering=1 << 20) as out:
-        for dialogue in checked(split):
+        for dialogue in read_checked(split):
             line = encoder.encode(dialogue) + b"\n"
             digest.update(line)
             out.write(line)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import ClassVar
 
 import msgspec
 
 from dstress.corpora import multiwoz_schema
 from dstress.corpora.base import Importer, LocatedDialogue, Split
-from dstress.corpora.reading import decode, find_split, in_order
+from dstress.corpora.json_files import decode
+from dstress.corpora.split_names import sort_splits, split_of_file
 from dstress.dialogue import Dialogue, Frame, Schema, State, Turn, service_of
 from dstress.errors import CorpusError, place
 from dstress.storage.sources import Source, SourceFile
@@ -49,24 +51,20 @@ class Trade(Importer):
         return bool(_files(source))
 
     def splits(self, source: Source) -> Iterator[Split]:
-        by_name = {find_split(file.stem) or file.stem.removesuffix(".json"): file for file in _files(source)}
-        for name in in_order(by_name):
-            yield _split(name, by_name[name])
+        by_name = {split_of_file(file, ".json"): file for file in _files(source)}
+        schema = multiwoz_schema.select_services()
+        for name in sort_splits(by_name):
+            yield Split(name, schema, partial(_read_dialogues, by_name[name], schema))
 
 
 def _files(source: Source) -> list[SourceFile]:
     return [file for file in source.ending(".json") if _SHAPE.match(file.head()) and b'"transcript"' in file.head()]
 
 
-def _split(name: str, file: SourceFile) -> Split:
-    schema = multiwoz_schema.schema()
+def _read_dialogues(file: SourceFile, schema: Schema) -> Iterator[LocatedDialogue]:
     names = SlotNames(schema)
-
-    def stream() -> Iterator[LocatedDialogue]:
-        for raw in decode(_FILE, file):
-            yield file.label, _dialogue(raw, names, schema, file.label)
-
-    return Split(name, schema, stream)
+    for raw in decode(_FILE, file):
+        yield file.label, _dialogue(raw, names, schema, file.label)
 
 
 def _dialogue(raw: _RawDialogue, names: SlotNames, schema: Schema, label: str) -> Dialogue:
@@ -85,8 +83,8 @@ def _state(turn: _RawTurn, names: SlotNames, schema: Schema, where: str) -> Stat
     for belief in turn.belief_state:
         for slot, value in belief.slots:
             settled = names.split(slot)
-            if settled in schema.slots and not multiwoz_schema.absent(value):
-                forms = (multiwoz_schema.settled(value),)
+            if settled in schema.slots and not multiwoz_schema.is_absent(value):
+                forms = (multiwoz_schema.settle(value),)
                 if state.setdefault(settled, forms) != forms:
                     raise CorpusError(f"{slot} has two values, {state[settled][0]!r} and {value!r}", where=where)
     return state

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import msgspec
 
 from dstress.corpora.base import Importer, LocatedDialogue, Split
-from dstress.corpora.checks import derived_schema
-from dstress.corpora.reading import decode, in_order, misfit
+from dstress.corpora.checks import derive_schema
+from dstress.corpora.json_files import decode, decode_part
+from dstress.corpora.split_names import sort_splits
 from dstress.dialogue import Act, Dialogue, Frame, Goal, Intent, Schema, Service, Slot, Span, State, Turn, slot_id
 from dstress.errors import CorpusError, place
 from dstress.storage.sources import Source, SourceFile
@@ -87,13 +88,15 @@ class Unified(Importer):
     def splits(self, source: Source) -> Iterator[Split]:
         (file,) = _files(source)
         raw = decode(_FILE, file)
-        labels = [_label(item, file.label) for item in raw]
+        labels = [decode_part(_LABEL, item, file.label) for item in raw]
         ontology = source.named("ontology.json")
         names = SlotNames() if any(label.dataset.startswith("multiwoz") for label in labels) else _AsTheyAre()
-        for split in in_order({label.data_split for label in labels}):
+        for split in sort_splits({label.data_split for label in labels}):
             part = [item for item, label in zip(raw, labels, strict=True) if label.data_split == split]
             stream = _Stream(part, file, names)
-            schema = _schema(ontology[0], names) if ontology else derived_schema(dialogue for _, dialogue in stream())
+            schema = (
+                _read_schema(ontology[0], names) if ontology else derive_schema(dialogue for _, dialogue in stream())
+            )
             yield Split(split, schema, stream)
 
 
@@ -108,14 +111,7 @@ def _files(source: Source) -> list[SourceFile]:
     return [file for file in source.ending(".json") if _SHAPE.match(file.head())]
 
 
-def _label(raw: msgspec.Raw, where: str) -> _Label:
-    try:
-        return _LABEL.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise misfit(error, where, bytes(raw)) from None
-
-
-def _schema(file: SourceFile, names: SlotNames) -> Schema:
+def _read_schema(file: SourceFile, names: SlotNames) -> Schema:
     ontology = decode(_ONTOLOGY, file)
     services = []
     for domain, entry in ontology.domains.items():
@@ -149,31 +145,32 @@ class _Stream:
 
     def __call__(self) -> Iterator[LocatedDialogue]:
         for item in self.part:
-            try:
-                raw = _DIALOGUE.decode(item)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise misfit(error, self.file.label, bytes(item)) from None
-            yield self.file.label, self._dialogue(raw)
+            yield self.file.label, self._dialogue(decode_part(_DIALOGUE, item, self.file.label))
 
     def _dialogue(self, raw: _RawDialogue) -> Dialogue:
         turns: list[Turn] = []
         state: State = {}
-        heard: list[_RawTurn] = []
+        replies: list[_RawTurn] = []  # the system's, since the user's last words
         for position, turn in enumerate(raw.turns):
             if turn.speaker == "system":
-                heard.append(turn)
+                replies.append(turn)
             elif turn.speaker == "user":
                 before, state = state, self._state(turn.state) if turn.state is not None else state
                 # Stanford's in-car users are silent now and then; the system goes on, and so does its turn.
                 if turn.utterance.strip() or state != before:
-                    system = " ".join(side.utterance for side in heard if side.utterance)
-                    frames = tuple(frame for side in heard for frame in self._frames(side)) if len(heard) == 1 else ()
+                    system = " ".join(reply.utterance for reply in replies if reply.utterance)
+                    frames = self._frames(replies[0]) if len(replies) == 1 else ()
                     turns.append(Turn(turn.utterance, system, state, self._frames(turn), frames))
-                    heard = []
+                    replies = []
             else:
                 where = place(self.file.label, raw.dialogue_id, position)
                 raise CorpusError(f"the speaker is {turn.speaker!r}, not user or system", where=where)
-        return Dialogue(raw.dialogue_id, tuple(turns), tuple(map(_service, raw.domains)), self._goal(raw.goal))
+        goal = None
+        if raw.goal is not None:
+            questions = ((_service(domain), slot) for domain, slots in raw.goal.request.items() for slot in slots)
+            request = tuple(self.names(*question) for question in questions)
+            goal = Goal(raw.goal.description, self._state(raw.goal.inform), {}, request)
+        return Dialogue(raw.dialogue_id, tuple(turns), tuple(map(_service, raw.domains)), goal)
 
     def _state(self, raw: dict[str, dict[str, str]]) -> State:
         """An empty value is an absent slot; alternatives are joined by a bar."""
@@ -199,16 +196,10 @@ class _Stream:
         return tuple(
             Frame(
                 service,
-                requested=tuple(act.slot for act in said if act.act == "REQUEST" and act.slot),
+                requested=tuple(act.slot for act in own if act.act == "REQUEST" and act.slot),
                 spans=tuple(spans.get(service, ())),
-                acts=tuple(said),
+                acts=tuple(own),
             )
-            for service, said in acts.items()
+            for service, own in acts.items()
             if service
         )
-
-    def _goal(self, raw: _RawGoal | None) -> Goal | None:
-        if raw is None:
-            return None
-        asked = tuple(self.names(_service(domain), slot) for domain, slots in raw.request.items() for slot in slots)
-        return Goal(raw.description, self._state(raw.inform), {}, asked)

@@ -32,15 +32,11 @@ class JgaFloor(Metric):
     restrictable = False
 
     def statistics(self, alignment: Alignment) -> Floats:
-        return over_units(np.where(_quiet(alignment)[alignment.unit_turn], alignment.joint, 0.0))
+        turns, place = alignment.columns.turns, alignment.columns.turn_index.tolist()
+        before = [turns[row - 1].remembered.state if place[row] else {} for row in range(len(turns))]
+        quiet = np.array([turn.state == state for turn, state in zip(turns, before, strict=True)], bool)
+        return over_units(np.where(quiet[alignment.unit_turn], alignment.joint, 0.0))
 
 
 def _changed(alignment: Alignment) -> Booleans:
     return np.array([turn.changed for turn in alignment.columns.turns], bool)
-
-
-def _quiet(alignment: Alignment) -> Booleans:
-    """Turns whose state is the one before."""
-    turns, place = alignment.columns.turns, alignment.columns.turn_index.tolist()
-    before = [turns[row - 1].remembered.state if place[row] else {} for row in range(len(turns))]
-    return np.array([turn.state == state for turn, state in zip(turns, before, strict=True)], bool)

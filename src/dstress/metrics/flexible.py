@@ -29,7 +29,8 @@ class Fga(Metric):
 
     def statistics(self, alignment: Alignment) -> Floats:
         order, start = _by_thread(alignment)
-        exact = _exact(alignment)[order]
+        counts = alignment.counts
+        exact = np.asarray(counts["wrong"] + counts["missed"] + counts["extra"] == 0, bool)[order]
         if self.mistakes == "changes":
             anew = _changed_wrongly(alignment)[order]
             anew = ~exact & (anew | start | np.concatenate(([True], exact[:-1])))
@@ -51,11 +52,6 @@ def _by_thread(alignment: Alignment) -> tuple[Integers, Booleans]:
     start = np.ones(len(order), bool)
     start[1:] = thread[order][1:] != thread[order][:-1]
     return order, start
-
-
-def _exact(alignment: Alignment) -> Booleans:
-    counts = alignment.counts
-    return np.asarray(counts["wrong"] + counts["missed"] + counts["extra"] == 0, bool)
 
 
 def _changed_wrongly(alignment: Alignment) -> Booleans:

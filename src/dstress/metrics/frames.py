@@ -31,11 +31,11 @@ class _FrameMetric(Metric):
 
     def statistics(self, alignment: Alignment) -> Floats:
         columns = alignment.columns
-        found = _judged(columns, self.task)[:, [self.part, 3]]
+        parts = _judged(columns, self.task)[:, [self.part, 3]]
         if alignment.services is not None:
             names = np.array([service in alignment.services for service in columns.services], bool)
-            found = found * names[columns.frame_service][:, None]
-        return alignment.by_unit(found)
+            parts = parts * names[columns.frame_service][:, None]
+        return alignment.by_unit(parts)
 
 
 def _judged(columns: Columns, task: str) -> Floats:

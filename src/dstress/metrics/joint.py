@@ -29,10 +29,8 @@ class CatJga(Metric):
         return "" if self._offered(alignment).any() else f"the schema has no {kind}"
 
     def statistics(self, alignment: Alignment) -> Floats:
-        return over_units(alignment.joint_over(self._wanted(alignment.categorical)), self._offered(alignment))
-
-    def _wanted(self, categorical: Booleans) -> Booleans:
-        return categorical if self.categorical else ~categorical
+        cells = alignment.categorical if self.categorical else ~alignment.categorical
+        return over_units(alignment.joint_over(cells), self._offered(alignment))
 
     def _offered(self, alignment: Alignment) -> Booleans:
         """Units that could have a slot of the kind at all; the others are not counted, as in the script."""

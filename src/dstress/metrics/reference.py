@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -34,18 +34,15 @@ class CorefJga(Metric):
 
 def _referring(columns: Columns) -> Booleans:
     if "referring" not in columns.memo:
-        dialogues = list(_dialogues(columns))
+        starts = np.concatenate(([0], np.cumsum(columns.turn_counts))).tolist()
+        dialogues = [
+            Dialogue(name, tuple(columns.turns[start:end]))
+            for name, (start, end) in zip(columns.dialogues, pairwise(starts), strict=True)
+        ]
         annotated = is_annotated(dialogues)
         flags = [flag for dialogue in dialogues for flag in needs_coreference(dialogue, annotated)]
         columns.memo["referring"] = np.array(flags, bool)
     return np.asarray(columns.memo["referring"], bool)
-
-
-def _dialogues(columns: Columns) -> Iterator[Dialogue]:
-    start = 0
-    for name, count in zip(columns.dialogues, columns.turn_counts.tolist(), strict=True):
-        yield Dialogue(name, tuple(columns.turns[start : start + count]))
-        start += count
 
 
 class Nohf(Metric):
@@ -74,8 +71,8 @@ class Nohf(Metric):
 
     def statistics(self, alignment: Alignment) -> Floats:
         columns = alignment.columns
-        said = _Said(columns, raw=self.raw)
-        checked = [(turn, said(turn, value)) for turn, value in self._predicted(columns)]
+        is_grounded = _Grounding(columns, raw=self.raw)
+        checked = [(turn, is_grounded(turn, value)) for turn, value in self._predicted(columns)]
         table = np.array(checked, np.float64).reshape(-1, 2)
         turns, size = table[:, 0].astype(np.int64), len(columns.turns)
         return np.column_stack((np.bincount(turns, table[:, 1], size), np.bincount(turns, minlength=size)))
@@ -94,7 +91,7 @@ class Nohf(Metric):
             yield turn, values[value - 1]
 
 
-class _Said:
+class _Grounding:
     """Whether a value was said by a turn. The plain question is asked first: most values are said letter by letter."""
 
     def __init__(self, columns: Columns, *, raw: bool) -> None:
@@ -109,14 +106,14 @@ class _Said:
         context = self.columns.predictions[turn].context
         if context is not None:
             return grounded(value, context, raw=self.raw)
-        asked = (int(self.columns.turn_dialogue[turn]), value)
-        if asked not in self._plainly:
-            self._plainly[asked] = self._plain(*asked)
-        if self._plainly[asked] <= turn:
+        key = (int(self.columns.turn_dialogue[turn]), value)
+        if key not in self._plainly:
+            self._plainly[key] = self._plain(*key)
+        if self._plainly[key] <= turn:
             return True
-        if asked not in self._loosely:
-            self._loosely[asked] = self._loose(*asked)
-        return self._loosely[asked] <= turn
+        if key not in self._loosely:
+            self._loosely[key] = self._loose(*key)
+        return self._loosely[key] <= turn
 
     def _plain(self, dialogue: int, value: str) -> int:
         """The turn in which the value first stands as it is, between two words; or one that never comes."""

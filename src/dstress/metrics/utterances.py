@@ -23,8 +23,8 @@ class OodF1(Metric):
 
     def statistics(self, alignment: Alignment) -> Floats:
         gold = np.array([turn.ood for turn in alignment.columns.turns], bool)
-        found = np.array([bool(prediction.ood) for prediction in alignment.columns.predictions], bool)
-        return np.column_stack((2.0 * (gold & found), gold.astype(float) + found))
+        predicted = np.array([bool(prediction.ood) for prediction in alignment.columns.predictions], bool)
+        return np.column_stack((2.0 * (gold & predicted), gold.astype(float) + predicted))
 
 
 class IntentAccuracy(Metric):
@@ -42,9 +42,7 @@ class IntentAccuracy(Metric):
         return "" if known else "the corpus has no intents"
 
     def statistics(self, alignment: Alignment) -> Floats:
-        rows = zip(alignment.columns.turns, alignment.columns.predictions, strict=True)
-        wanted = [
-            ({frame.intent.lower() for frame in turn.frames if frame.intent}, found.intent) for turn, found in rows
-        ]
-        right = np.array([float((given or "").lower() in intents) for intents, given in wanted])
-        return over_units(right, [float(bool(intents)) for intents, _ in wanted])
+        gold = [{frame.intent.lower() for frame in turn.frames if frame.intent} for turn in alignment.columns.turns]
+        predicted = [(prediction.intent or "").lower() for prediction in alignment.columns.predictions]
+        right = np.array([float(intent in intents) for intents, intent in zip(gold, predicted, strict=True)])
+        return over_units(right, [float(bool(intents)) for intents in gold])

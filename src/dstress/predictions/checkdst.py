@@ -46,32 +46,34 @@ class CheckDst(Format):
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
         texts, turns, decoder = BeliefTexts(schema), checks.Turns(), msgspec.json.Decoder(_Line)
         for where, line in checks.lines(source):
-            found = checks.decode(line, decoder, where)
-            name, _, number = found.dial_id.rpartition("-")
-            dialogue = checks.dialogue_id(name.replace(".json", ""), f"{where}, dial_id {found.dial_id!r}")
+            record = checks.decode(line, decoder, where)
+            name, _, number = record.dial_id.rpartition("-")
+            dialogue = checks.dialogue_id(name.replace(".json", ""), f"{where}, dial_id {record.dial_id!r}")
             turn = checks.turn_number(number.removesuffix(".json"), place(where, dialogue))
             turns.add(dialogue, turn, where)
-            if found.pred is not None:
-                gold = None if found.gold is None else texts.gold(found.gold)
+            if record.pred is not None:
+                gold = None if record.gold is None else texts.gold(record.gold)
                 yield Prediction(
                     dialogue,
                     turn,
-                    texts.state(found.pred),
+                    texts.state(record.pred),
                     gold=gold,
-                    utterance=last_utterance(found.context),
-                    context=earlier_context(found.context),
+                    utterance=last_utterance(record.context),
+                    context=earlier_context(record.context),
                 )
 
     def write(self, predictions: Iterable[Prediction], path: Path) -> None:
         encoder = msgspec.json.Encoder()
         with replacing(path) as out:
-            for found in predictions:
-                here = place(path, found.dialogue, found.turn)
+            for prediction in predictions:
+                here = place(path, prediction.dialogue, prediction.turn)
                 gold = None
-                if found.gold is not None:
-                    gold = _text({slot: forms[0] for slot, forms in found.gold.items() if forms}, here)
-                context = found.context or ("" if found.utterance is None else f"{_USER} {found.utterance}")
-                line = _Line(f"{found.dialogue}-{found.turn}", _text(found.state, here), gold, context)
+                if prediction.gold is not None:
+                    gold = _text({slot: forms[0] for slot, forms in prediction.gold.items() if forms}, here)
+                context = prediction.context or (
+                    "" if prediction.utterance is None else f"{_USER} {prediction.utterance}"
+                )
+                line = _Line(f"{prediction.dialogue}-{prediction.turn}", _text(prediction.state, here), gold, context)
                 out.write(encoder.encode(line) + b"\n")
 
 

@@ -53,26 +53,26 @@ class ConvLab(Format):
         sample = msgspec.json.Decoder(_Sample)
         for file in data_files(source):
             for number, raw in enumerate(checks.items(file)):
-                found = checks.decode(raw, sample, f"{file.label}, item {number}")
-                if found.speaker != "user":
+                record = checks.decode(raw, sample, f"{file.label}, item {number}")
+                if record.speaker != "user":
                     continue
-                dialogue = checks.dialogue_id(found.dialogue_id, f"{file.label}, item {number}")
-                turn = _turn(found, passed[dialogue], place(file.label, dialogue))
+                dialogue = checks.dialogue_id(record.dialogue_id, f"{file.label}, item {number}")
+                turn = _turn(record, passed[dialogue], place(file.label, dialogue))
                 passed[dialogue] += 1
                 turns.add(dialogue, turn, file.label)
                 here = place(file.label, dialogue, turn)
                 gold = None
-                if found.state is not None:
-                    wanted = checks.flat(found.state, names, here, _ABSENT)
+                if record.state is not None:
+                    wanted = checks.flat(record.state, names, here, _ABSENT)
                     gold = {slot: tuple(text.split("|")) for slot, text in wanted.items()}
-                state = checks.flat(found.predictions.state, names, here, _ABSENT)
-                yield Prediction(dialogue, turn, state, gold=gold, utterance=found.utterance)
+                state = checks.flat(record.predictions.state, names, here, _ABSENT)
+                yield Prediction(dialogue, turn, state, gold=gold, utterance=record.utterance)
 
 
-def _turn(found: _Sample, passed: int, where: str) -> int:
+def _turn(record: _Sample, passed: int, where: str) -> int:
     """`turn_id` counts user turns, `utt_idx` all utterances; without either, the order in the file counts."""
-    if found.turn_id is not None:
-        return checks.turn_number(found.turn_id, where)
-    if found.utt_idx is not None:
-        return checks.turn_number(found.utt_idx, where) // 2
+    if record.turn_id is not None:
+        return checks.turn_number(record.turn_id, where)
+    if record.utt_idx is not None:
+        return checks.turn_number(record.utt_idx, where) // 2
     return passed

@@ -40,9 +40,9 @@ class Gca(Format):
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
         names = SlotNames(schema)
         records = checks.by_turn(source, msgspec.json.Decoder(_Turn), b'"gt"')
-        for file, dialogue, turn, found in checks.once(records):
+        for file, dialogue, turn, record in checks.once(records):
             here = place(file, dialogue, turn)
             gold: State = {
-                slot: () if value == "none" else (value,) for slot, value in checks.flat(found.gt, names, here).items()
+                slot: () if value == "none" else (value,) for slot, value in checks.flat(record.gt, names, here).items()
             }
-            yield Prediction(dialogue, turn, checks.flat(found.pr, names, here, _ABSENT), gold=gold)
+            yield Prediction(dialogue, turn, checks.flat(record.pr, names, here, _ABSENT), gold=gold)

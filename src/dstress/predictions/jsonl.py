@@ -33,16 +33,16 @@ class Jsonl(Format):
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
         names, turns = SlotNames(schema), checks.Turns()
         for where, line in checks.lines(source):
-            found = _prediction(line, where)
-            dialogue = checks.dialogue_id(found.dialogue, where)
-            turn = checks.turn_number(found.turn, place(where, dialogue))
+            record = _prediction(line, where)
+            dialogue = checks.dialogue_id(record.dialogue, where)
+            turn = checks.turn_number(record.turn, place(where, dialogue))
             turns.add(dialogue, turn, where)
             here = place(where, dialogue, turn)
             state: dict[str, str] = {}
-            for slot, value in found.state.items():
+            for slot, value in record.state.items():
                 checks.put(state, _settled(slot, names, here), value, here)
-            gold = found.gold and {_settled(slot, names, here): forms for slot, forms in found.gold.items()}
-            yield msgspec.structs.replace(found, dialogue=dialogue, state=state, gold=gold)
+            gold = record.gold and {_settled(slot, names, here): forms for slot, forms in record.gold.items()}
+            yield msgspec.structs.replace(record, dialogue=dialogue, state=state, gold=gold)
 
     def write(self, predictions: Iterable[Prediction], path: Path) -> None:
         encoder, buffer = msgspec.json.Encoder(), bytearray()

@@ -42,14 +42,14 @@ class Mwzeval(Format):
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
         names = SlotNames(schema)
         records = checks.by_position(source, msgspec.json.Decoder(_Turn), b'"response"')
-        for file, dialogue, turn, found in checks.once(records):
+        for file, dialogue, turn, record in checks.once(records):
             yield Prediction(
                 dialogue,
                 turn,
-                checks.flat(found.state or {}, names, place(file, dialogue, turn)),
-                response=found.response,
-                stateless=found.state is None,
-                domains=None if found.active_domains is None else tuple(found.active_domains),
+                checks.flat(record.state or {}, names, place(file, dialogue, turn)),
+                response=record.response,
+                stateless=record.state is None,
+                domains=None if record.active_domains is None else tuple(record.active_domains),
             )
 
     def write(self, predictions: Iterable[Prediction], path: Path) -> None:

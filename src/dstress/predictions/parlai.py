@@ -46,18 +46,18 @@ class Parlai(Format):
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
         texts, turns, decoder = BeliefTexts(schema), checks.Turns(), msgspec.json.Decoder(_Line)
         for where, line in checks.lines(source):
-            for asked, answered in checks.decode(line, decoder, where).dialog:
-                dialogue = checks.dialogue_id(asked.dial_id, where)
-                turn = checks.turn_number(asked.turn_num, place(where, dialogue))
+            for request, reply in checks.decode(line, decoder, where).dialog:
+                dialogue = checks.dialogue_id(request.dial_id, where)
+                turn = checks.turn_number(request.turn_num, place(where, dialogue))
                 turns.add(dialogue, turn, where)
-                labels = asked.eval_labels or asked.labels
+                labels = request.eval_labels or request.labels
                 if not labels:
                     raise PredictionError("no gold label", where=place(where, dialogue, turn))
                 yield Prediction(
                     dialogue,
                     turn,
-                    texts.state(answered.text),
+                    texts.state(reply.text),
                     gold=texts.gold(labels[0]),
-                    utterance=last_utterance(asked.text),
-                    context=earlier_context(asked.text),
+                    utterance=last_utterance(request.text),
+                    context=earlier_context(request.text),
                 )

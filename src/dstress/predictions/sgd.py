@@ -128,15 +128,15 @@ def _predictions(found: sgd_layout.Dialogue, names: _Names, file: str) -> Iterat
 
 def _values(frame: sgd_layout.Frame, names: _Names, at: tuple[str, str, int]) -> dict[str, str]:
     """A service's part of the state: of each list the first value."""
-    given = frame.state.slot_values if frame.state else {}
+    slot_values = frame.state.slot_values if frame.state else {}
     ids = names.of(frame.service)
     try:
-        values = {ids[slot]: forms[0] for slot, forms in given.items()}
+        values = {ids[slot]: forms[0] for slot, forms in slot_values.items()}
     except (KeyError, IndexError):
         values = {}
     # A slot that is seen for the first time, a number or an empty list: look at each.
-    if len(values) < len(given) or not _TEXT.issuperset(map(type, values.values())):
-        return dict(_settled(frame.service, given, names, at))
+    if len(values) < len(slot_values) or not _TEXT.issuperset(map(type, values.values())):
+        return dict(_settled(frame.service, slot_values, names, at))
     return cast(dict[str, str], values)
 
 
@@ -144,9 +144,9 @@ _TEXT = frozenset((str,))
 
 
 def _settled(
-    service: str, given: dict[str, list[object]], names: _Names, at: tuple[str, str, int]
+    service: str, slot_values: dict[str, list[object]], names: _Names, at: tuple[str, str, int]
 ) -> Iterator[tuple[str, str]]:
-    for slot, forms in given.items():
+    for slot, forms in slot_values.items():
         settled = names.settle(service, slot)
         if not forms:
             raise PredictionError(

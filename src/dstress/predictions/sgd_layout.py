@@ -69,8 +69,8 @@ def written(name: str, predictions: list[Prediction], path: Path) -> Dialogue:
         for slot, value in prediction.state.items():
             service, _, bare = slot.partition("-")
             states.setdefault(service, {})[bare] = [value]
-        said = {frame.service: frame for frame in prediction.frames}
-        changed = [service for service, part in states.items() if service not in said and before.get(service) != part]
+        framed = {frame.service: frame for frame in prediction.frames}
+        changed = [service for service, part in states.items() if service not in framed and before.get(service) != part]
         frames = [_frame(frame, states.get(frame.service, {})) for frame in prediction.frames]
         frames += [_frame(FramePrediction(service), states[service]) for service in changed]
         turns.append(Turn("USER", prediction.utterance or "", frames))

@@ -25,14 +25,11 @@ class States(Format):
         shape = shape_of(source)
         listed = [part for part in shape.members.values() if isinstance(part, list)]
         turns = [turn for part in listed for turn in part]
-        return bool(turns) and len(listed) == len(shape.members) and all(_is_state(turn) for turn in turns)
+        states = [turn for turn in turns if isinstance(turn, dict) and all(isinstance(s, dict) for s in turn.values())]
+        return bool(turns) and len(listed) == len(shape.members) and len(states) == len(turns)
 
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
         names = SlotNames(schema)
         decoder = msgspec.json.Decoder(dict[str, dict[str, object]])
-        for file, dialogue, turn, found in checks.once(checks.by_position(source, decoder, b"")):
-            yield Prediction(dialogue, turn, checks.flat(found, names, place(file, dialogue, turn)))
-
-
-def _is_state(turn: object) -> bool:
-    return isinstance(turn, dict) and all(isinstance(slots, dict) for slots in turn.values())
+        for file, dialogue, turn, record in checks.once(checks.by_position(source, decoder, b"")):
+            yield Prediction(dialogue, turn, checks.flat(record, names, place(file, dialogue, turn)))

@@ -39,10 +39,10 @@ class Trade(Format):
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
         beliefs = Beliefs(schema)
         records = checks.by_turn(source, msgspec.json.Decoder(_Turn), b'"pred_bs_ptr"')
-        for file, dialogue, turn, found in checks.once(records):
+        for file, dialogue, turn, record in checks.once(records):
             here = place(file, dialogue, turn)
-            gold = found.turn_belief if found.turn_belief is None else beliefs.gold(found.turn_belief, here)
-            yield Prediction(dialogue, turn, beliefs.state(found.pred_bs_ptr, here), gold=gold)
+            gold = record.turn_belief if record.turn_belief is None else beliefs.gold(record.turn_belief, here)
+            yield Prediction(dialogue, turn, beliefs.state(record.pred_bs_ptr, here), gold=gold)
 
     def write(self, predictions: Iterable[Prediction], path: Path) -> None:
         dialogues: dict[str, dict[str, dict[str, list[str]]]] = {}

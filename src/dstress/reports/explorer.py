@@ -29,7 +29,7 @@ from dstress.conventions import conventions
 from dstress.dialogue import Dialogue, Edit, State, Stress, Turn
 from dstress.errors import CorpusError
 from dstress.runs.folder import ORIGINAL, RunFolder
-from dstress.schema_names import name_map
+from dstress.schema_names import map_names
 
 BUDGET = 8_000_000
 """Bytes of packed examples in a page at most: the page stays under 10 MB."""
@@ -191,7 +191,7 @@ class _Reader:
         """The original's numbers under the variant's names: a paraphrase of the schema renames slots in place."""
         original = self.read[ORIGINAL].numbers
         try:
-            names = name_map([(self.schema, self.run.schema(variant))])
+            names = map_names([(self.schema, self.run.schema(variant))])
         except CorpusError:
             return dict(original)
         return {names.slot_id(slot): number for slot, number in original.items()}

@@ -9,7 +9,7 @@ import msgspec
 
 from dstress.errors import CorpusError
 from dstress.runs.folder import ORIGINAL, RunFolder, Scores
-from dstress.schema_names import Names, name_map
+from dstress.schema_names import Names, map_names
 from dstress.scoring.scorecard import Scorecard
 
 V = TypeVar("V")
@@ -22,7 +22,7 @@ def aligned(run: RunFolder) -> Scores:
     for variant, card in scores.variants.items():
         if variant != ORIGINAL and (renamed := run.schema(variant)) != schema:
             try:
-                scores.variants[variant] = _named_back(card, name_map([(schema, renamed)]))
+                scores.variants[variant] = _named_back(card, map_names([(schema, renamed)]))
             except CorpusError:
                 # Not a renaming: its services and slots stay apart.
                 continue

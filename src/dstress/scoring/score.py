@@ -165,7 +165,7 @@ def _other_split(pairing: Pairing, corpus: Corpus) -> str:
     from dstress.corpora import store
 
     try:
-        names = [name for name in store.existing(corpus.name).splits if name != corpus.split]
+        names = [name for name in store.require_manifest(corpus.name).splits if name != corpus.split]
     except (UnknownNameError, DstressError):
         return ""
     for name in names:

@@ -23,7 +23,7 @@ import msgspec
 from dstress.dialogue import Dialogue, Frame, Schema, State, Turn
 from dstress.resources import Material as Material
 from dstress.resources import Resources as Resources
-from dstress.schema_names import Names, name_map, renamed
+from dstress.schema_names import Names, map_names, rename_dialogue
 from dstress.stressors.record import changed_alone, changed_together, counted, kept
 from dstress.text import mentions as values
 from dstress.text.utterance import Ranges, Utterance, random_for
@@ -253,11 +253,11 @@ class SchemaStressor(Stressor):
     def names(self, seed: int) -> Names:
         """Original names -> the variant's: the edits from which the original can be restored."""
         if self._renaming is None or self._renaming[0] != seed or self._renaming[1] is not self.schema:
-            names = name_map([(self.schema, self.schema_of(self.schema, seed))])
+            names = map_names([(self.schema, self.schema_of(self.schema, seed))])
             self._renaming = (seed, self.schema, names)
         return self._renaming[2]
 
     def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
         """Rename each dialogue."""
         names = self.names(seed)
-        return [renamed(dialogue, names) for dialogue in dialogues]
+        return [rename_dialogue(dialogue, names) for dialogue in dialogues]

@@ -21,14 +21,15 @@ slice = ["stress", "unseen"]          # left out: over everything
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from dstress.errors import DstressError, SpecError, unknown
+from dstress.text.tables import read_table, read_table_file
 
 ORIGINAL = "original"
 PAIRED = ("cjga", "consistent-jga")
@@ -77,33 +78,28 @@ def load(name: str) -> Suite:
     if path.suffix == ".toml":
         if not path.is_file():
             raise SpecError(f"there is no suite file {name}")
-        return _read(path.read_text(encoding="utf-8"), name)
+        return _check(read_table_file(path, "suite"), name)
     if name not in (known := list(names())):
         raise unknown("suite", name, known, fix="or give the path of a TOML file; docs/suites.md says how to write one")
-    return _read(files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
+    return _check(read_table(__package__, f"{name}.toml"), f"{name}.toml")
 
 
 def names() -> Iterator[str]:
     """The suites that come with dstress."""
-    found = (part.name for part in files(__package__).iterdir())
-    return (name.removesuffix(".toml") for name in sorted(found) if name.endswith(".toml"))
+    parts = (part.name for part in files(__package__).iterdir())
+    return (name.removesuffix(".toml") for name in sorted(parts) if name.endswith(".toml"))
 
 
-def _read(text: str, where: str) -> Suite:
+def _check(table: dict[str, Any], where: str) -> Suite:
+    """The suite that a table describes; its columns must name variants that it has."""
     try:
-        suite = msgspec.convert(tomllib.loads(text), Suite)
-    except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"not TOML: {error}", where=where) from None
+        suite = msgspec.convert(table, Suite)
     except msgspec.ValidationError as error:
         raise SpecError(str(error), where=where, fix="docs/suites.md shows what a suite may say") from None
-    _check(suite, where)
-    return suite
-
-
-def _check(suite: Suite, where: str) -> None:
     groups = [group.name for group in suite.across]
     for column in suite.table:
         if column.variant not in (*suite.variants, *groups):
             raise unknown("variant", column.variant, [*suite.variants, *groups], where=f"{where}, [[table]]")
     if len(set(groups)) < len(groups):
         raise DstressError("two groups under [[across]] have one name", where=where)
+    return suite

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.corpora import load, simulated
+from dstress.corpora import load, reminder
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
 from dstress.errors import DstressError, MissingExtraError, SpecError
@@ -48,29 +48,29 @@ def told(*turns: tuple[str, str, dict[str, str]]) -> list[Labelled]:
 
 
 @cache
-def reminder(split: str) -> Corpus:
-    return in_memory(list(simulated.generate(split)), simulated.schema(split), "reminder")
+def load_reminder(split: str) -> Corpus:
+    return in_memory(list(reminder.generate(split)), reminder.schema(split), "reminder")
 
 
 @cache
 def small_train() -> Corpus:
-    return in_memory(list(reminder("train"))[:40], simulated.schema("train"))
+    return in_memory(list(load_reminder("train"))[:40], reminder.schema("train"))
 
 
 def setting_of(corpus: Material, folder: Path = Path()) -> Resources:
-    return Resources(corpus.schema, corpus, lambda name: reminder(name.partition(":")[2]), folder)
+    return Resources(corpus.schema, corpus, lambda name: load_reminder(name.partition(":")[2]), folder)
 
 
 @cache
 def linear() -> Linear:
     found = Linear()
-    found.prepare(setting_of(reminder("dev")), reminder("train"))
+    found.prepare(setting_of(load_reminder("dev")), load_reminder("train"))
     return found
 
 
 @cache
 def dev() -> list[Labelled]:
-    return list(labelled(reminder("dev")))
+    return list(labelled(load_reminder("dev")))
 
 
 # What an exchange speaks about
@@ -174,7 +174,7 @@ def test_an_unsure_slot_counts_in_the_strict_figures_only() -> None:
 
 
 def test_values_stand_as_their_kinds() -> None:
-    examples = list(labelled(reminder("train")))
+    examples = list(labelled(load_reminder("train")))
     wording = Wording(examples)
     example = next(one for one in examples if any(mention.slot == "rooms-name" for mention in one.said))
     name = next(mention for mention in example.said if mention.slot == "rooms-name")
@@ -198,7 +198,7 @@ def test_made_up_values_leave_the_other_words_alone(place: int, random: Random) 
 
 @cache
 def unfamiliar() -> Unfamiliar:
-    return Unfamiliar(lessons(reminder("train")))
+    return Unfamiliar(lessons(load_reminder("train")))
 
 
 # linear
@@ -233,13 +233,13 @@ def test_no_exchange_changes_the_answer_to_another(places: list[int]) -> None:
 @given(st.lists(st.text(), max_size=3), st.text(), st.text())
 def test_any_words_get_an_answer(history: list[str], system: str, user: str) -> None:
     (found,) = linear().slots([Exchange(tuple(history), system, user)])
-    assert found <= simulated.schema("dev").slots.keys()
+    assert found <= reminder.schema("dev").slots.keys()
 
 
 def test_slots_that_the_corpus_lacks_are_not_told() -> None:
-    services = tuple(service for service in simulated.schema("dev").services if service.name != "taxi")
+    services = tuple(service for service in reminder.schema("dev").services if service.name != "taxi")
     other = Linear()
-    other.prepare(Resources(Schema(services), small_train(), reminder, Path()), small_train())
+    other.prepare(Resources(Schema(services), small_train(), load_reminder, Path()), small_train())
     found = frozenset[str]().union(*other.slots([example.exchange for example in dev()]))
     assert found and not any(slot.startswith("taxi-") for slot in found)
 
@@ -293,7 +293,7 @@ def tiny(tmp_path: Path) -> Iterator[Path]:
 
 def test_encoder_fits_keeps_and_reads_its_weights(tiny: Path, tmp_path: Path) -> None:
     home, exchanges = tmp_path / "kept", [example.exchange for example in dev()[:60]]
-    resources = setting_of(reminder("dev"), home)
+    resources = setting_of(load_reminder("dev"), home)
     first = Encoder(backbone=str(tiny), epochs=3, device="cpu")
     with pytest.warns(UserWarning, match="takes about 3 minutes on one core"):
         first.prepare(resources, small_train())
@@ -305,7 +305,7 @@ def test_encoder_fits_keeps_and_reads_its_weights(tiny: Path, tmp_path: Path) ->
     again = Encoder(backbone=str(tiny), epochs=3, device="cpu")  # without a warning: it is not fitted again
     again.prepare(resources, small_train())
     named = Encoder(folder=str(folder), backbone=str(tiny), device="cpu")
-    named.prepare(setting_of(reminder("dev")), small_train())
+    named.prepare(setting_of(load_reminder("dev")), small_train())
     sent = pickle.loads(pickle.dumps(first))
     assert answers == again.slots(exchanges) == named.slots(exchanges) == sent.slots(exchanges)
     assert answers[::-1] == first.slots(exchanges[::-1]) and [first.slots([one])[0] for one in exchanges] == answers
@@ -313,7 +313,7 @@ def test_encoder_fits_keeps_and_reads_its_weights(tiny: Path, tmp_path: Path) ->
     assert (folder / "weights.pt").stat().st_mtime_ns == changed and len(pickle.dumps(first)) < 20_000
 
     wider = Encoder(folder=str(folder), backbone=str(tiny), offers=True, device="cpu")
-    wider.prepare(setting_of(reminder("dev")), small_train())
+    wider.prepare(setting_of(load_reminder("dev")), small_train())
     offers = wider.slots(exchanges)
     assert all(one <= other for one, other in zip(answers, offers, strict=True)) and offers != answers
 
@@ -369,12 +369,12 @@ def test_a_folder_that_is_no_classifier_is_named(tiny: Path, tmp_path: Path, not
     if notes is not None:
         (folder / "notes.json").write_text(notes if isinstance(notes, str) else json.dumps(notes), encoding="utf-8")
     with pytest.raises(DstressError, match=problem) as found:
-        Encoder(folder=str(folder), backbone=str(tiny)).prepare(setting_of(reminder("dev")), small_train())
+        Encoder(folder=str(folder), backbone=str(tiny)).prepare(setting_of(load_reminder("dev")), small_train())
     assert found.value.where == str(folder) and "fit_slot_classifier" in found.value.fix
 
 
 def test_encoder_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    resources = setting_of(reminder("dev"))
+    resources = setting_of(load_reminder("dev"))
     monkeypatch.setattr("dstress.generators.classifiers.encoder.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match="needs torch") as found:
         Encoder().prepare(resources, small_train())
@@ -392,7 +392,7 @@ def test_encoder_names_a_backbone_that_is_none(tiny: Path, tmp_path: Path) -> No
     (tmp_path / "fitted" / "notes.json").write_text(json.dumps(notes), encoding="utf-8")
     wrong = Encoder(folder=str(tmp_path / "fitted"), backbone=str(tmp_path / "nothing"))
     with pytest.raises(MissingExtraError, match="cannot be read"):
-        wrong.prepare(setting_of(reminder("dev")), small_train())
+        wrong.prepare(setting_of(load_reminder("dev")), small_train())
 
 
 def test_the_registry_makes_them() -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.corpora import load, simulated
+from dstress.corpora import load, reminder
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.generators import generators
@@ -54,8 +54,8 @@ def prepared(train: Corpus, corpus: Corpus) -> Templates:
 
 
 @cache
-def reminder() -> Templates:
-    train = in_memory(list(simulated.generate("train")), simulated.schema("train"), "reminder")
+def fitted() -> Templates:
+    train = in_memory(list(reminder.generate("train")), reminder.schema("train"), "reminder")
     return prepared(train, sample("reminder", None))
 
 
@@ -78,7 +78,7 @@ def test_it_is_the_generator_of_that_name() -> None:
 def test_every_candidate_says_the_goal_and_no_more() -> None:
     silent = 0
     for system, goal in asked():
-        candidates = reminder().generate(system, goal, 4)
+        candidates = fitted().generate(system, goal, 4)
         silent += not candidates
         for text, _ in candidates:
             assert all(find(text, slot, (value,)) for slot, value in goal.spoken.items()), (text, goal)
@@ -88,30 +88,30 @@ def test_every_candidate_says_the_goal_and_no_more() -> None:
 
 def test_candidates_differ_are_ranked_and_have_no_placeholder_left() -> None:
     for system, goal in asked():
-        candidates = reminder().generate(system, goal, 4)
+        candidates = fitted().generate(system, goal, 4)
         assert len({one.text for one in candidates}) == len(candidates) <= 4
         assert [one.score for one in candidates] == sorted((one.score for one in candidates), reverse=True)
         assert not any(set(one.text) & set("[]{}<>_") for one in candidates)
 
 
 def test_most_goals_have_several_wordings() -> None:
-    assert sum(len(reminder().generate(system, goal, 3)) == 3 for system, goal in asked()) > 0.75 * len(asked())
+    assert sum(len(fitted().generate(system, goal, 3)) == 3 for system, goal in asked()) > 0.75 * len(asked())
 
 
 @given(st.permutations(range(12)))
 def test_what_was_asked_before_makes_no_difference(order: list[int]) -> None:
-    fresh = pickle.loads(pickle.dumps(reminder()))
+    fresh = pickle.loads(pickle.dumps(fitted()))
     for number in order:
         system, goal = asked()[number]
         turned = Goal(dict(reversed(list(goal.spoken.items()))), goal.unspoken)
-        assert fresh.generate(system, turned, 3) == reminder().generate(system, goal, 3)
+        assert fresh.generate(system, turned, 3) == fitted().generate(system, goal, 3)
 
 
 def test_it_survives_pickling_and_is_small() -> None:
-    frozen = pickle.dumps(reminder())
+    frozen = pickle.dumps(fitted())
     assert len(frozen) < 1_000_000
     system, goal = asked()[0]
-    assert pickle.loads(frozen).generate(system, goal, 3) == reminder().generate(system, goal, 3)
+    assert pickle.loads(frozen).generate(system, goal, 3) == fitted().generate(system, goal, 3)
 
 
 def test_hash_seeds_make_no_difference() -> None:
@@ -135,21 +135,21 @@ def test_hash_seeds_make_no_difference() -> None:
 
 def test_only_openings_greet_and_no_opening_agrees() -> None:
     for system, goal in asked():
-        for text, _ in reminder().generate(system, goal, 3):
+        for text, _ in fitted().generate(system, goal, 3):
             words = text.lower().replace(",", "").split()
             assert not (system and words[0] in ("hi", "hello", "hey")), (system, text)
             assert not (not system and words[0] in ("yes", "no", "thanks", "great")), text
 
 
 def test_a_number_that_nobody_asked_for_says_what_it_counts() -> None:
-    for text, _ in reminder().generate("Which day will you arrive?", Goal({"rooms-nights": "7"}), 3):
+    for text, _ in fitted().generate("Which day will you arrive?", Goal({"rooms-nights": "7"}), 3):
         assert "night" in text or "stay" in text, text
 
 
 def test_different_questions_get_different_words() -> None:
     systems = [f"You are booked in, reference {number}. Anything else I can do for you?" for number in range(20)]
     goal = Goal({"rooms-area": "north", "rooms-day": "monday", "rooms-guests": "2"})
-    assert len({reminder().generate(system, goal, 1)[0].text for system in systems}) > 2
+    assert len({fitted().generate(system, goal, 1)[0].text for system in systems}) > 2
 
 
 def all_examples() -> Iterator[tuple[str, str, str]]:
@@ -162,7 +162,7 @@ def all_examples() -> Iterator[tuple[str, str, str]]:
 def test_the_examples_are_true(system: str, wanted: str, text: str) -> None:
     said = dict(pair.split("=") for pair in wanted.split(", "))
     heard = "" if system == "(the start)" else system
-    assert reminder().generate(heard, Goal(said), 1)[0].text == text
+    assert fitted().generate(heard, Goal(said), 1)[0].text == text
 
 
 # A small corpus, in the writing of TRADE

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.corpora import load, simulated
+from dstress.corpora import load, reminder
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Intent, Schema, Service, Slot, Turn, service_of
 from dstress.errors import CorpusError, DstressError, SpecError, UnknownNameError
@@ -134,7 +134,7 @@ def test_dictionaries_that_share_no_slot_are_told_by_both_names() -> None:
 def test_the_papers_names_mean_its_tables_only_for_multiwoz() -> None:
     assert pairs(choose("rare", resources(MULTIWOZ), None)) == pairs(shipped("rare"))
     with pytest.raises(SpecError, match="needs a training corpus"):
-        choose("rare", resources(simulated.schema("test")), None)
+        choose("rare", resources(reminder.schema("test")), None)
     with pytest.raises(SpecError, match="needs a training corpus"):
         choose("built-rare", resources(MULTIWOZ), None)
     with pytest.raises(UnknownNameError, match="did you mean 'rare'"):
@@ -192,8 +192,8 @@ def test_the_rule_agrees_with_the_papers_tables(shared: Path) -> None:
 
 
 def test_other_corpora_get_combinations_within_services(shared: Path) -> None:
-    train = in_memory(list(islice(simulated.generate("train"), 150)), simulated.schema("train"))
-    found = choose("rare", resources(simulated.schema("test")), train)
+    train = in_memory(list(islice(reminder.generate("train"), 150)), reminder.schema("train"))
+    found = choose("rare", resources(reminder.schema("test")), train)
     assert "rooms-area" in found.of("rooms-name")
     sgd = load(f"{shared / 'data/sgd/test.tar.xz'}")
     derived = build("neu", counted(()), sgd.schema)  # no service is known: all go by intents

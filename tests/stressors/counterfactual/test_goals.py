@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.corpora import simulated
+from dstress.corpora import reminder
 from dstress.dialogue import Coreference, Dialogue, Schema, State, Turn, service_of, update
 from dstress.errors import DstressError, SpecError, UnknownNameError
 from dstress.generators.base import Goal
@@ -260,10 +260,10 @@ def test_a_persons_goal() -> None:
 @cache
 def material() -> tuple[list[Dialogue], Schema, Dictionary, dict[str, Combinations]]:
     """Dialogues of `reminder`, with dictionaries derived from its training split."""
-    schema = simulated.schema("test")
-    counts = counted(islice(simulated.generate("train"), 100))
+    schema = reminder.schema("test")
+    counts = counted(islice(reminder.generate("train"), 100))
     combinations = {name: build(name, counts, schema) for name in SHIPPED}
-    return list(islice(simulated.generate("test"), 25)), schema, O_VALUES.adapted(schema), combinations
+    return list(islice(reminder.generate("test"), 25)), schema, O_VALUES.adapted(schema), combinations
 
 
 @given(st.integers(0, 24), st.integers(0, 9), st.sampled_from(SHIPPED), limits)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.corpora import simulated
+from dstress.corpora import reminder
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn, update
 from dstress.errors import SpecError, UnknownNameError
 from dstress.resources import Resources
@@ -23,7 +23,7 @@ from tests.stressors.samples import in_memory, sample
 
 PAGE = DOCS / "stressors" / "disfluency.md"
 SCHEMA = Schema((Service("train", slots=(Slot("destination"), Slot("people"), Slot("leaveat"))),))
-SIMULATED = list(islice(simulated.generate("test"), 60))
+SIMULATED = list(islice(reminder.generate("test"), 60))
 
 
 def stressed(spec: str, said: list[Dialogue], schema: Schema = SCHEMA, seed: int = 0) -> list[Dialogue]:
@@ -42,7 +42,7 @@ def one(text: str, spec: str = "disfluency(rate=8)", seed: int = 0, **state: str
 
 
 def test_every_kind_can_be_had_alone_and_turned_off() -> None:
-    schema = simulated.schema("test")
+    schema = reminder.schema("test")
     for kind, argument in [
         ("filled", "filled"),
         ("repetition", "repetitions"),
@@ -61,7 +61,7 @@ def test_every_kind_can_be_had_alone_and_turned_off() -> None:
 
 
 def test_rate_zero_changes_nothing() -> None:
-    assert stressed("disfluency(rate=0)", SIMULATED, simulated.schema("test")) == SIMULATED
+    assert stressed("disfluency(rate=0)", SIMULATED, reminder.schema("test")) == SIMULATED
 
 
 def test_disfluencies_come_at_the_published_rate_times_the_multiplier() -> None:
@@ -104,7 +104,7 @@ def test_values_stay_whole_and_the_right_one_comes_last(corpus: str, shared: Pat
 
 
 def test_a_repair_names_a_wrong_value_and_then_the_right_one() -> None:
-    after = changed(stressed("disfluency(rate=9, kinds=[repair])", SIMULATED, simulated.schema("test")))
+    after = changed(stressed("disfluency(rate=9, kinds=[repair])", SIMULATED, reminder.schema("test")))
     assert len(after) > 60
     for turn in after:
         assert turn.stress
@@ -143,7 +143,7 @@ def test_the_manner_of_writing_is_kept() -> None:
 
 
 def test_fillers_come_mostly_at_beginnings() -> None:
-    turns = changed(stressed("disfluency(kinds=[filled])", SIMULATED, simulated.schema("test")))
+    turns = changed(stressed("disfluency(kinds=[filled])", SIMULATED, reminder.schema("test")))
     begun = Counter(
         bool(re.match(r"(?:um|uh|well|so|er|erm|okay|let me|hmm|oh)\b", turn.user.lower())) for turn in turns
     )
@@ -187,10 +187,9 @@ def test_the_examples_of_the_page_are_true() -> None:
     blocks = re.findall(r"```text\n(reminder-test-.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     examples = [line for block in blocks for line in block.strip().split("\n\n")]
     assert len(examples) >= 3
-    everything = {dialogue.id: dialogue for dialogue in simulated.generate("test")}
+    everything = {dialogue.id: dialogue for dialogue in reminder.generate("test")}
     after = {
-        dialogue.id: dialogue
-        for dialogue in stressed("disfluency", list(everything.values()), simulated.schema("test"))
+        dialogue.id: dialogue for dialogue in stressed("disfluency", list(everything.values()), reminder.schema("test"))
     }
     for example in examples:
         place, before, now = example.split("\n")

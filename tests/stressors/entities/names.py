@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from dstress.corpora import simulated
+from dstress.corpora import reminder
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.errors import CorpusError
@@ -28,14 +28,14 @@ def nothing(name: str) -> Corpus:
     raise CorpusError(f"no corpus {name}")
 
 
-def reminder(name: str) -> Corpus:
+def load_reminder(name: str) -> Corpus:
     split = name.partition(":")[2]
-    return in_memory(list(simulated.generate(split)), simulated.schema(split))
+    return in_memory(list(reminder.generate(split)), reminder.schema(split))
 
 
 def stressed(spec: str, dialogues: list[Dialogue], schema: Schema = SCHEMA, seed: int = 1) -> list[Dialogue]:
     stressor = create(spec)
-    stressor.prepare(Resources(schema, dialogues, reminder, Path()))
+    stressor.prepare(Resources(schema, dialogues, load_reminder, Path()))
     return stressor.stress(dialogues, seed)
 
 
@@ -46,8 +46,8 @@ def dialogue(*turns: tuple[str, str, State]) -> Dialogue:
 
 def shown(page: Path) -> list[tuple[list[str], list[str]]]:
     """The examples of a page: what it says, and what happens."""
-    corpus = {one.id: one for one in simulated.generate("test")}
-    schema, found = simulated.schema("test"), []
+    corpus = {one.id: one for one in reminder.generate("test")}
+    schema, found = reminder.schema("test"), []
     for spec, name, number, lines in EXAMPLE.findall(page.read_text("utf-8")):
         turn = stressed(spec, [corpus[name]], schema)[0].turns[int(number)]
         pairs = [("S", turn.original.system, turn.system), ("U", turn.original.user, turn.user)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.corpora import simulated
+from dstress.corpora import reminder
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.errors import CorpusError, SpecError
@@ -25,7 +25,7 @@ from tests.stressors.samples import in_memory, sample
 
 PAGE = DOCS / "stressors" / "out_of_domain.md"
 SCHEMA = Schema((Service("train", "Trains between cities", slots=(Slot("destination"), Slot("people"))),))
-SIMULATED = list(islice(simulated.generate("test"), 60))
+SIMULATED = list(islice(reminder.generate("test"), 60))
 KNOWN: State = {"train-destination": ("ely",)}
 TRIP = Dialogue("t", (Turn("To Ely.", "", KNOWN), Turn("For 2.", "How many?", KNOWN | {"train-people": ("2",)})))
 
@@ -77,14 +77,14 @@ def test_the_effect_follows_the_mode() -> None:
 
 
 def test_the_rate_is_the_share_of_turns() -> None:
-    after = stressed("out_of_domain(rate=0.3)", SIMULATED, simulated.schema("test"))
+    after = stressed("out_of_domain(rate=0.3)", SIMULATED, reminder.schema("test"))
     pairs = [
         pair for one, other in zip(SIMULATED, after, strict=True) for pair in zip(one.turns, other.turns, strict=True)
     ]
     share = sum(now.user != was.user for was, now in pairs) / len(pairs)
     assert 0.24 < share < 0.36
     assert all(now == was for was, now in pairs if was.ood)
-    assert stressed("out_of_domain(rate=0)", SIMULATED, simulated.schema("test")) == SIMULATED
+    assert stressed("out_of_domain(rate=0)", SIMULATED, reminder.schema("test")) == SIMULATED
 
 
 @pytest.mark.parametrize("spec", ["out_of_domain(rate=2)", "out_of_domain(rate=-0.1)", "out_of_domain(mode=word)"])
@@ -185,9 +185,9 @@ def test_the_examples_of_the_page_are_true() -> None:
     page = PAGE.read_text(encoding="utf-8")
     blocks = re.findall(r"`(out_of_domain[^`]*)`:\n\n```text\n(reminder-test-.*?)```", page, re.DOTALL)
     assert len(blocks) >= 2
-    everything = list(simulated.generate("test"))
+    everything = list(reminder.generate("test"))
     for spec, block in blocks:
-        after = {dialogue.id: dialogue for dialogue in stressed(spec, everything, simulated.schema("test"))}
+        after = {dialogue.id: dialogue for dialogue in stressed(spec, everything, reminder.schema("test"))}
         for example in block.strip().split("\n\n"):
             place, before, now = example.split("\n")
             name, _, number = place.partition(" turn ")

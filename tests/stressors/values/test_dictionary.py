@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dstress.corpora import load, simulated
+from dstress.corpora import load, reminder
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
 from dstress.errors import DstressError, UnknownNameError
 from dstress.stressors.values.dictionary import SHIPPED, Dictionary, counted, read, shipped, values_of
@@ -117,7 +117,7 @@ def test_slots_take_the_schemas_spelling() -> None:
 
 
 def test_another_corpus_gets_values_by_kind_and_its_own_categories() -> None:
-    found = shipped("O").adapted(simulated.schema("test"))
+    found = shipped("O").adapted(reminder.schema("test"))
     assert found.pool("tables-name") == shipped("O").pool("restaurant-name")
     assert found.pool("trips-origin") == shipped("O").pool("train-departure")
     assert found.is_seen("tables-area", "west") and not found.pool("reminders-task")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.corpora import simulated
+from dstress.corpora import reminder
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Coreference, Dialogue, Schema, State, Turn
 from dstress.errors import CorpusError, DstressError, SpecError
@@ -157,7 +157,7 @@ def test_a_slot_that_the_dictionary_lacks_is_counted(tmp_path: Path, schema: Sch
 
 
 def test_an_accepted_form_as_it_is_said_is_kept(tmp_path: Path) -> None:
-    schema = simulated.schema("test")
+    schema = reminder.schema("test")
     state: State = {"tables-time": ("17:00", "5 pm")}
     turn = said(own(tmp_path, '"tables-time" = ["19:15"]'), "at 5 pm", state, schema)
     assert turn.state == {"tables-time": ("19:15", "7:15 pm")}
@@ -167,7 +167,7 @@ def test_bad_arguments_are_told() -> None:
     with pytest.raises(SpecError, match="minimum"):
         create("values(minimum=0)")
     with pytest.raises(DstressError, match="did you mean 'built'"):
-        said("values(bilt)", "hello", {}, simulated.schema("test"))
+        said("values(bilt)", "hello", {}, reminder.schema("test"))
 
 
 def test_a_long_utterance_takes_little_time(schema: Schema) -> None:
@@ -180,7 +180,7 @@ def test_a_long_utterance_takes_little_time(schema: Schema) -> None:
 @given(st.text(max_size=60), st.text(min_size=1, max_size=12), st.integers(0, 60))
 def test_any_words_are_survived(text: str, value: str, at: int) -> None:
     user = text[:at] + value + text[at:]
-    turn = said("values", user, {"taxi-destination": (value,)}, simulated.schema("test"))
+    turn = said("values", user, {"taxi-destination": (value,)}, reminder.schema("test"))
     if turn.stress and turn.stress.edits:
         assert undo(turn.user, turn.stress.edits) == user
         assert find(turn.user, "taxi-destination", turn.state["taxi-destination"])
@@ -205,14 +205,14 @@ def test_gold_that_was_said_is_said(name: str, request: pytest.FixtureRequest) -
 def test_the_page_shows_what_happens() -> None:
     examples = EXAMPLE.findall(PAGE.read_text("utf-8"))
     assert len(examples) >= 3
-    corpus = list(simulated.generate("test"))
+    corpus = list(reminder.generate("test"))
     for spec, dialogue, turn, before, after in examples:
         stressor = create(spec)
-        stressor.prepare(Resources(simulated.schema("test"), corpus, _reminder, Path()))
+        stressor.prepare(Resources(reminder.schema("test"), corpus, _reminder, Path()))
         done = stressor.stress([one for one in corpus if one.id == dialogue], 1)[0].turns[int(turn)]
         assert (done.original.user, done.user) == (before, after)
 
 
 def _reminder(name: str) -> Corpus:
     split = name.partition(":")[2]
-    return in_memory(list(simulated.generate(split)), simulated.schema(split))
+    return in_memory(list(reminder.generate(split)), reminder.schema(split))

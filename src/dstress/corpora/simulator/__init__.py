@@ -1,1 +1,1 @@
-"""The simulated user and the simulated desk behind the corpus `reminder`; `dstress.corpora.simulated` is its door."""
+"""The simulated user and the simulated desk behind the corpus `reminder`; `dstress.corpora.reminder` is its door."""

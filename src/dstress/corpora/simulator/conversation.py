@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
-from dstress.corpora.simulator.agenda import User
+from dstress.corpora.simulator.clerk import Clerk, SystemTurn
+from dstress.corpora.simulator.desk import Desk, Move
 from dstress.corpora.simulator.draft import Draft, Mark, join, polish, with_article
 from dstress.corpora.simulator.goals import Errand, draw_errands
-from dstress.corpora.simulator.language import Phraser, is_named
-from dstress.corpora.simulator.policy import Desk, Move
+from dstress.corpora.simulator.phraser import Phraser, is_named
 from dstress.corpora.simulator.specs import ServiceSpec, services, words
-from dstress.corpora.simulator.speech import Deed, Speech
+from dstress.corpora.simulator.user import User
+from dstress.corpora.simulator.user_turn import Speech, UserAct
 from dstress.corpora.simulator.values import SYSTEM_VOICE, draw_voice
-from dstress.corpora.simulator.wording import Clerk, SystemTurn
 from dstress.dialogue import DONTCARE, Act, Coreference, Dialogue, Frame, Goal, Span, State, Turn, slot_id
 
 DIGRESSION = 0.07
@@ -41,15 +41,15 @@ class Conversation:
         """Hold the conversation."""
         errands = draw_errands(self.split, self.rng)
         for errand in errands:
-            self._errand(errand)
+            self._run_errand(errand)
         service = errands[-1].service
         speech = Speech([self.phraser.shared("bye")])
-        speech.deeds += [Deed("THANK_YOU", service.name), Deed("GOODBYE", service.name)]
+        speech.acts += [UserAct("THANK_YOU", service.name), UserAct("GOODBYE", service.name)]
         self._commit(speech)
         used = tuple(errand.service.name for errand in errands)
         return Dialogue(name, tuple(self.turns), used, self._goal())
 
-    def _errand(self, errand: Errand) -> None:
+    def _run_errand(self, errand: Errand) -> None:
         user = User(errand, self.phraser, self.rng)
         desk = Desk(errand.service, self.split, self.rng)
         speech = user.opening(self.state)
@@ -87,38 +87,34 @@ class Conversation:
             speech.lead_in(self.phraser.shared("next"))
         if self.rng.random() < 0.7:
             speech.sentences.insert(0, self.phraser.shared("thanks"))
-            speech.deeds.insert(0, Deed("THANK_YOU", speech.deeds[0].service))
+            speech.acts.insert(0, UserAct("THANK_YOU", speech.acts[0].service))
 
     def _exchange(self, user: User, desk: Desk, move: Move) -> list[Draft]:
         """The user's side of a move. Returns what the desk says first in its next turn."""
         if self.digressions < MAX_DIGRESSIONS and self.rng.random() < DIGRESSION:
-            self._digress(user.service, move)
+            self.digressions += 1
+            remark = self.chat.pop(self.rng.randrange(len(self.chat)))
+            self._commit(Speech([Draft(remark)], ood=True))
+            self._say(user.service, move, [self.clerk.line("off_topic"), self.clerk.line("resume")])
         if move.kind == "offer" and user.errand.questions and self.rng.random() < 0.35:
             self._ask_about_offer(user, desk, move)
         speech = user.reply(move, self.state)
         amended = False
-        referring = any(deed.source for deed in speech.deeds)
+        referring = any(act.source for act in speech.acts)
         if not user.gone and not referring and move.kind == "request" and self.rng.random() < 0.5:
             amended = any(earlier.amend(speech, self.state) for earlier in self.users[:-1])
         self._commit(speech)
-        desk.refused += [deed.value for deed in speech.deeds if deed.slot == "name" and deed.effect == "drop"]
+        desk.refused += [act.value for act in speech.acts if act.slot == "name" and act.effect == "drop"]
         if amended:
             return [self.clerk.line("amended")]
-        if move.kind == "confirm" and speech.deeds[0].act == "NEGATE":
+        if move.kind == "confirm" and speech.acts[0].act == "NEGATE":
             return [self.clerk.line("sorry")]
         return [self.clerk.line("ack")] if move.kind == "request" else []
 
-    def _digress(self, service: ServiceSpec, move: Move) -> None:
-        self.digressions += 1
-        remark = self.chat.pop(self.rng.randrange(len(self.chat)))
-        self._commit(Speech([Draft(remark)], ood=True))
-        self._say(service, move, [self.clerk.line("off_topic"), self.clerk.line("resume")])
-
     def _ask_about_offer(self, user: User, desk: Desk, move: Move) -> None:
-        asked = user.errand.questions[:1]
-        user.errand.questions = user.errand.questions[1:]
-        self._commit(user.ask(asked))
-        answer = self.clerk.speak(user.service, desk.answers(asked, self.state))
+        question, user.errand.questions = user.errand.questions[:1], user.errand.questions[1:]
+        self._commit(user.ask(question))
+        answer = self.clerk.speak(user.service, desk.answer(question, self.state))
         still = self.clerk.line("still")
         name = Act("OFFER", "name", (move.values["name"],), (move.values["name"],))
         frame = answer.frames[0]
@@ -128,69 +124,68 @@ class Conversation:
     def _inquire(self, user: User, desk: Desk, questions: tuple[str, ...]) -> None:
         """Questions about what has been booked, all at once or one by one."""
         together = len(questions) > 1 and self.rng.random() < 0.5
-        for asked in [questions] if together else [(name,) for name in questions]:
-            self._commit(user.ask(asked))
-            self.system = self.clerk.speak(user.service, desk.answers(asked, self.state))
+        for group in [questions] if together else [(name,) for name in questions]:
+            self._commit(user.ask(group))
+            self.system = self.clerk.speak(user.service, desk.answer(group, self.state))
 
     def _commit(self, speech: Speech) -> None:
         """Write the turn down: the utterance, its frames, and the state after it."""
         draft = polish(speech.sentences, self.phraser.voice)
         marks = {mark.slot: mark for mark in draft.marks}
-        coreferences = tuple(self._coreference(deed, marks, draft.text) for deed in speech.deeds if deed.source)
-        for deed in speech.deeds:
-            self._apply(deed, marks, draft.text)
+        coreferences = []
+        for act in speech.acts:
+            if act.source:
+                mark = marks[slot_id(act.service, act.slot)]
+                expression = draft.text[mark.start : mark.end]
+                coreferences.append(Coreference(mark.slot, expression, act.value, self.set_in[act.source]))
+        for act in speech.acts:
+            self._apply(act, marks, draft.text)
+        services = dict.fromkeys(act.service for act in speech.acts)
         turn = Turn(
             user=draft.text,
             system=self.system.text,
             state=dict(self.state),
-            frames=self._frames(speech, draft),
+            frames=tuple(self._frame(service, speech.acts, draft) for service in services),
             system_frames=self.system.frames,
-            coreferences=coreferences,
+            coreferences=tuple(coreferences),
             ood=speech.ood,
         )
         self.turns.append(turn)
 
-    def _coreference(self, deed: Deed, marks: Mapping[str, Mark], text: str) -> Coreference:
-        slot = slot_id(deed.service, deed.slot)
-        return Coreference(slot, text[marks[slot].start : marks[slot].end], deed.value, self.set_in[deed.source])
-
-    def _apply(self, deed: Deed, marks: Mapping[str, Mark], text: str) -> None:
-        slot = slot_id(deed.service, deed.slot)
-        if deed.act == "INFORM_INTENT":
-            self.intents[deed.service] = deed.value
-        elif deed.act == "NEGATE_INTENT":
-            self.intents[deed.service] = ""
-        if deed.effect == "drop":
+    def _apply(self, act: UserAct, marks: Mapping[str, Mark], text: str) -> None:
+        slot = slot_id(act.service, act.slot)
+        if act.act == "INFORM_INTENT":
+            self.intents[act.service] = act.value
+        elif act.act == "NEGATE_INTENT":
+            self.intents[act.service] = ""
+        if act.effect == "drop":
             self.state.pop(slot, None)
-        elif deed.effect == "set" and self.state.get(slot, ("",))[0] != deed.value:
-            self.state[slot] = self._forms(deed, marks.get(slot), text)
+        elif act.effect == "set" and self.state.get(slot, ("",))[0] != act.value:
+            self.state[slot] = self._forms(act, marks.get(slot), text)
             self.set_in[slot] = len(self.turns)
 
-    def _forms(self, deed: Deed, mark: Mark | None, text: str) -> tuple[str, ...]:
-        if deed.source:
-            return self.state[deed.source]
-        categorical = services()[deed.service].slot(deed.slot).categorical
-        spoken = text[mark.start : mark.end] if mark and not categorical else deed.value
-        return (deed.value,) if spoken == deed.value else (deed.value, spoken)
+    def _forms(self, act: UserAct, mark: Mark | None, text: str) -> tuple[str, ...]:
+        if act.source:
+            return self.state[act.source]
+        categorical = services()[act.service].slot(act.slot).categorical
+        spoken = text[mark.start : mark.end] if mark and not categorical else act.value
+        return (act.value,) if spoken == act.value else (act.value, spoken)
 
-    def _frames(self, speech: Speech, draft: Draft) -> tuple[Frame, ...]:
-        order = list(dict.fromkeys(deed.service for deed in speech.deeds))
-        return tuple(self._frame(name, [d for d in speech.deeds if d.service == name], draft) for name in order)
-
-    def _frame(self, service: str, deeds: list[Deed], draft: Draft) -> Frame:
+    def _frame(self, service: str, user_acts: list[UserAct], draft: Draft) -> Frame:
+        own = [act for act in user_acts if act.service == service]
         marks = [mark for mark in draft.marks if mark.slot.startswith(f"{service}-")]
         by_slot = {mark.slot: draft.text[mark.start : mark.end] for mark in marks}
         acts = tuple(
             Act(
-                deed.act,
-                deed.slot,
-                (by_slot.get(slot_id(service, deed.slot), deed.value),) if deed.value else (),
-                (deed.value,) if deed.value else (),
+                act.act,
+                act.slot,
+                (by_slot.get(slot_id(service, act.slot), act.value),) if act.value else (),
+                (act.value,) if act.value else (),
             )
-            for deed in deeds
+            for act in own
         )
         spans = tuple(Span(m.slot.partition("-")[2], m.start, m.end) for m in marks if not m.refer)
-        requested = tuple(deed.slot for deed in deeds if deed.act == "REQUEST")
+        requested = tuple(act.slot for act in own if act.act == "REQUEST")
         return Frame(service, self.intents.get(service, ""), requested, spans, acts)
 
     def _goal(self) -> Goal:
@@ -201,32 +196,29 @@ class Conversation:
             name = user.service.name
             inform |= {slot_id(name, slot): (value,) for slot, value in self._spoken_wishes(user).items()}
             fallback |= {slot_id(name, slot): (value,) for slot, value in user.fallback.items()}
-            request += [slot_id(name, slot) for slot in user.asked]
-        return Goal(self._description(), inform, fallback, tuple(request))
+            request += [slot_id(name, slot) for slot in user.questions]
+        narrator = Phraser("train", self.rng)
+        description = join([self._describe_errand(user, narrator) for user in self.users]).text
+        return Goal(description, inform, fallback, tuple(request))
 
     def _spoken_wishes(self, user: User) -> dict[str, str]:
         """The wishes that came up; a change of mind that never came up did not happen."""
         final = user.errand.wishes | user.errand.first
         return {name: value for name, value in final.items() if slot_id(user.service.name, name) in self.set_in}
 
-    def _description(self) -> str:
-        narrator = Phraser("train", self.rng)
-        return join([self._errand_text(user, narrator) for user in self.users]).text
-
-    def _errand_text(self, user: User, narrator: Phraser) -> Draft:
+    def _describe_errand(self, user: User, narrator: Phraser) -> Draft:
         goal = words().goal
         wishes = {name: value for name, value in self._spoken_wishes(user).items() if value != DONTCARE}
         phrase = narrator.noun_phrase(user.service, wishes)
         text = (phrase if is_named(phrase, "-name") else with_article(phrase)).text.replace(" my ", " your ")
         parts = [Draft(narrator.pick(goal.wants).replace("{np}", text))]
-        infos = [_as_question(user.service.slot(name).description) for name in user.asked]
-        if infos:
-            parts.append(Draft(goal.asks.replace("{what}", " and ".join(infos))))
+        questions = []
+        for name in user.questions:
+            description = user.service.slot(name).description
+            question = description[0].lower() + description[1:]
+            questions.append(question if question.startswith(("how", "when")) else f"the {question}")
+        if questions:
+            parts.append(Draft(goal.asks.replace("{what}", " and ".join(questions))))
         if user.fallback:
             parts.append(Draft(goal.fails))
         return polish(parts, SYSTEM_VOICE)
-
-
-def _as_question(description: str) -> str:
-    text = description[0].lower() + description[1:]
-    return text if text.startswith(("how", "when")) else f"the {text}"

@@ -11,7 +11,7 @@ from random import Random
 from typing import NamedTuple
 from zlib import crc32
 
-from dstress.corpora.simulator.specs import ServiceSpec, SlotSpec, names, services
+from dstress.corpora.simulator.specs import SlotSpec, names, services
 from dstress.dialogue import DONTCARE
 
 FULL_ONE_IN = 4
@@ -29,15 +29,14 @@ class Entity(NamedTuple):
 def entities(service: str, split: str) -> tuple[Entity, ...]:
     """All entities of a service that a split may mention."""
     spec = services()[service]
-    return tuple(_entity(spec, name) for name in names(spec.entities, split)) if spec.entities else ()
+    found = []
+    for name in names(spec.entities, split) if spec.entities else ():
+        rng = Random(f"{spec.name}:{name}")
+        found.append(Entity(name, {slot.name: rng.choice(slot.values) for slot in spec.having("search")}))
+    return tuple(found)
 
 
-def _entity(spec: ServiceSpec, name: str) -> Entity:
-    rng = Random(f"{spec.name}:{name}")
-    return Entity(name, {slot.name: rng.choice(slot.values) for slot in spec.having("search")})
-
-
-def matches(service: str, split: str, wanted: Mapping[str, str]) -> list[Entity]:
+def find_entities(service: str, split: str, wanted: Mapping[str, str]) -> list[Entity]:
     """The entities that have every wanted attribute."""
     fixed = {slot: value for slot, value in wanted.items() if value != DONTCARE}
     return [
@@ -52,7 +51,7 @@ def is_full(*booking: str) -> bool:
     return crc32("|".join(booking).encode()) % FULL_ONE_IN == 0
 
 
-def fact(slot: SlotSpec, about: str) -> str:
+def look_up(slot: SlotSpec, about: str) -> str:
     """The answer to a request: a phone number, a fare ... of whatever `about` names."""
     rng = Random(f"{slot.kind}:{about}")
     if slot.kind == "phone":
@@ -69,7 +68,7 @@ def fact(slot: SlotSpec, about: str) -> str:
     return f"{rng.randrange(8, 40)} pounds"
 
 
-def reference(*booking: str) -> str:
+def make_reference(*booking: str) -> str:
     """The reference of a booking: five signs without those that are easily confused."""
     rng = Random("reference:" + "|".join(booking))
     return "".join(rng.choice("BCDFGHJKMNPQRTVWX2346789") for _ in range(5))

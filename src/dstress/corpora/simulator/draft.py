@@ -36,7 +36,7 @@ class Draft(NamedTuple):
         return bool(self.text)
 
 
-def said(text: str, slot: str, value: str, article: str = "", refer: bool = False) -> Draft:
+def mark_value(text: str, slot: str, value: str, article: str = "", refer: bool = False) -> Draft:
     """A value as it is spoken; an article in front of it is no part of the mark."""
     return Draft(article + text, (Mark(len(article), len(article) + len(text), slot, value, refer),))
 

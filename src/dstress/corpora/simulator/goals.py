@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
-from dstress.corpora.simulator.database import entities, matches
-from dstress.corpora.simulator.specs import ServiceSpec, SlotSpec, services
+from dstress.corpora.simulator.database import entities, find_entities
+from dstress.corpora.simulator.specs import ServiceSpec, services
 from dstress.corpora.simulator.values import draw_value
 from dstress.dialogue import DONTCARE, slot_id
 
@@ -118,7 +118,7 @@ def _make_impossible(errand: Errand, split: str, rng: Random) -> None:
     for slot in errand.service.having("search"):
         if search[slot.name] == DONTCARE:
             continue
-        missing = [v for v in slot.values if not matches(errand.service.name, split, search | {slot.name: v})]
+        missing = [v for v in slot.values if not find_entities(errand.service.name, split, search | {slot.name: v})]
         if missing:
             errand.impossible = slot.name
             errand.wishes[slot.name] = rng.choice(missing)
@@ -126,14 +126,14 @@ def _make_impossible(errand: Errand, split: str, rng: Random) -> None:
 
 
 def _plan_change(errand: Errand, split: str, rng: Random) -> None:
-    open_slots = [name for name in errand.wishes if _may_change(errand, errand.service.slot(name))]
+    settled = (*errand.references, errand.impossible)
+    open_slots = [
+        name
+        for name, wish in errand.wishes.items()
+        if errand.service.slot(name).kind in CHANGEABLE and wish != DONTCARE and name not in settled
+    ]
     if not open_slots:
         return
     name = rng.choice(open_slots)
     ends = tuple(errand.wishes[end] for end in ("origin", "departure", "destination") if end in errand.wishes)
     errand.first[name] = draw_value(errand.service.slot(name), split, rng, (errand.wishes[name], *ends))
-
-
-def _may_change(errand: Errand, slot: SlotSpec) -> bool:
-    wish = errand.wishes[slot.name]
-    return slot.kind in CHANGEABLE and wish != DONTCARE and slot.name not in (*errand.references, errand.impossible)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
-from dstress.corpora.simulator.database import Entity, fact, is_full, matches, reference
+from dstress.corpora.simulator.database import Entity, find_entities, is_full, look_up, make_reference
 from dstress.corpora.simulator.specs import ServiceSpec, SlotSpec
 from dstress.corpora.simulator.values import draw_value, later, next_weekday
 from dstress.dialogue import DONTCARE, State, slot_id
@@ -33,7 +33,7 @@ class Desk:
     rng: Random
     offered: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
     confirmed: bool = False
     checked: bool = False
 
@@ -47,7 +47,9 @@ class Desk:
         known = self.known(state)
         if self.service.entities and "name" not in known:
             return self._search(known)
-        missing = [slot for slot in self.service.having("book") if not _covered(slot, known)]
+        # Whoever says when to arrive need not say when to leave.
+        settled = {*known, "leave_at"} if "arrive_by" in known else set(known)
+        missing = [slot for slot in self.service.having("book") if slot.name not in settled]
         if missing:
             count = 2 if len(missing) > 1 and self.rng.random() < 0.45 else 1
             return Move("request", tuple(slot.name for slot in missing[:count]))
@@ -60,38 +62,36 @@ class Desk:
 
     def _search(self, known: dict[str, str]) -> Move:
         search = self.service.having("search")
-        missing = [slot.name for slot in search if slot.name not in known and slot.name not in self.asked]
-        if missing and len(self.asked) < 2 and (len(known) < 2 or self.rng.random() < 0.6):
-            self.asked.append(missing[0])
+        missing = [slot.name for slot in search if slot.name not in known and slot.name not in self.requested]
+        if missing and len(self.requested) < 2 and (len(known) < 2 or self.rng.random() < 0.6):
+            self.requested.append(missing[0])
             return Move("request", (missing[0],))
         wanted = {slot.name: known[slot.name] for slot in search if slot.name in known}
-        found = self._found(wanted)
-        if not found:
+        matching = self._matching(wanted)
+        if not matching:
             return self._relax(wanted)
-        fresh = [entity for entity in found if entity.name not in self.offered]
-        return self._offer(fresh[0] if fresh else found[0], again=not fresh)
-
-    def _found(self, wanted: dict[str, str]) -> list[Entity]:
-        everything = matches(self.service.name, self.split, wanted)
-        return [entity for entity in everything if entity.name not in self.refused]
-
-    def _offer(self, entity: Entity, again: bool) -> Move:
+        fresh = [entity for entity in matching if entity.name not in self.offered]
+        entity = (fresh or matching)[0]
         self.offered.append(entity.name)
-        return Move("offer", ("again",) if again else (), {"name": entity.name} | entity.attributes)
+        return Move("offer", () if fresh else ("again",), {"name": entity.name} | entity.attributes)
+
+    def _matching(self, wanted: dict[str, str]) -> list[Entity]:
+        everything = find_entities(self.service.name, self.split, wanted)
+        return [entity for entity in everything if entity.name not in self.refused]
 
     def _relax(self, wanted: dict[str, str]) -> Move:
         for name in wanted:
             slot = self.service.slot(name)
             others = {key: value for key, value in wanted.items() if key != name}
-            found = self._found(others)
-            if found and slot.denied:
-                return Move("denied", (name,), {name: found[0].attributes[name]})
+            matching = self._matching(others)
+            if matching and slot.denied:
+                return Move("denied", (name,), {name: matching[0].attributes[name]})
         return Move("nothing")
 
     def _extra_to_ask(self, known: dict[str, str]) -> str:
         for slot in self.service.having("extra"):
-            if slot.name not in known and slot.name not in self.asked:
-                self.asked.append(slot.name)
+            if slot.name not in known and slot.name not in self.requested:
+                self.requested.append(slot.name)
                 if self.rng.random() < 0.25:
                     return slot.name
         return ""
@@ -115,7 +115,7 @@ class Desk:
             self.checked = True
             slot = self.service.slot(limited)
             return Move("full", (limited,), known | {"alternative": self._alternative(slot, known)})
-        return Move("booked", (), known | {"reference": reference(*known.values())})
+        return Move("booked", (), known | {"reference": make_reference(*known.values())})
 
     def _alternative(self, slot: SlotSpec, known: dict[str, str]) -> str:
         if slot.kind == "weekday":
@@ -124,12 +124,8 @@ class Desk:
         free = [time for time in times if not is_full(*(known | {slot.name: time}).values())]
         return (free or times)[0]
 
-    def answers(self, questions: tuple[str, ...], state: State) -> Move:
+    def answer(self, questions: tuple[str, ...], state: State) -> Move:
         """The facts that the user asked for."""
         known = self.known(state)
         about = known.get("name") or (self.offered[-1] if self.offered else "|".join(known.values()))
-        return Move("answer", questions, {name: fact(self.service.slot(name), about) for name in questions})
-
-
-def _covered(slot: SlotSpec, known: dict[str, str]) -> bool:
-    return slot.name in known or (slot.name == "leave_at" and "arrive_by" in known)
+        return Move("answer", questions, {name: look_up(self.service.slot(name), about) for name in questions})

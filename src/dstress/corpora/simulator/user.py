@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from random import Random
 
+from dstress.corpora.simulator.desk import Move
 from dstress.corpora.simulator.draft import Draft, fill, join, with_article
 from dstress.corpora.simulator.goals import Errand
-from dstress.corpora.simulator.language import Phraser, fits_noun_phrase, is_named
-from dstress.corpora.simulator.policy import Move
+from dstress.corpora.simulator.phraser import Phraser, fits_noun_phrase, is_named
 from dstress.corpora.simulator.specs import words
-from dstress.corpora.simulator.speech import Deed, Speech
+from dstress.corpora.simulator.user_turn import Speech, UserAct
 from dstress.corpora.simulator.values import draw_value
 from dstress.dialogue import DONTCARE, State, slot_id
 
@@ -19,6 +19,7 @@ MAX_REFERENCES = 2
 PLEASE_WORDS = 4
 DATES = ("reminders-date", "events-date")
 GENERIC = ("the same", "that day")
+_OTHER_TIME = {"leave_at": "arrive_by", "arrive_by": "leave_at"}
 KEY_SLOTS = ("destination", "category", "cuisine")
 
 
@@ -30,7 +31,7 @@ class User:
         self.service = errand.service
         self.gone = False
         self.fallback: dict[str, str] = {}
-        self.asked: list[str] = []
+        self.questions: list[str] = []
 
     def opening(self, state: State) -> Speech:
         """The first words about the errand: what it is, and as much as this user says at once."""
@@ -43,9 +44,9 @@ class User:
         phrase = self.phraser.noun_phrase(self.service, in_phrase, tail)
         speech.add(self._open(phrase, named="name" in in_phrase))
         intent = self.service.intents[-1 if "name" in plain else 0].name
-        speech.deeds.append(Deed("INFORM_INTENT", self.service.name, "intent", intent))
-        speech.deeds += [self._informed(name, plain[name]) for name in in_phrase]
-        speech.deeds += [self._referred(name, state) for name in references]
+        speech.acts.append(UserAct("INFORM_INTENT", self.service.name, "intent", intent))
+        speech.acts += [self._informed(name, plain[name]) for name in in_phrase]
+        speech.acts += [self._referred(name, state) for name in references]
         for name in plain:
             if name not in in_phrase:
                 self._state(speech, name)
@@ -101,8 +102,8 @@ class User:
     def _wish(self, name: str) -> str:
         return self.errand.first.get(name, self.errand.wishes[name])
 
-    def _informed(self, name: str, value: str) -> Deed:
-        return Deed("INFORM", self.service.name, name, value, "set")
+    def _informed(self, name: str, value: str) -> UserAct:
+        return UserAct("INFORM", self.service.name, name, value, "set")
 
     def _reference(self, name: str, state: State) -> Draft:
         source = self.errand.references[name]
@@ -118,10 +119,10 @@ class User:
             return slot.refer[source]
         return tuple(text for text in slot.refer[source] if not text.startswith(GENERIC))
 
-    def _referred(self, name: str, state: State) -> Deed:
+    def _referred(self, name: str, state: State) -> UserAct:
         source = self.errand.references[name]
         self.errand.wishes[name] = state[source][0]
-        return Deed("INFORM", self.service.name, name, state[source][0], "set", source)
+        return UserAct("INFORM", self.service.name, name, state[source][0], "set", source)
 
     def _state(self, speech: Speech, name: str) -> None:
         """A statement of its own about a slot."""
@@ -134,7 +135,7 @@ class User:
     def reply(self, move: Move, state: State) -> Speech:
         """What the user says to a move of the desk."""
         speech = Speech()
-        if self.errand.cancelled and move.kind == "request":
+        if move.kind == "nothing" or (self.errand.cancelled and move.kind == "request"):
             self._cancel(speech, state)
             return speech
         {
@@ -143,26 +144,25 @@ class User:
             "denied": self._judge_alternative,
             "full": self._judge_alternative,
             "confirm": self._check,
-            "nothing": self._give_up,
         }[move.kind](speech, move, state)
         return speech
 
     def _answer(self, speech: Speech, move: Move, state: State) -> None:
         self._pending(state)
-        asked = tuple(self._decide(name) for name in move.slots)
-        values = {name: self._wish(name) for name in asked}
+        slots = tuple(self._decide(name) for name in move.slots)
+        values = {name: self._wish(name) for name in slots}
         simple = all(value != DONTCARE and name not in self.errand.references for name, value in values.items())
         both = self.phraser.together(self.service, values) if simple and len(values) > 1 else Draft("")
         if both:
             speech.add(both, *(self._informed(name, value) for name, value in values.items()))
         else:
-            for name in asked:
+            for name in slots:
                 self._answer_one(speech, name, alone=len(values) == 1, state=state)
         if self.phraser.voice.length == "chatty" and self.rng.random() < 0.25:
             speech.lead_in(self.phraser.shared("lead"))
         elif self.phraser.voice.polite and self.rng.random() < 0.4:
             _add_please(speech)
-        self._volunteer(speech, asked, state)
+        self._volunteer(speech, slots, state)
         self._change_mind(speech, state, chance=0.45)
 
     def _decide(self, name: str) -> str:
@@ -182,7 +182,7 @@ class User:
         elif value == DONTCARE:
             general = words().user["any"] if alone else ()
             speech.add(Draft(self.phraser.pick((slot.any or words().kinds[slot.kind].any) + general)))
-            speech.deeds.append(self._informed(name, DONTCARE))
+            speech.acts.append(self._informed(name, DONTCARE))
         elif name == "arrive_by":
             speech.add(self.phraser.statement(self.service, slot, value), self._informed(name, value))
         elif alone:
@@ -191,9 +191,9 @@ class User:
             clause = self.phraser.post_or_statement(self.service, slot, value)
             speech.link(clause, self._informed(name, value))
 
-    def _volunteer(self, speech: Speech, asked: tuple[str, ...], state: State) -> None:
-        told = [deed.slot for deed in speech.deeds]
-        rest = [name for name in self._pending(state) if name not in told and name not in asked]
+    def _volunteer(self, speech: Speech, requested: tuple[str, ...], state: State) -> None:
+        mentioned = (*requested, *(act.slot for act in speech.acts))
+        rest = [name for name in self._pending(state) if name not in mentioned]
         if not rest or self.rng.random() >= VOLUNTEERS[self.phraser.voice.length]:
             return
         name = self.rng.choice(rest)
@@ -206,7 +206,7 @@ class User:
     def _change_mind(self, speech: Speech, state: State, chance: float) -> bool:
         """Correct what was said before, or swap one kind of time for another."""
         swap = self.errand.swap
-        if swap and self._swappable(swap[0], state) and self.rng.random() < chance:
+        if swap and self._id(_OTHER_TIME[swap[0]]) in state and self.rng.random() < chance:
             self._swap(speech, swap, state)
             return True
         due = [name for name, value in self.errand.first.items() if state.get(self._id(name), ("",))[0] == value]
@@ -223,16 +223,13 @@ class User:
             self._informed(name, value),
         )
 
-    def _swappable(self, name: str, state: State) -> bool:
-        return self._id("arrive_by" if name == "leave_at" else "leave_at") in state
-
     def _swap(self, speech: Speech, swap: tuple[str, str], state: State) -> None:
         name, value = swap
-        other = "arrive_by" if name == "leave_at" else "leave_at"
+        other = _OTHER_TIME[name]
         old = state[self._id(other)][0]
         template = self.phraser.pick(self.service.slot(other).drop)
         draft = self.phraser.about(template, self.service, {other: old, name: value}, **{other: old})
-        speech.add(draft, Deed("NEGATE", self.service.name, other, old, "drop"), self._informed(name, value))
+        speech.add(draft, UserAct("NEGATE", self.service.name, other, old, "drop"), self._informed(name, value))
         self.errand.swap = None
         self.errand.wishes.pop(other, None)
         self.errand.first.pop(other, None)
@@ -245,10 +242,10 @@ class User:
             self._correct(speech, wavering[0], state[self._id(wavering[0])][0])
         elif self.errand.picky and move.slots != ("again",):
             self.errand.picky = False
-            speech.add(self.phraser.shared("other_offer"), Deed("REQUEST_ALTS", self.service.name))
+            speech.add(self.phraser.shared("other_offer"), UserAct("REQUEST_ALTS", self.service.name))
         else:
-            name = Deed("SELECT", self.service.name, "name", move.values["name"], "set")
-            intent = Deed("INFORM_INTENT", self.service.name, "intent", self.service.intents[-1].name)
+            name = UserAct("SELECT", self.service.name, "name", move.values["name"], "set")
+            intent = UserAct("INFORM_INTENT", self.service.name, "intent", self.service.intents[-1].name)
             speech.add(self.phraser.shared("accept_offer"), name, intent)
             self._volunteer(speech, tuple(searched), state)
 
@@ -260,7 +257,7 @@ class User:
             self._counter(speech, slot.name, alternative, state)
             return
         self.fallback[slot.name] = alternative
-        affirm = Deed("AFFIRM", self.service.name, slot.name, alternative, "set")
+        affirm = UserAct("AFFIRM", self.service.name, slot.name, alternative, "set")
         speech.add(self.phraser.shared("accept_value"), affirm)
 
     def _counter(self, speech: Speech, name: str, alternative: str, state: State) -> None:
@@ -272,27 +269,27 @@ class User:
             draft = self.phraser.about(
                 self.phraser.pick(self.service.slot("name").drop), self.service, {"name": taken}, name=taken
             )
-            speech.add(draft, Deed("NEGATE", self.service.name, "name", taken, "drop"))
-            speech.deeds.append(Deed("REQUEST_ALTS", self.service.name))
+            speech.add(draft, UserAct("NEGATE", self.service.name, "name", taken, "drop"))
+            speech.acts.append(UserAct("REQUEST_ALTS", self.service.name))
             self.errand.picky = False
             return
         value = draw_value(slot, self.phraser.split, self.rng, (old, alternative))
         self.fallback[name] = value
-        speech.add(self.phraser.shared("refuse_value"), Deed("NEGATE", self.service.name))
+        speech.add(self.phraser.shared("refuse_value"), UserAct("NEGATE", self.service.name))
         speech.add(self.phraser.answer(self.service, slot, value), self._informed(name, value))
 
     def _check(self, speech: Speech, move: Move, state: State) -> None:
         """Answer a confirmation: agree, repair what the desk misheard, or change one's mind at the last moment."""
-        negate = Deed("NEGATE", self.service.name)
+        negate = UserAct("NEGATE", self.service.name)
         if move.wrong:
             speech.add(self.phraser.shared("negate"), negate)
             self._repair(speech, move, state)
         elif self._change_mind(speech, state, chance=1.0):
-            speech.deeds.insert(0, negate)
+            speech.acts.insert(0, negate)
             if self.rng.random() < 0.5:
                 speech.lead_in(self.phraser.shared("waver"))
         else:
-            speech.add(self.phraser.shared("affirm"), Deed("AFFIRM", self.service.name))
+            speech.add(self.phraser.shared("affirm"), UserAct("AFFIRM", self.service.name))
 
     def _repair(self, speech: Speech, move: Move, state: State) -> None:
         slot = self.service.slot(move.wrong)
@@ -306,24 +303,23 @@ class User:
         )
         speech.add(draft, self._informed(slot.name, value))
 
-    def _give_up(self, speech: Speech, _: Move, state: State) -> None:
-        self._cancel(speech, state)
-
     def _cancel(self, speech: Speech, state: State) -> None:
         self.gone = True
-        speech.add(Draft(self.phraser.pick(self.service.cancel)), Deed("NEGATE_INTENT", self.service.name))
+        speech.add(Draft(self.phraser.pick(self.service.cancel)), UserAct("NEGATE_INTENT", self.service.name))
         for slot in self.service.slots:
             if self._id(slot.name) in state:
-                speech.deeds.append(Deed("NEGATE", self.service.name, slot.name, state[self._id(slot.name)][0], "drop"))
+                speech.acts.append(
+                    UserAct("NEGATE", self.service.name, slot.name, state[self._id(slot.name)][0], "drop")
+                )
 
     def ask(self, questions: tuple[str, ...]) -> Speech:
         """Request facts; nothing changes in the state."""
         speech = Speech()
-        self.asked += questions
+        self.questions += questions
         for name in questions:
             draft = Draft(self.phraser.pick(self.service.slot(name).request))
             lead = Draft(self.phraser.pick(words().user["also"])) if speech.sentences else Draft("")
-            speech.add(join([lead, draft]), Deed("REQUEST", self.service.name, name))
+            speech.add(join([lead, draft]), UserAct("REQUEST", self.service.name, name))
         return speech
 
     def amend(self, speech: Speech, state: State) -> bool:
@@ -347,7 +343,7 @@ class User:
 
 def _add_please(speech: Speech) -> None:
     last = speech.sentences[-1]
-    definite = speech.deeds[-1].value not in (DONTCARE, "no", "yes")
+    definite = speech.acts[-1].value not in (DONTCARE, "no", "yes")
     if (
         definite
         and len(last.text.split()) <= PLEASE_WORDS

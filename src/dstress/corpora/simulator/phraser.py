@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from random import Random
 
-from dstress.corpora.simulator.draft import Draft, fill, join, said, with_article
+from dstress.corpora.simulator.draft import Draft, fill, join, mark_value, with_article
 from dstress.corpora.simulator.specs import ServiceSpec, SlotSpec, Texts, articles, words
 from dstress.corpora.simulator.values import SYSTEM_VOICE, Voice, draw_value, surface
 from dstress.dialogue import slot_id
@@ -44,7 +44,7 @@ class Phraser:
     def value(self, service: ServiceSpec, slot: SlotSpec, value: str) -> Draft:
         """The value as this voice says it, marked."""
         text = surface(slot, value, self.voice, self.rng)
-        return said(text, slot_id(service.name, slot.name), value, article=articles().get(value, ""))
+        return mark_value(text, slot_id(service.name, slot.name), value, article=articles().get(value, ""))
 
     def unmarked(self, slot: SlotSpec, value: str) -> Draft:
         """A value that is mentioned but not meant: an earlier one, or a distractor."""
@@ -81,7 +81,7 @@ class Phraser:
     def reference(self, service: ServiceSpec, slot: SlotSpec, expressions: Texts, value: str) -> Draft:
         """A phrase that only refers to a value of another service: `on the same day`."""
         expression = self.pick(expressions)
-        marked = said(expression, slot_id(service.name, slot.name), value, refer=True)
+        marked = mark_value(expression, slot_id(service.name, slot.name), value, refer=True)
         return fill(self.pick(slot.refer_post), lambda _: marked)
 
     def statement(self, service: ServiceSpec, slot: SlotSpec, value: str) -> Draft:
@@ -109,9 +109,9 @@ class Phraser:
         """An idiom for one value: the part in brackets says it, or all of it does (`just me`)."""
         before, bracket, rest = text.partition("[")
         if not bracket:
-            return said(text, slot, value)
+            return mark_value(text, slot, value)
         inner, _, after = rest.partition("]")
-        return join([Draft(before), said(inner, slot, value), Draft(after)], separator="")
+        return join([Draft(before), mark_value(inner, slot, value), Draft(after)], separator="")
 
     def post_or_statement(self, service: ServiceSpec, slot: SlotSpec, value: str) -> Draft:
         """The shortest clause that is clear without a question."""

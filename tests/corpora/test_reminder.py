@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.corpora.simulated import SIZES, dialogue, generate, schema
+from dstress.corpora.reminder import SIZES, generate, generate_dialogue, schema
 from dstress.corpora.simulator.specs import services, words
 from dstress.dialogue import DONTCARE, Dialogue, Frame, Turn, slot_id
 from dstress.errors import UnknownNameError
@@ -58,7 +58,7 @@ def test_every_byte_is_pinned(split: str) -> None:
 @given(place=ANY_PLACE)
 def test_a_dialogue_does_not_depend_on_the_others(place: tuple[str, int]) -> None:
     split, index = place
-    assert dialogue(split, index) == dialogues(split)[index]
+    assert generate_dialogue(split, index) == dialogues(split)[index]
 
 
 def test_another_seed_gives_another_corpus() -> None:
@@ -67,7 +67,7 @@ def test_another_seed_gives_another_corpus() -> None:
 
 @given(seed=st.integers(min_value=0, max_value=2**40), split=st.sampled_from(SPLITS))
 def test_any_seed_holds_a_conversation(seed: int, split: str) -> None:
-    made = dialogue(split, 0, seed)
+    made = generate_dialogue(split, 0, seed)
     assert len(made.turns) >= 2
     for turn in made.turns:
         assert_frames_fit(turn)
@@ -263,7 +263,7 @@ def test_the_page_shows_what_is_generated() -> None:
     page = PAGE.read_text(encoding="utf-8")
     sample = re.search(r"`(reminder-(\w+)-(\d+))` in full", page)
     assert sample
-    assert transcript(dialogue(sample[2], int(sample[3]))) in page
+    assert transcript(generate_dialogue(sample[2], int(sample[3]))) in page
     everything = "\n".join(f"{t.system}\n{t.user}" for split in SPLITS for t in turns(split))
     for quote in re.findall(r"^> (.+)$", page, re.MULTILINE):
         assert quote in everything

@@ -7,11 +7,15 @@ from collections import Counter
 import msgspec
 
 from dstress.corpora.base import Corpus
-from dstress.dialogue import DONTCARE, Dialogue, service_of
+from dstress.dialogue import DONTCARE, Dialogue
 
 
 class SplitCounts(msgspec.Struct):
-    """The counts of one split; `values` counts, per slot, how many turns give it each value."""
+    """The counts of one split; `values` counts, per slot, how many turns give it each value.
+
+    `outside_schema` are values of categorical slots that the schema does not list, as `slot=value`: annotation noise,
+    most of them.
+    """
 
     dialogues: int = 0
     turns: int = 0
@@ -24,7 +28,7 @@ class SplitCounts(msgspec.Struct):
     sample: Dialogue | None = None
 
 
-def count(corpus: Corpus, sample: str = "") -> SplitCounts:
+def count_split(corpus: Corpus, sample: str = "") -> SplitCounts:
     """Count a split. `sample` names the dialogue to keep; without it, the first with several services is kept."""
     counts = SplitCounts()
     services: Counter[str] = Counter()
@@ -43,7 +47,13 @@ def count(corpus: Corpus, sample: str = "") -> SplitCounts:
         counts.sample = _better_sample(counts.sample, dialogue, sample)
     counts.services = {service.name: services[service.name] for service in corpus.schema.services}
     counts.values = {slot: dict(seen.most_common()) for slot, seen in values.items()}
-    counts.outside_schema = _outside_schema(corpus, counts.values)
+    outside: Counter[str] = Counter()
+    for slot, kind in corpus.schema.slots.items():
+        if kind.categorical:
+            allowed = {value.casefold() for value in kind.values} | {DONTCARE}
+            times = counts.values[slot].items()
+            outside.update({f"{slot}={value}": n for value, n in times if value.casefold() not in allowed})
+    counts.outside_schema = dict(outside.most_common())
     return counts
 
 
@@ -55,25 +65,7 @@ def _better_sample(kept: Dialogue | None, candidate: Dialogue, wanted: str) -> D
     return kept
 
 
-def _outside_schema(corpus: Corpus, values: dict[str, dict[str, int]]) -> dict[str, int]:
-    """Values of categorical slots that the schema does not list, as `slot=value`: annotation noise, most of them."""
-    found: Counter[str] = Counter()
-    for slot, seen in values.items():
-        kind = corpus.schema.slots[slot]
-        if kind.categorical:
-            allowed = {value.casefold() for value in kind.values} | {DONTCARE}
-            for value, times in seen.items():
-                if value.casefold() not in allowed:
-                    found[f"{slot}={value}"] += times
-    return dict(found.most_common())
-
-
 def unseen_services(corpus: Corpus, train: Corpus) -> list[str]:
     """The services that training data never shows: SGD reports results on them apart."""
     seen = set(train.schema.by_name)
     return [service.name for service in corpus.schema.services if service.name not in seen]
-
-
-def slots_of(corpus: Corpus, service: str) -> list[str]:
-    """Slot ids of one service."""
-    return [slot for slot in corpus.schema.slots if service_of(slot) == service]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
-from dstress.corpora.simulator.draft import Draft, fill, polish, said
-from dstress.corpora.simulator.language import Phraser
-from dstress.corpora.simulator.policy import Move
+from dstress.corpora.simulator.desk import Move
+from dstress.corpora.simulator.draft import Draft, fill, mark_value, polish
+from dstress.corpora.simulator.phraser import Phraser
 from dstress.corpora.simulator.specs import ServiceSpec, SlotSpec, words
 from dstress.corpora.simulator.values import SYSTEM_VOICE
 from dstress.dialogue import Act, Frame, Span, slot_id
@@ -23,7 +23,7 @@ PLAIN_ACTS = {
 
 
 class SystemTurn(NamedTuple):
-    """What the desk said, before the user's utterance that completes the turn."""
+    """What the desk mark_value, before the user's utterance that completes the turn."""
 
     text: str = ""
     frames: tuple[Frame, ...] = ()
@@ -65,11 +65,11 @@ class Clerk:
             summary = self.phraser.summary(service, move.values)
             return [fill(self.phraser.pick(words().system["confirm"]), lambda _: summary)]
         if move.kind == "answer":
-            return [self._fact(service, service.slot(name), move.values[name]) for name in move.slots]
+            return [self._state_fact(service, service.slot(name), move.values[name]) for name in move.slots]
         if move.kind == "nothing":
             return [self.line("nothing")]
         if move.kind == "denied":
-            return [self._denied(service, service.slot(move.slots[0]), state_value, move)]
+            return [self._deny(service, service.slot(move.slots[0]), state_value, move)]
         texts = {"offer": service.offer, "booked": service.success, "full": service.failure}[move.kind]
         again = [self.line("again")] if move.slots == ("again",) else []
         return [*again, fill(self.phraser.pick(texts), lambda key: self._value(service, key, move))]
@@ -82,13 +82,13 @@ class Clerk:
         value = move.values[key if key in move.values else slot.name]
         return self.phraser.value(service, slot, value)
 
-    def _denied(self, service: ServiceSpec, slot: SlotSpec, wanted: str, move: Move) -> Draft:
+    def _deny(self, service: ServiceSpec, slot: SlotSpec, wanted: str, move: Move) -> Draft:
         texts = slot.denied_no if slot.denied_no and wanted == "no" else slot.denied
         values = {"v": wanted, "alternative": move.values[slot.name]}
         return fill(self.phraser.pick(texts), lambda key: self.phraser.value(service, slot, values[key]))
 
-    def _fact(self, service: ServiceSpec, slot: SlotSpec, value: str) -> Draft:
-        marked = said(value, slot_id(service.name, slot.name), value)
+    def _state_fact(self, service: ServiceSpec, slot: SlotSpec, value: str) -> Draft:
+        marked = mark_value(value, slot_id(service.name, slot.name), value)
         return fill(self.phraser.pick(slot.inform), lambda _: marked)
 
     def _acts(self, service: ServiceSpec, move: Move, draft: Draft) -> list[Act]:
@@ -97,14 +97,9 @@ class Clerk:
             acts.append(Act(PLAIN_ACTS[move.kind]))
         for mark in draft.marks:
             name = mark.slot.partition("-")[2]
-            acts.append(Act(_act_of(move, name, mark.value), name, (draft.text[mark.start : mark.end],), (mark.value,)))
+            offered = {"offer": "name", "full": "alternative", "denied": name}.get(move.kind, "")
+            act = "OFFER" if mark.value == move.values.get(offered) else MARK_ACTS.get(move.kind, "INFORM")
+            acts.append(Act(act, name, (draft.text[mark.start : mark.end],), (mark.value,)))
         if move.kind == "denied" and not draft.marks:
             acts.append(Act("OFFER", move.slots[0], (move.values[move.slots[0]],), (move.values[move.slots[0]],)))
         return acts
-
-
-def _act_of(move: Move, name: str, value: str) -> str:
-    offered = {"offer": move.values.get("name"), "full": move.values.get("alternative")}.get(move.kind)
-    if move.kind == "denied":
-        offered = move.values[name]
-    return "OFFER" if value == offered else MARK_ACTS.get(move.kind, "INFORM")

@@ -1,18 +1,12 @@
-"""What importers share: decoding with a message that names the file, and finding out which split a file is."""
+"""What the field calls its splits, and which split a file or a folder holds."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from pathlib import PurePath
-from typing import TypeVar
 
-import msgspec
-
-from dstress.errors import CorpusError
 from dstress.storage.sources import Source, SourceFile
-
-T = TypeVar("T")
 
 SPLIT_NAMES: dict[str, str] = {"train": "train", "training": "train", "test": "test"} | dict.fromkeys(
     ("dev", "val", "valid", "validation", "development"), "dev"
@@ -25,32 +19,17 @@ _ORDER = ("train", "dev", "test")
 _WORDS = re.compile(r"[a-z0-9]+")
 
 
-def decode(decoder: msgspec.json.Decoder[T], file: SourceFile) -> T:
-    """Decode a whole file; what does not fit is a CorpusError that says where and what."""
-    data = file.read()
-    try:
-        return decoder.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise misfit(error, file.label, data) from None
-
-
-def misfit(error: Exception, label: str, data: bytes) -> CorpusError:
-    """The message for bytes that are not what the layout says."""
-    if not data.strip():
-        return CorpusError("the file is empty", where=label)
-    if isinstance(error, UnicodeDecodeError):
-        return CorpusError(f"not UTF-8 text ({error.reason} at byte {error.start:,})", where=label, fix="save as UTF-8")
-    if isinstance(error, msgspec.ValidationError):
-        return CorpusError(f"does not have the layout's shape: {error}", where=label)
-    return CorpusError(f"not valid JSON: {error}", where=label, fix="fetch the file again, it may be truncated")
-
-
 def canonical_split(name: str) -> str:
     """train, dev or test for any of the field's words for them; other names as they are."""
     return SPLIT_NAMES.get(name.casefold(), name)
 
 
-def in_order(names: Iterable[str]) -> list[str]:
+def same_split(names: Iterable[str], wanted: str) -> str | None:
+    """The first of the names that means the wanted split: `dev`, `val` and `validation` all find the same one."""
+    return next((name for name in names if canonical_split(name) == canonical_split(wanted)), None)
+
+
+def sort_splits(names: Iterable[str]) -> list[str]:
     """Splits as people list them: train, dev, test, then the others by name."""
 
     def key(name: str) -> tuple[int, str]:
@@ -66,7 +45,12 @@ def find_split(text: str) -> str | None:
     return next((word for word in reversed(words) if word in SPLIT_NAMES), None)
 
 
-def split_name(folder: str, source: Source) -> str:
+def split_of_file(file: SourceFile, ending: str) -> str:
+    """The split that a file's name tells of, else the name itself without its ending."""
+    return find_split(file.stem) or file.stem.removesuffix(ending)
+
+
+def split_of_folder(folder: str, source: Source) -> str:
     """The split that a folder inside a source holds, else the one that the source's own name tells of."""
     return (
         find_split(PurePath(folder).name) or find_split(folder) or find_split(PurePath(source.address).name) or UNNAMED

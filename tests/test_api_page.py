@@ -1,0 +1,45 @@
+"""Every block of docs/api.md runs and prints what it says, and the page has every public name of what it explains."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dstress.alignment.cells import Alignment
+from dstress.conventions.base import Convention
+from dstress.corpora.base import Importer
+from dstress.dialogue import Act, Dialogue, Frame, Intent, Schema, Service, Slot, Span, Turn
+from dstress.metrics.base import Metric
+from dstress.predictions.base import Format, FramePrediction, Prediction
+from dstress.resources import Resources
+from dstress.storage.sources import Source, SourceFile
+from dstress.trackers.base import Context
+from tests import pages
+from tests.paths import DOCS
+
+PAGE = DOCS / "api.md"
+SECTIONS = pages.sections(PAGE)
+STRUCTS = (Act, Dialogue, Frame, FramePrediction, Intent, Prediction, Schema, Service, Slot, Span, Turn)
+EXPLAINED = (Source, SourceFile, Importer, Format, Convention, Alignment, Metric, Context, Resources)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One data home for the page, so that `reminder` is generated once."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.mark.parametrize("title", SECTIONS)
+def test_a_section_does_what_it_says(title: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DSTRESS_HOME", str(home))
+    pages.run(SECTIONS[title], PAGE, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("kind", [*STRUCTS, *EXPLAINED])
+def test_every_public_name_is_explained(kind: type) -> None:
+    fields = getattr(kind, "__struct_fields__", ()) if kind in STRUCTS else (*vars(kind), *kind.__annotations__)
+    names = {name for name in fields if not name.startswith("_")} | {kind.__name__}
+    shown = " ".join(re.findall(r"`+[^`]+`+", PAGE.read_text(encoding="utf-8")))
+    assert {name for name in names if not re.search(rf"\b{name}\b", shown)} == set()
