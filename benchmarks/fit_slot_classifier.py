@@ -30,10 +30,10 @@ def write(args: argparse.Namespace) -> None:
     from random import Random
 
     import dstress
-    from dstress.generators.classifiers.examples import Labelled, columns, labelled, lessons
+    from dstress.generators.classifiers.examples import Labelled, label_columns, label_turns, training_examples
     from dstress.generators.classifiers.unseen_values import Unfamiliar
 
-    train = lessons(dstress.load(args.train))
+    train = training_examples(dstress.load(args.train))
     slots = sorted({slot for example in train for slot in (*example.slots, *example.offers)})
     made, random = Unfamiliar(train), Random(args.seed)
 
@@ -45,11 +45,13 @@ def write(args: argparse.Namespace) -> None:
             if not exchange.history:
                 dialogues.append([])
             others_left = [one for one in other if one != exchange.user]
-            known = [*columns(example, slots), update]
+            known = [*label_columns(example, slots), update]
             dialogues[-1].append([exchange.system, exchange.user, *known, others_left])
         return dialogues
 
-    dev, stressed = (list(labelled(found)) for found in (dstress.load(args.dev), dstress.stress(args.dev, "values")))
+    dev, stressed = (
+        list(label_turns(corpus)) for corpus in (dstress.load(args.dev), dstress.stress(args.dev, "values"))
+    )
     data = {
         "slots": slots,
         "train": packed(train, [sorted({made.rewrite_utterance(one, random) for _ in range(3)}) for one in train]),
@@ -65,7 +67,7 @@ def fit(args: argparse.Namespace) -> None:
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    tuning, drawing = _module("fine_tuning"), _module("thresholds")
+    tuning, drawing = _module("encoder_network"), _module("thresholds")
     with gzip.open(args.data, "rt", encoding="utf-8") as stream:
         data = json.load(stream)
     slots, train = data["slots"], data["train"][: args.dialogues]
@@ -78,13 +80,13 @@ def fit(args: argparse.Namespace) -> None:
     held = list(_lessons(tuning, train[::HELD]))
     lessons = [lesson for lesson, _ in _lessons(tuning, [one for at, one in enumerate(train) if at % HELD])]
     recipe = tuning.Recipe(args.epochs, args.batch, args.rate, args.others, args.seconds, args.seed)
-    tuning.fit((network, tokenizer), lessons, recipe, lambda text: print(text, flush=True))
+    tuning.fit(network, tokenizer, lessons, recipe, lambda text: print(text, flush=True))
 
-    reader = tuning.Reader(tokenizer)
+    tokens = tuning.ExchangeTokenizer(tokenizer)
 
     def judged(found: list[Any]) -> NDArray[np.float32]:
         exchanges = [(one.history, one.system, one.user) for one, _ in found]
-        logits: NDArray[np.float32] = tuning.logits(network, reader, exchanges, 256 if device == "cuda" else 1)
+        logits: NDArray[np.float32] = tuning.compute_logits(network, tokens, exchanges, 256 if device == "cuda" else 1)
         return logits
 
     logits, (spoken, offered, unsure, _) = judged(held), _wanted(held, len(slots))
@@ -114,7 +116,7 @@ def fit(args: argparse.Namespace) -> None:
 
 def _module(name: str) -> ModuleType:
     """A module by its file: the package around it needs what may not be there."""
-    path = Path(__file__).parents[1] / "src" / "dstress" / "stressors" / "classifiers" / f"{name}.py"
+    path = Path(__file__).parents[1] / "src" / "dstress" / "generators" / "classifiers" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise SystemExit(f"{path} is not there")
@@ -129,7 +131,7 @@ def _lessons(tuning: ModuleType, dialogues: list[list[Any]]) -> Iterator[tuple[A
     for turns in dialogues:
         history: tuple[str, ...] = ()
         for system, user, label, unsure, update, others in turns:
-            yield tuning.Lesson(history, system, user, others, label, unsure), update
+            yield tuning.TrainingExample(history, system, user, others, label, unsure), update
             history += tuple(filter(None, (system, user)))
 
 

@@ -22,7 +22,7 @@ from dstress.generators.classifiers import Exchange, SlotClassifier, classifiers
 from dstress.generators.classifiers.accuracy import Agreement, agreement, compare, measure
 from dstress.generators.classifiers.delexical import Wording
 from dstress.generators.classifiers.encoder import Encoder
-from dstress.generators.classifiers.examples import Labelled, labelled, lessons
+from dstress.generators.classifiers.examples import Labelled, label_turns, training_examples
 from dstress.generators.classifiers.linear import Linear
 from dstress.generators.classifiers.unseen_values import Unfamiliar
 from dstress.resources import Material, Resources
@@ -37,14 +37,14 @@ HOTEL = Schema(
 )
 
 
-def told(*turns: tuple[str, str, dict[str, str]]) -> list[Labelled]:
+def exchanges_of(*turns: tuple[str, str, dict[str, str]]) -> list[Labelled]:
     """A dialogue of (system, user, what the label adds)."""
     state: dict[str, tuple[str, ...]] = {}
-    found = []
+    made = []
     for system, user, added in turns:
         state = state | {slot: (value,) for slot, value in added.items()}
-        found.append(Turn(user, system, state))
-    return list(labelled([Dialogue("d", tuple(found))]))
+        made.append(Turn(user, system, state))
+    return list(label_turns([Dialogue("d", tuple(made))]))
 
 
 @cache
@@ -57,36 +57,38 @@ def small_train() -> Corpus:
     return in_memory(list(load_reminder("train"))[:40], reminder.schema("train"))
 
 
-def setting_of(corpus: Material, folder: Path = Path()) -> Resources:
+def resources_for(corpus: Material, folder: Path = Path()) -> Resources:
     return Resources(corpus.schema, corpus, lambda name: load_reminder(name.partition(":")[2]), folder)
 
 
 @cache
 def linear() -> Linear:
-    found = Linear()
-    found.prepare(setting_of(load_reminder("dev")), load_reminder("train"))
-    return found
+    classifier = Linear()
+    classifier.prepare(resources_for(load_reminder("dev")), load_reminder("train"))
+    return classifier
 
 
 @cache
 def dev() -> list[Labelled]:
-    return list(labelled(load_reminder("dev")))
+    return list(label_turns(load_reminder("dev")))
 
 
 # What an exchange speaks about
 
 
 def test_what_the_words_say_is_the_label() -> None:
-    (one,) = told(("", "a hotel in the north, for monday", {"hotel-area": "north", "hotel-book day": "monday"}))
-    assert one.slots == {"hotel-area", "hotel-book day"} and not one.offers and not one.unsure
-    assert [(mention.slot, mention.value) for mention in one.said] == [
+    (example,) = exchanges_of(
+        ("", "a hotel in the north, for monday", {"hotel-area": "north", "hotel-book day": "monday"})
+    )
+    assert example.slots == {"hotel-area", "hotel-book day"} and not example.offers and not example.unsure
+    assert [(mention.slot, mention.value) for mention in example.mentions] == [
         ("hotel-area", "north"),
         ("hotel-book day", "monday"),
     ]
 
 
 def test_a_late_label_goes_to_the_words_that_say_it() -> None:
-    first, second, third = told(
+    first, second, third = exchanges_of(
         ("", "a hotel in the north", {"hotel-area": "north"}),
         ("Which one?", "Book me any of them, for 3 people", {}),
         ("On which day?", "On monday, please", {"hotel-book people": "3", "hotel-book day": "monday"}),
@@ -94,11 +96,11 @@ def test_a_late_label_goes_to_the_words_that_say_it() -> None:
     assert first.slots == {"hotel-area"}
     assert second.slots == {"hotel-book people"} and second.added == {}
     assert third.slots == {"hotel-book day"} and not third.unsure and set(third.added) > third.slots
-    assert [mention.slot for mention in second.said] == ["hotel-book people"]
+    assert [mention.slot for mention in second.mentions] == ["hotel-book people"]
 
 
 def test_words_that_say_another_slot_are_no_late_label() -> None:
-    _, second, third = told(
+    _, second, third = exchanges_of(
         ("", "a hotel in the north", {"hotel-area": "north"}),
         ("For how many?", "For 4 people", {"hotel-book people": "4"}),
         ("Anything else?", "No, thanks", {"hotel-stars": "4"}),
@@ -108,7 +110,7 @@ def test_words_that_say_another_slot_are_no_late_label() -> None:
 
 
 def test_a_service_that_nobody_speaks_of_yet_has_no_late_labels() -> None:
-    first, second = told(
+    first, second = exchanges_of(
         ("", "Is it far to the old mill?", {"hotel-area": "north"}),
         ("No", "Please send a taxi", {"taxi-destination": "the old mill"}),
     )
@@ -116,12 +118,12 @@ def test_a_service_that_nobody_speaks_of_yet_has_no_late_labels() -> None:
 
 
 def test_what_only_the_system_says_is_an_offer() -> None:
-    (one,) = told(("How about the Acorn Lodge?", "Sounds good, book it", {"hotel-name": "acorn lodge"}))
-    assert one.offers == {"hotel-name"} and not one.slots and not one.unsure
+    (example,) = exchanges_of(("How about the Acorn Lodge?", "Sounds good, book it", {"hotel-name": "acorn lodge"}))
+    assert example.offers == {"hotel-name"} and not example.slots and not example.unsure
 
 
 def test_a_reference_speaks_about_the_slot() -> None:
-    _, second = told(
+    _, second = exchanges_of(
         ("", "I want the acorn lodge", {"hotel-name": "acorn lodge"}),
         ("It is booked", "Now a taxi to the hotel", {"taxi-destination": "acorn lodge"}),
     )
@@ -129,7 +131,7 @@ def test_a_reference_speaks_about_the_slot() -> None:
 
 
 def test_a_value_that_is_said_again_is_unsure() -> None:
-    _, second = told(
+    _, second = exchanges_of(
         ("", "a hotel in the north", {"hotel-area": "north"}),
         ("No such hotel", "Nothing in the north? It needs parking", {"hotel-parking": "yes"}),
     )
@@ -137,8 +139,8 @@ def test_a_value_that_is_said_again_is_unsure() -> None:
 
 
 def test_words_about_a_yes_or_a_no_speak_of_it_whichever_they_mean() -> None:
-    (one,) = told(("", "I do not mind the price, as long as it has no parking", {"hotel-parking": "yes"}))
-    assert one.slots == {"hotel-parking"}
+    (example,) = exchanges_of(("", "I do not mind the price, as long as it has no parking", {"hotel-parking": "yes"}))
+    assert example.slots == {"hotel-parking"}
 
 
 def test_every_new_value_goes_to_one_place_at_most() -> None:
@@ -151,15 +153,15 @@ def test_every_new_value_goes_to_one_place_at_most() -> None:
 def test_a_corpus_without_labels_teaches_nothing() -> None:
     silent = in_memory([Dialogue("d", (Turn("hello"), Turn("bye")))], HOTEL)
     with pytest.raises(DstressError, match="no turn that adds a slot"):
-        lessons(silent)
+        training_examples(silent)
 
 
 # Measures
 
 
 def test_agreement_counts_pairs() -> None:
-    found, labels = [frozenset("ab"), frozenset("c")], [frozenset("a"), frozenset("cd")]
-    assert agreement(found, labels) == Agreement(2, 3, 3)
+    predictions, labels = [frozenset("ab"), frozenset("c")], [frozenset("a"), frozenset("cd")]
+    assert agreement(predictions, labels) == Agreement(2, 3, 3)
     assert agreement([], []).precision == agreement([], []).recall == 1
 
 
@@ -174,10 +176,10 @@ def test_an_unsure_slot_counts_in_the_strict_figures_only() -> None:
 
 
 def test_values_stand_as_their_kinds() -> None:
-    examples = list(labelled(load_reminder("train")))
+    examples = list(label_turns(load_reminder("train")))
     wording = Wording(examples)
-    example = next(one for one in examples if any(mention.slot == "rooms-name" for mention in one.said))
-    name = next(mention for mention in example.said if mention.slot == "rooms-name")
+    example = next(each for each in examples if any(mention.slot == "rooms-name" for mention in each.mentions))
+    name = next(mention for mention in example.mentions if mention.slot == "rooms-name")
     assert wording.read(example.exchange.user[name.start : name.end]) == ("<rooms:name>",)
     assert wording.read("at 17:15, or 5:15 pm, on the 3rd for 4 people on Friday") == wording.read(
         "at 9:00 or 11 am on the 21st for six people on sunday"
@@ -191,14 +193,14 @@ def test_made_up_values_leave_the_other_words_alone(place: int, random: Random) 
     examples = dev()
     example = examples[place % len(examples)]
     text, user = unfamiliar().rewrite_utterance(example, random), example.exchange.user
-    first = min((mention.start for mention in example.said), default=len(user))
-    last = max((mention.end for mention in example.said), default=0)
-    assert text.startswith(user[:first]) and text.endswith(user[last:] if example.said else user)
+    first = min((mention.start for mention in example.mentions), default=len(user))
+    last = max((mention.end for mention in example.mentions), default=0)
+    assert text.startswith(user[:first]) and text.endswith(user[last:] if example.mentions else user)
 
 
 @cache
 def unfamiliar() -> Unfamiliar:
-    return Unfamiliar(lessons(load_reminder("train")))
+    return Unfamiliar(training_examples(load_reminder("train")))
 
 
 # linear
@@ -214,9 +216,9 @@ def test_linear_is_the_same_when_it_is_fitted_again_and_when_it_is_sent_away() -
     exchanges = [example.exchange for example in dev()]
     answers = []
     for _ in range(2):
-        found = Linear()
-        found.prepare(setting_of(small_train()), small_train())
-        answers.append(found.slots(exchanges))
+        classifier = Linear()
+        classifier.prepare(resources_for(small_train()), small_train())
+        answers.append(classifier.slots(exchanges))
     kept = pickle.dumps(linear())
     assert answers[0] == answers[1]
     assert pickle.loads(kept).slots(exchanges) == linear().slots(exchanges)
@@ -226,22 +228,22 @@ def test_linear_is_the_same_when_it_is_fitted_again_and_when_it_is_sent_away() -
 @given(st.lists(st.integers(0, 5000), max_size=8))
 def test_no_exchange_changes_the_answer_to_another(places: list[int]) -> None:
     exchanges = [example.exchange for example in dev()]
-    asked = [exchanges[place % len(exchanges)] for place in places]
-    assert linear().slots(asked) == [linear().slots([exchange])[0] for exchange in asked]
+    chosen = [exchanges[place % len(exchanges)] for place in places]
+    assert linear().slots(chosen) == [linear().slots([exchange])[0] for exchange in chosen]
 
 
 @given(st.lists(st.text(), max_size=3), st.text(), st.text())
 def test_any_words_get_an_answer(history: list[str], system: str, user: str) -> None:
-    (found,) = linear().slots([Exchange(tuple(history), system, user)])
-    assert found <= reminder.schema("dev").slots.keys()
+    (slots,) = linear().slots([Exchange(tuple(history), system, user)])
+    assert slots <= reminder.schema("dev").slots.keys()
 
 
 def test_slots_that_the_corpus_lacks_are_not_told() -> None:
     services = tuple(service for service in reminder.schema("dev").services if service.name != "taxi")
     other = Linear()
     other.prepare(Resources(Schema(services), small_train(), load_reminder, Path()), small_train())
-    found = frozenset[str]().union(*other.slots([example.exchange for example in dev()]))
-    assert found and not any(slot.startswith("taxi-") for slot in found)
+    slots = frozenset[str]().union(*other.slots([example.exchange for example in dev()]))
+    assert slots and not any(slot.startswith("taxi-") for slot in slots)
 
 
 def test_linear_must_learn_first() -> None:
@@ -253,10 +255,10 @@ def test_linear_must_learn_first() -> None:
 def test_linear_holds_its_figures_on_multiwoz(shared: Path) -> None:
     """The goals are a precision of 88 and a recall of 85. Half of the training dialogues are nearly as good as all."""
     folder = f"{shared / 'data/multiwoz21-trade'}"
-    train, held = load(f"{folder}:train"), load(f"{folder}:dev")
-    found = Linear()
-    found.prepare(setting_of(held), in_memory(list(train)[::2], train.schema))
-    figures = measure(found, list(labelled(held)))
+    train, dev_corpus = load(f"{folder}:train"), load(f"{folder}:dev")
+    classifier = Linear()
+    classifier.prepare(resources_for(dev_corpus), in_memory(list(train)[::2], train.schema))
+    figures = measure(classifier, list(label_turns(dev_corpus)))
     assert figures.spoken.precision > 0.905 and figures.spoken.recall > 0.905
     assert figures.update.precision > 0.82 and figures.update.recall > 0.82
 
@@ -275,7 +277,7 @@ def tiny(tmp_path: Path) -> Iterator[Path]:
 
     folder = tmp_path / "tiny"
     folder.mkdir()
-    words = sorted({word for one in dev() for word in one.exchange.user.lower().split() if word.isalpha()})
+    words = sorted({word for example in dev() for word in example.exchange.user.lower().split() if word.isalpha()})
     marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz0123456789.,?:'"]
     tokens = [*dict.fromkeys([*marks, *words])]
     (folder / "vocab.txt").write_text("\n".join(tokens) + "\n", encoding="utf-8")
@@ -293,7 +295,7 @@ def tiny(tmp_path: Path) -> Iterator[Path]:
 
 def test_encoder_fits_keeps_and_reads_its_weights(tiny: Path, tmp_path: Path) -> None:
     home, exchanges = tmp_path / "kept", [example.exchange for example in dev()[:60]]
-    resources = setting_of(load_reminder("dev"), home)
+    resources = resources_for(load_reminder("dev"), home)
     first = Encoder(backbone=str(tiny), epochs=3, device="cpu")
     with pytest.warns(UserWarning, match="takes about 3 minutes on one core"):
         first.prepare(resources, small_train())
@@ -305,51 +307,78 @@ def test_encoder_fits_keeps_and_reads_its_weights(tiny: Path, tmp_path: Path) ->
     again = Encoder(backbone=str(tiny), epochs=3, device="cpu")  # without a warning: it is not fitted again
     again.prepare(resources, small_train())
     named = Encoder(folder=str(folder), backbone=str(tiny), device="cpu")
-    named.prepare(setting_of(load_reminder("dev")), small_train())
+    named.prepare(resources_for(load_reminder("dev")), small_train())
     sent = pickle.loads(pickle.dumps(first))
     assert answers == again.slots(exchanges) == named.slots(exchanges) == sent.slots(exchanges)
-    assert answers[::-1] == first.slots(exchanges[::-1]) and [first.slots([one])[0] for one in exchanges] == answers
+    assert answers[::-1] == first.slots(exchanges[::-1]) and [first.slots([each])[0] for each in exchanges] == answers
     assert first.slots([]) == []
     assert (folder / "weights.pt").stat().st_mtime_ns == changed and len(pickle.dumps(first)) < 20_000
 
     wider = Encoder(folder=str(folder), backbone=str(tiny), offers=True, device="cpu")
-    wider.prepare(setting_of(load_reminder("dev")), small_train())
+    wider.prepare(resources_for(load_reminder("dev")), small_train())
     offers = wider.slots(exchanges)
-    assert all(one <= other for one, other in zip(answers, offers, strict=True)) and offers != answers
+    assert all(spoken <= both for spoken, both in zip(answers, offers, strict=True)) and offers != answers
+
+
+def test_weights_of_older_folders_are_read(tiny: Path, tmp_path: Path) -> None:
+    import torch
+
+    from dstress.generators.classifiers import encoder_network
+
+    encoder = Encoder(backbone=str(tiny), device="cpu")
+    encoder._backbone_folder = tiny
+    network, _ = encoder._make_network(2)
+    encoder_network.save(network, tmp_path / "older", {})
+    former = {"encoder": "backbone", "classifier": "judge", "pooled_classifier": "whole"}
+    weights = {}
+    for name, values in torch.load(tmp_path / "older" / "weights.pt", weights_only=True).items():
+        part, _, rest = name.partition(".")
+        weights[f"{former.get(part, part)}.{rest}"] = values
+    torch.save(weights, tmp_path / "older" / "weights.pt")
+    other, _ = encoder._make_network(2)
+    for parameter in other.parameters():
+        if parameter is not other.encoder.embeddings.word_embeddings.weight:
+            torch.nn.init.zeros_(parameter)
+    encoder_network.restore(other, tmp_path / "older")
+    own = network.state_dict()
+    assert all(torch.allclose(values, own[name], atol=1e-3) for name, values in other.state_dict().items())
 
 
 def test_encoder_learns_which_words_speak_about_a_slot(tiny: Path) -> None:
-    from dstress.generators.classifiers import encoder_network as fine_tuning
+    from dstress.generators.classifiers import encoder_network
 
     encoder = Encoder(backbone=str(tiny), device="cpu")
-    encoder._base = tiny
-    network, tokenizer = encoder._fresh(1)
+    encoder._backbone_folder = tiny
+    network, tokenizer = encoder._make_network(1)
     random = Random(5)
     texts = [random.sample(["north", "friday", "table", "train", "need", "book", "please"], 3) for _ in range(160)]
     labels = [["north" in words, "friday" in words] for words in texts]
-    taught = [
-        fine_tuning.Lesson((), "which?", " ".join(words), (), [column for column in (0, 1) if label[column]])
+    examples = [
+        encoder_network.TrainingExample((), "which?", " ".join(words), (), [at for at in (0, 1) if label[at]])
         for words, label in zip(texts, labels, strict=True)
     ]
-    recipe = fine_tuning.Recipe(epochs=12, batch=16, rate=3e-3)
-    fine_tuning.fit((network, tokenizer), taught[:120], recipe, lambda text: None)
-    asked = [(lesson.history, lesson.system, lesson.user) for lesson in taught[120:]]
-    found = fine_tuning.logits(network, fine_tuning.Reader(tokenizer), asked, 1) > 0
-    assert (found == labels[120:]).mean() > 0.95
+    recipe = encoder_network.Recipe(epochs=12, batch=16, rate=3e-3)
+    encoder_network.fit(network, tokenizer, examples[:120], recipe, lambda text: None)
+    exchanges = [(example.history, example.system, example.user) for example in examples[120:]]
+    tokens = encoder_network.ExchangeTokenizer(tokenizer)
+    hits = encoder_network.compute_logits(network, tokens, exchanges, 1) > 0
+    assert (hits == labels[120:]).mean() > 0.95
 
 
 def test_unsure_columns_teach_nothing(tiny: Path) -> None:
-    from dstress.generators.classifiers import encoder_network as fine_tuning
+    from dstress.generators.classifiers import encoder_network
 
     encoder = Encoder(backbone=str(tiny), device="cpu")
-    encoder._base = tiny
+    encoder._backbone_folder = tiny
     answers = []
     for label in ([0], [0, 1]):
-        network, tokenizer = encoder._fresh(1)
-        lesson = fine_tuning.Lesson((), "where to?", "to the north", (), label, [1])
-        fine_tuning.fit((network, tokenizer), [lesson] * 4, fine_tuning.Recipe(epochs=2, batch=4), lambda text: None)
-        network.judge.bias.data.zero_()  # it starts from how often a label is there
-        answers.append(fine_tuning.logits(network, fine_tuning.Reader(tokenizer), [((), "", "north")], 1))
+        network, tokenizer = encoder._make_network(1)
+        example = encoder_network.TrainingExample((), "where to?", "to the north", (), label, [1])
+        recipe = encoder_network.Recipe(epochs=2, batch=4)
+        encoder_network.fit(network, tokenizer, [example] * 4, recipe, lambda text: None)
+        network.classifier.bias.data.zero_()  # it starts from how often a label is there
+        tokens = encoder_network.ExchangeTokenizer(tokenizer)
+        answers.append(encoder_network.compute_logits(network, tokens, [((), "", "north")], 1))
     assert answers[0][0, 0] == answers[1][0, 0]
 
 
@@ -368,22 +397,22 @@ def test_a_folder_that_is_no_classifier_is_named(tiny: Path, tmp_path: Path, not
     folder.mkdir()
     if notes is not None:
         (folder / "notes.json").write_text(notes if isinstance(notes, str) else json.dumps(notes), encoding="utf-8")
-    with pytest.raises(DstressError, match=problem) as found:
-        Encoder(folder=str(folder), backbone=str(tiny)).prepare(setting_of(load_reminder("dev")), small_train())
-    assert found.value.where == str(folder) and "fit_slot_classifier" in found.value.fix
+    with pytest.raises(DstressError, match=problem) as caught:
+        Encoder(folder=str(folder), backbone=str(tiny)).prepare(resources_for(load_reminder("dev")), small_train())
+    assert caught.value.where == str(folder) and "fit_slot_classifier" in caught.value.fix
 
 
 def test_encoder_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    resources = setting_of(load_reminder("dev"))
+    resources = resources_for(load_reminder("dev"))
     monkeypatch.setattr("dstress.generators.classifiers.encoder.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match="needs torch") as found:
+    with pytest.raises(MissingExtraError, match="needs torch") as caught:
         Encoder().prepare(resources, small_train())
-    assert "dstress[models]" in found.value.fix
+    assert "dstress[models]" in caught.value.fix
     monkeypatch.undo()
     monkeypatch.setattr("dstress.text.similarity.Encoder.find", lambda: None)
-    with pytest.raises(MissingExtraError, match="none is installed") as found:
+    with pytest.raises(MissingExtraError, match="none is installed") as caught:
         Encoder().prepare(resources, small_train())
-    assert "dstress[encoder]" in found.value.fix
+    assert "dstress[encoder]" in caught.value.fix
 
 
 def test_encoder_names_a_backbone_that_is_none(tiny: Path, tmp_path: Path) -> None:
@@ -392,7 +421,7 @@ def test_encoder_names_a_backbone_that_is_none(tiny: Path, tmp_path: Path) -> No
     (tmp_path / "fitted" / "notes.json").write_text(json.dumps(notes), encoding="utf-8")
     wrong = Encoder(folder=str(tmp_path / "fitted"), backbone=str(tmp_path / "nothing"))
     with pytest.raises(MissingExtraError, match="cannot be read"):
-        wrong.prepare(setting_of(load_reminder("dev")), small_train())
+        wrong.prepare(resources_for(load_reminder("dev")), small_train())
 
 
 def test_the_registry_makes_them() -> None:

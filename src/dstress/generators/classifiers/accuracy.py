@@ -10,48 +10,48 @@ from dstress.generators.classifiers.examples import Labelled
 
 
 class Agreement(NamedTuple):
-    """Pairs of turn and slot: found and right, found, and labelled."""
+    """Pairs of turn and slot: predicted and right, predicted, and labelled."""
 
     right: int
-    found: int
+    predicted: int
     labelled: int
 
     @property
     def precision(self) -> float:
-        """The share of what is found that is labelled."""
-        return self.right / self.found if self.found else 1.0
+        """The share of what is predicted that is labelled."""
+        return self.right / self.predicted if self.predicted else 1.0
 
     @property
     def recall(self) -> float:
-        """The share of what is labelled that is found."""
+        """The share of what is labelled that is predicted."""
         return self.right / self.labelled if self.labelled else 1.0
 
 
 class Figures(NamedTuple):
-    """One set of answers beside several labels of the same turns."""
+    """One set of predictions beside several labels of the same turns."""
 
     spoken: Agreement
     """The slots that the user speaks about; unsure ones are left out."""
     strict: Agreement
-    """The same, but an unsure slot that is found counts as wrong."""
+    """The same, but an unsure slot that is predicted counts as wrong."""
     update: Agreement
     """The turn-level update as the corpus has it: CoCo's label, with late ones and with offers taken up."""
 
 
-def agreement(found: Iterable[frozenset[str]], labels: Iterable[frozenset[str]]) -> Agreement:
-    """Answers beside labels, in the same order."""
-    counts = [(len(one & other), len(one), len(other)) for one, other in zip(found, labels, strict=True)]
+def agreement(predictions: Iterable[frozenset[str]], labels: Iterable[frozenset[str]]) -> Agreement:
+    """Predictions beside labels, in the same order."""
+    counts = [(len(slots & label), len(slots), len(label)) for slots, label in zip(predictions, labels, strict=True)]
     return Agreement(*(sum(column) for column in zip(*counts, strict=True))) if counts else Agreement(0, 0, 0)
 
 
-def compare(found: Sequence[frozenset[str]], examples: Sequence[Labelled]) -> Figures:
-    """Answers beside all labels."""
-    sure = [answer - example.unsure for answer, example in zip(found, examples, strict=True)]
-    slots = [example.slots for example in examples]
+def compare(predictions: Sequence[frozenset[str]], examples: Sequence[Labelled]) -> Figures:
+    """Predictions beside all labels."""
+    sure = [slots - example.unsure for slots, example in zip(predictions, examples, strict=True)]
+    labels = [example.slots for example in examples]
     return Figures(
-        agreement(sure, slots),
-        agreement(found, slots),
-        agreement(found, [frozenset(example.added) for example in examples]),
+        agreement(sure, labels),
+        agreement(predictions, labels),
+        agreement(predictions, [frozenset(example.added) for example in examples]),
     )
 
 

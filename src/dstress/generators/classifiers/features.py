@@ -33,22 +33,16 @@ _FADING = (0.6, 0.4, 0.25, 0.15)
 _REMEMBERED = 65_536
 _STRONGEST, _PRIOR = 3.0, 20.0
 
-
 Hashes = NDArray[np.uint32]
+Rows = NDArray[np.int64]
 
 
-def _mix(one: Hashes, other: Hashes | np.uint32) -> Hashes:
-    """The hashes of pairs; numbers wrap around, which is what a hash should do."""
-    mixed: Hashes = ((one * _MIXED) ^ other ^ (one >> _HALF)) * _MIXED
-    return mixed
-
-
-class Read(NamedTuple):
+class _Text(NamedTuple):
     """A text: the hashes of its words, of its n-grams and of what answers a question, and what it says of the topic."""
 
     words: Hashes
     grams: Hashes
-    telling: Hashes
+    answers: Hashes
     topic: NDArray[np.float64]
 
 
@@ -58,98 +52,104 @@ class Features:
     def __init__(self, examples: Sequence[Labelled]) -> None:
         self._wording = Wording(examples)
         self._services = sorted({service_of(slot) for example in examples for slot in example.added})
-        self._place, self._weights = self._learnt(examples)
-        self._remember()
+        self._word_rows, self._topic_weights = self._learn_topics(examples)
+        self._make_cache()
 
-    def _remember(self) -> None:
-        self._read = lru_cache(_REMEMBERED)(self._of_text)
+    def _make_cache(self) -> None:
+        self._read = lru_cache(_REMEMBERED)(self._read_text)
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "_read"}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__ |= state
-        self._remember()
+        self._make_cache()
 
-    def rows(self, exchanges: Sequence[Exchange]) -> tuple[Hashes, NDArray[np.int64]]:
+    def extract(self, exchanges: Sequence[Exchange]) -> tuple[Hashes, Rows]:
         """The features of all exchanges, and the exchange of each: those of one are together, and in order."""
-        user = [self._read(exchange.user) for exchange in exchanges]
-        system = [self._read(exchange.system) for exchange in exchanges]
-        context = np.stack(
-            [self._context(one, exchange.history) for one, exchange in zip(system, exchanges, strict=True)]
+        users = [self._read(exchange.user) for exchange in exchanges]
+        systems = [self._read(exchange.system) for exchange in exchanges]
+        before = np.stack([self._topic_before(exchange) for exchange in exchanges])
+        context = _topic_hashes(before)
+        topic = _topic_hashes(before + np.stack([user.topic for user in users]))
+        words, of_words = _join([user.words for user in users])
+        grams, of_grams = _join([user.grams for user in users])
+        system_words, of_system_words = _join([system.words for system in systems])
+        system_grams, of_system_grams = _join([system.grams for system in systems])
+        crossed, of_crossed = _join(
+            [  # what answers a question, each with each of the system's last words
+                np.bitwise_xor.outer(user.answers * _MIXED, system.words[-_LAST:]).ravel()
+                for user, system in zip(users, systems, strict=True)
+            ]
         )
-        around = _numbered(context)
-        topic = _numbered(context + np.stack([one.topic for one in user]))
-        words, said = _joined([one.words for one in user])
-        grams, by = _joined([one.grams for one in user])
-        heard, hearing = _joined([one.words for one in system])
-        passed, passing = _joined([one.grams for one in system])
-        crossed, crossing = _joined([_crossed(*pair) for pair in zip(user, system, strict=True)])
-        count = np.arange(len(exchanges))
-        found = np.concatenate(
+        each = np.arange(len(exchanges))
+        hashes = np.concatenate(
             (
-                around,
+                context,
                 topic ^ _ASKED,
                 grams,
-                passed ^ _SYSTEM,
-                _mix(grams, topic[by]),
-                _mix(words, around[said] ^ _SYSTEM),
-                _mix(heard, topic[hearing] ^ _ASKED),
+                system_grams ^ _SYSTEM,
+                _mix(grams, topic[of_grams]),
+                _mix(words, context[of_words] ^ _SYSTEM),
+                _mix(system_words, topic[of_system_words] ^ _ASKED),
                 _mix(crossed, _ASKED),
             )
         )
-        place = np.concatenate((count, count, by, passing, by, said, hearing, crossing))
-        order = np.argsort(place, kind="stable")
-        return found[order], place[order]
+        rows = np.concatenate((each, each, of_grams, of_system_grams, of_grams, of_words, of_system_words, of_crossed))
+        order = np.argsort(rows, kind="stable")
+        return hashes[order], rows[order]
 
-    def _context(self, system: Read, history: Sequence[str]) -> NDArray[np.float64]:
-        topic = system.topic
-        for text, share in zip(reversed(history), _FADING, strict=False):
+    def _topic_before(self, exchange: Exchange) -> NDArray[np.float64]:
+        """What the system's words and, the less the earlier, those before say of the topic."""
+        topic = self._read(exchange.system).topic
+        for text, share in zip(reversed(exchange.history), _FADING, strict=False):
             topic = topic + self._read(text).topic * share
         return topic
 
-    def _of_text(self, text: str) -> Read:
+    def _read_text(self, text: str) -> _Text:
         words = self._wording.read(text)
         hashes = np.array([_BEGINNING, *map(_hash, words), _END], np.uint32)
         pairs = _mix(hashes[:-1], hashes[1:])
         own = hashes[1:-1]
         grams = np.concatenate((own, pairs, _mix(pairs[:-1], hashes[2:])))
         once = dict.fromkeys(words)
-        telling = own if len(words) <= _SHORT else np.array([_hash(word) for word in once if word[0] == "<"], np.uint32)
-        about = self._weights[[self._place.get(word, 0) for word in once]].sum(0)
-        return Read(own, grams, telling, about)
+        answers = own if len(words) <= _SHORT else np.array([_hash(word) for word in once if word[0] == "<"], np.uint32)
+        topic = self._topic_weights[[self._word_rows.get(word, 0) for word in once]].sum(0)
+        return _Text(own, grams, answers, topic)
 
-    def _learnt(self, examples: Sequence[Labelled]) -> tuple[dict[str, int], NDArray[np.float64]]:
+    def _learn_topics(self, examples: Sequence[Labelled]) -> tuple[dict[str, int], NDArray[np.float64]]:
         """How much more often a word is said when a service is spoken about, in logarithms; the first row is 0."""
-        place: dict[str, int] = {}
-        services = {service: column for column, service in enumerate(self._services)}
+        word_rows: dict[str, int] = {}
+        columns = {service: column for column, service in enumerate(self._services)}
         counts: Counter[tuple[int, int]] = Counter()
         for example in examples:
-            spoken = {services[service_of(slot)] for slot in example.slots}
+            spoken = {columns[service_of(slot)] for slot in example.slots}
             if spoken:
-                words = [place.setdefault(word, 1 + len(place)) for word in self._wording.read(example.exchange.user)]
-                counts.update((row, column) for row in dict.fromkeys(words) for column in spoken)
-        table = np.zeros((1 + len(place), max(1, len(services))))
+                words = self._wording.read(example.exchange.user)
+                rows = dict.fromkeys(word_rows.setdefault(word, 1 + len(word_rows)) for word in words)
+                counts.update((row, column) for row in rows for column in spoken)
+        table = np.zeros((1 + len(word_rows), max(1, len(columns))))
         for (row, column), count in counts.items():
             table[row, column] = count
         share = np.maximum(table.sum(0) / max(1.0, table.sum()), 1e-9)
         table = np.log((table + _PRIOR * share) / ((table.sum(1, keepdims=True) + _PRIOR) * share))
-        return place, table.clip(-_STRONGEST, _STRONGEST)
+        return word_rows, table.clip(-_STRONGEST, _STRONGEST)
 
 
-def _numbered(about: NDArray[np.float64]) -> Hashes:
+def _topic_hashes(topics: NDArray[np.float64]) -> Hashes:
     """The topic of each row, as a hash."""
-    topics: Hashes = (1 + about.argmax(1)).astype(np.uint32) * _TOPIC
-    return topics
+    hashes: Hashes = (1 + topics.argmax(1)).astype(np.uint32) * _TOPIC
+    return hashes
 
 
-def _crossed(user: Read, system: Read) -> Hashes:
-    """What answers a question, each with each of the system's last words."""
-    pairs: Hashes = np.bitwise_xor.outer(user.telling * _MIXED, system.words[-_LAST:]).ravel()
-    return pairs
+def _mix(hashes: Hashes, others: Hashes | np.uint32) -> Hashes:
+    """The hashes of pairs; numbers wrap around, which is what a hash should do."""
+    mixed: Hashes = ((hashes * _MIXED) ^ others ^ (hashes >> _HALF)) * _MIXED
+    return mixed
 
 
-def _joined(parts: Sequence[Hashes]) -> tuple[Hashes, NDArray[np.int64]]:
+def _join(parts: Sequence[Hashes]) -> tuple[Hashes, Rows]:
+    """All hashes, and the part of each."""
     return np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
 
 

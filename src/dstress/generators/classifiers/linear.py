@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from dstress.errors import DstressError
 from dstress.generators.classifiers import logistic
 from dstress.generators.classifiers.base import Exchange, SlotClassifier
-from dstress.generators.classifiers.examples import Labelled, held_out, lessons
+from dstress.generators.classifiers.examples import hold_out, label_tables, training_examples
 from dstress.generators.classifiers.features import Features
-from dstress.generators.classifiers.logistic import Logistic, Task
+from dstress.generators.classifiers.logistic import Logistic, TrainingSet
 from dstress.generators.classifiers.thresholds import break_even
 from dstress.generators.classifiers.unseen_values import Unfamiliar
 from dstress.resources import Material, Resources
@@ -22,7 +22,7 @@ _MADE_UP = 0.8
 """The share of the exchanges that are also learnt with made-up values."""
 _MANY = 10_000
 """From so many exchanges on, a feature must be in 4 of them, else in 2."""
-_AT_ONCE = 2048
+_BATCH = 2048
 
 
 class Linear(SlotClassifier):
@@ -30,7 +30,7 @@ class Linear(SlotClassifier):
 
     def __init__(self) -> None:
         self._slots: list[str] = []
-        self._asked: NDArray[np.bool_] = np.zeros(0, bool)
+        self._in_schema: NDArray[np.bool_] = np.zeros(0, bool)
         self._threshold = 0.0
         self._features: Features | None = None
         self._model: Logistic | None = None
@@ -40,50 +40,37 @@ class Linear(SlotClassifier):
 
         Slots that training lacks are never found, and slots that the corpus at hand lacks are not told.
         """
-        examples = lessons(train)
-        learnt, held = held_out(examples)
+        learnt, held_out = hold_out(training_examples(train))
         self._slots = sorted({slot for example in learnt for slot in example.slots})
-        self._asked = np.array([slot in resources.schema.slots for slot in self._slots])
+        self._in_schema = np.array([slot in resources.schema.slots for slot in self._slots])
         self._features = Features(learnt)
-        made, random = Unfamiliar(learnt), Random(1)
-        learnt = learnt + [
-            other
-            for example in learnt
-            if random.random() < _MADE_UP and (other := _made_up(example, made, random)) is not example
-        ]
-        hashes, rows = self._features.rows([example.exchange for example in learnt])
-        task = Task(hashes, rows, *self._tables(learnt))
-        self._model = logistic.fit(task, 4 if len(learnt) >= _MANY else 2)
-        wanted, weight = self._tables(held)
-        self._threshold = break_even(self._logits([example.exchange for example in held]), wanted, weight)
+        unfamiliar, random = Unfamiliar(learnt), Random(1)
+        made_up = []
+        for example in learnt:
+            if random.random() < _MADE_UP:
+                user = unfamiliar.rewrite_utterance(example, random)
+                if user != example.exchange.user:
+                    made_up.append(example._replace(exchange=example.exchange._replace(user=user)))
+        learnt = learnt + made_up
+        hashes, rows = self._features.extract([example.exchange for example in learnt])
+        spoken = np.s_[:, : len(self._slots)]  # without the columns of offers
+        targets, weights = label_tables(learnt, self._slots)
+        training = TrainingSet(hashes, rows, targets[spoken], weights[spoken])
+        self._model = logistic.fit(training, 4 if len(learnt) >= _MANY else 2)
+        targets, weights = label_tables(held_out, self._slots)
+        logits = self._logits([example.exchange for example in held_out])
+        self._threshold = break_even(logits, targets[spoken], weights[spoken])
 
     def slots(self, exchanges: Sequence[Exchange]) -> list[frozenset[str]]:
         """The slots from the threshold on."""
-        found = (self._logits(exchanges) >= self._threshold) & self._asked
-        return [frozenset(self._slots[column] for column in np.flatnonzero(row)) for row in found]
+        hits = (self._logits(exchanges) >= self._threshold) & self._in_schema
+        return [frozenset(self._slots[column] for column in np.flatnonzero(row)) for row in hits]
 
     def _logits(self, exchanges: Sequence[Exchange]) -> NDArray[np.float32]:
         if self._features is None or self._model is None:
             raise DstressError("the slot classifier linear has learnt nothing", fix="call prepare first")
-        found = [np.zeros((0, len(self._slots)), np.float32)]
-        for at in range(0, len(exchanges), _AT_ONCE):
-            some = exchanges[at : at + _AT_ONCE]
-            found.append(self._model.logits(*self._features.rows(some), len(some)))
-        return np.concatenate(found)
-
-    def _tables(self, examples: Sequence[Labelled]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """What is wanted of each example and slot; and 0 where that is unsure, else 1."""
-        columns = {slot: column for column, slot in enumerate(self._slots)}
-        wanted = np.zeros((len(examples), len(columns)), np.float32)
-        weight = np.ones_like(wanted)
-        for row, example in enumerate(examples):
-            wanted[row, [columns[slot] for slot in example.slots if slot in columns]] = 1
-            weight[row, [columns[slot] for slot in example.unsure if slot in columns]] = 0
-        return wanted, weight
-
-
-def _made_up(example: Labelled, made: Unfamiliar, random: Random) -> Labelled:
-    text = made.rewrite_utterance(example, random)
-    if text == example.exchange.user:
-        return example
-    return example._replace(exchange=example.exchange._replace(user=text))
+        logits = [np.zeros((0, len(self._slots)), np.float32)]
+        for at in range(0, len(exchanges), _BATCH):
+            batch = exchanges[at : at + _BATCH]
+            logits.append(self._model.logits(*self._features.extract(batch), len(batch)))
+        return np.concatenate(logits)

@@ -36,14 +36,14 @@ class Unfamiliar:
         self._words = [word for word in islice(ranked, _COMMON, None) if len(word) > 2] or ranked
         values: dict[str, set[str]] = {}
         for example in examples:
-            for slot, value, _, _ in example.said:
+            for slot, value, _, _ in example.mentions:
                 values.setdefault(slot, set()).add(value)
         self._open = {slot for slot, found in values.items() if len(found) >= _OPEN}
 
     def rewrite_utterance(self, example: Labelled, random: Random) -> str:
         """The user's words with other values; the same words where none can be made up."""
         text, end = example.exchange.user, len(example.exchange.user)
-        for slot, value, start, stop in sorted(example.said, key=lambda mention: -mention.start):
+        for slot, value, start, stop in sorted(example.mentions, key=lambda mention: -mention.start):
             made = self._value(slot, value, text[start:stop], random) if stop <= end else ""
             if made:
                 text, end = text[:start] + made + text[stop:], start

@@ -9,20 +9,21 @@ from itertools import pairwise
 from dstress.dialogue import DONTCARE, service_of
 from dstress.generators.templates.delexical import PLURAL, Delexicalised
 from dstress.generators.templates.tokens import (
-    bare,
+    bare_name,
+    element_in,
     elements_of,
-    is_end,
-    is_mark,
+    ends_sentence,
+    is_flag_mark,
     is_placeholder,
-    noun_of,
     runs,
     sentences_of,
+    service_noun,
     slot_of,
     tokens_of,
     words,
 )
 from dstress.generators.templates.vocabulary import Vocabulary
-from dstress.text import inflection as surface
+from dstress.text import inflection
 
 _LONGEST = 26
 _RUN = 5
@@ -37,32 +38,32 @@ _NEGATED = ("=no", _LEFT_OPEN)
 _ODD = frozenset('"()[]{}*/\\<>_:&+=@#%-')
 
 
-class Cleaner:
+class Selector:
     """Knows the words of the training corpus that say values, and those that are too rare to be right.
 
     `vocabulary` tells which words belong to which services.
     """
 
-    def __init__(self, utterances: Sequence[Delexicalised], flags: Iterable[tuple[str, str]]) -> None:
-        """`flags` are the words that said a flag, with the flag's element."""
+    def __init__(self, utterances: Sequence[Delexicalised], flag_phrases: Iterable[tuple[str, str]]) -> None:
+        """`flag_phrases` are the words that said a flag, with the flag's element."""
         self._used: Counter[str] = Counter()
         for utterance in utterances:
             self._used.update(utterance.tokens)
         total = sum(self._used.values())
         self._often = min(5, 2 + total // _RARE)
-        said: Counter[str] = Counter()
+        as_values: Counter[str] = Counter()
         for utterance in utterances:
-            said.update(" ".join(tokens_of(surface.words)) for surface in utterance.surfaces)
+            as_values.update(" ".join(tokens_of(form.words)) for form in utterance.surfaces)
         self._values = frozenset(
             phrase
-            for phrase, number in said.items()
+            for phrase, number in as_values.items()
             if number >= 2 and (" " in phrase or number >= _TELLING * (number + self._used[phrase]))
         )
-        self._flags = _flag_words(flags, self._used)
+        self._flag_slots = _flag_slots(flag_phrases, self._used)
         self.vocabulary = Vocabulary.of(utterances)
-        self._before = _Before(utterances)
+        self._contexts = _Contexts(utterances)
 
-    def normal(self, utterance: Delexicalised) -> tuple[str, ...]:
+    def select(self, utterance: Delexicalised) -> tuple[str, ...]:
         """The utterance without the sentences after the last that says a slot; empty if it makes no template."""
         if utterance.unexplained:
             return ()
@@ -74,14 +75,14 @@ class Cleaner:
         for sentence in sentences:
             if sentence[0] == "," and len(sentence) > 1:
                 sentence.pop(0)
-            _with_usual_mark(sentence)
-        tokens = _usual(token for sentence in sentences for token in sentence)
-        return tokens if self.is_clean(tokens) and self._before.are_usual(tokens) else ()
+            _set_usual_mark(sentence)
+        tokens = _normalise(token for sentence in sentences for token in sentence)
+        return tokens if self._is_clean(tokens) and self._contexts.are_usual(tokens) else ()
 
-    def is_clean(self, tokens: Sequence[str]) -> bool:
+    def _is_clean(self, tokens: Sequence[str]) -> bool:
         """Whether tokens say their own elements and nothing else."""
         elements = elements_of(tokens)
-        plain = [token for token in tokens if not is_mark(token)]
+        plain = [token for token in tokens if not is_flag_mark(token)]
         if len(plain) > _LONGEST or not _ODD.isdisjoint(plain) or _has_wrong_article(plain):
             return False
         lexical = [token for token in plain if not is_placeholder(token) and token != PLURAL]
@@ -91,47 +92,49 @@ class Cleaner:
             return False
         if any(self._used[token] < self._often or token[0].isdigit() for token in lexical):
             return False
-        if not any(part.endswith(_NEGATED) for part in elements) and not words("negations").isdisjoint(lexical):
+        if not any(element.endswith(_NEGATED) for element in elements) and not words("negations").isdisjoint(lexical):
             return False
-        if not any(part.endswith(_LEFT_OPEN) for part in elements) and not words("openness").isdisjoint(lexical):
+        if not any(element.endswith(_LEFT_OPEN) for element in elements) and not words("openness").isdisjoint(lexical):
             return False
         return not self._leaks(plain, elements)
 
     def _leaks(self, tokens: Sequence[str], elements: Sequence[str]) -> bool:
         """Whether words outside the placeholders say a value, speak of a flag, or name another service."""
-        own = {slot_of(part) for part in elements}
-        services = {noun_of(service_of(part)) for part in elements}
+        own = {slot_of(element) for element in elements}
+        services = {service_noun(service_of(element)) for element in elements}
         lexical = ["|" if is_placeholder(token) else token for token in tokens]
         if any(self.vocabulary.owners.get(token, "") not in ("", *services) for token in lexical):
             return True
         for run in runs(lexical, _RUN):
             if run in self._values:
                 return True
-            if (slot := self._flags.get(run)) and slot not in own:
+            if (slot := self._flag_slots.get(run)) and slot not in own:
                 return True
         return False
 
 
-def _usual(tokens: Iterable[str]) -> tuple[str, ...]:
+def _normalise(tokens: Iterable[str]) -> tuple[str, ...]:
     """One form for what the value decides: "a" before a placeholder, the plural of what is counted, one mark."""
-    made: list[str] = []
+    units = inflection.table()["units"]
+    normal: list[str] = []
     for token in tokens:
-        if is_placeholder(token) and made and made[-1] == "an":
-            made[-1] = "a"
-        counted = len(made) > 0 and is_placeholder(made[-1]) and token in surface.table()["units"]
-        made.append(surface.table()["units"][token] if counted and token != "star" else "." if token == "!" else token)
-    return tuple(made)
+        if is_placeholder(token) and normal and normal[-1] == "an":
+            normal[-1] = "a"
+        if normal and is_placeholder(normal[-1]) and token in units and token != "star":
+            token = units[token]
+        normal.append("." if token == "!" else token)
+    return tuple(normal)
 
 
 def _asks_back(sentence: Sequence[str]) -> bool:
     """Whether a sentence asks about something named before: "does it have free parking ?"."""
-    plain = [token for token in sentence if not is_mark(token)]
+    plain = [token for token in sentence if not is_flag_mark(token)]
     skipped = next((at for at, token in enumerate(plain) if token not in words("joining.replies")), len(plain))
-    asked = plain[skipped : skipped + 2]
-    if len(asked) < 2:
+    if len(plain) < skipped + 2:
         return False
-    wants = asked[0] in words("joining.wanting") and asked[1] not in words("joining.suggesting")
-    return wants or (asked[0] in words("joining.asking") and asked[1] in words("joining.asked_of"))
+    first, second = plain[skipped : skipped + 2]
+    wants = first in words("joining.wanting") and second not in words("joining.suggesting")
+    return wants or (first in words("joining.asking") and second in words("joining.asked_of"))
 
 
 def _is_idle(sentence: Sequence[str]) -> bool:
@@ -141,15 +144,12 @@ def _is_idle(sentence: Sequence[str]) -> bool:
     return sentence[-1] == "?" or (len(sentence) > _REPLY and words("joining.requests").isdisjoint(sentence))
 
 
-def _with_usual_mark(sentence: list[str]) -> None:
+def _set_usual_mark(sentence: list[str]) -> None:
     """A mark at the end; no question mark after what is no question."""
-    opening = next(token for token in sentence if not is_mark(token))
-    if not is_end(sentence[-1]):
+    opening = next(token for token in sentence if not is_flag_mark(token))
+    if not ends_sentence(sentence[-1]):
         sentence.append("?" if opening in words("joining.asking") else ".")
-    elif (sentence[-1] == "?" and "," not in sentence and opening in words("joining.stating")) or sentence[-1] in (
-        "!",
-        ";",
-    ):
+    elif sentence[-1] != "?" or ("," not in sentence and opening in words("joining.stating")):
         sentence[-1] = "."
 
 
@@ -162,43 +162,45 @@ def _has_wrong_article(tokens: Sequence[str]) -> bool:
     )
 
 
-class _Before:
+class _Contexts:
     """What is said before values of which slots: "leaving from" goes with no destination, whatever a label says."""
 
     def __init__(self, utterances: Iterable[Delexicalised]) -> None:
-        self._of: Counter[tuple[str, str, str, str]] = Counter()
-        self._all: Counter[tuple[str, str, str]] = Counter()
+        self._of_slot: Counter[tuple[str, str, str, str]] = Counter()
+        self._of_any: Counter[tuple[str, str, str]] = Counter()
         for utterance in utterances:
             for service, name, first, second in _contexts(utterance.tokens):
-                self._of[service, name, first, second] += 1
-                self._all[service, first, second] += 1
+                self._of_slot[service, name, first, second] += 1
+                self._of_any[service, first, second] += 1
 
     def are_usual(self, tokens: Sequence[str]) -> bool:
         """Whether every value stands after words that are said of its slot."""
         for service, name, first, second in _contexts(tokens):
-            number = self._all[service, first, second]
-            if number >= _KNOWN and self._of[service, name, first, second] < _UNUSUAL * number:
+            number = self._of_any[service, first, second]
+            if number >= _KNOWN and self._of_slot[service, name, first, second] < _UNUSUAL * number:
                 return False
         return True
 
 
 def _contexts(tokens: Sequence[str]) -> list[tuple[str, str, str, str]]:
-    plain = ["<", *(token for token in tokens if not is_mark(token))]
+    """For each value its service's noun, its slot's bare name, and the two tokens before it."""
+    plain = ["<", *(token for token in tokens if not is_flag_mark(token))]
     return [
-        (noun_of(service_of(token[1:-1])), bare(token[1:-1]), plain[at - 2] if at > 1 else "", plain[at - 1])
+        (
+            service_noun(service_of(element_in(token))),
+            bare_name(element_in(token)),
+            plain[at - 2] if at > 1 else "",
+            plain[at - 1],
+        )
         for at, token in enumerate(plain)
         if is_placeholder(token)
     ]
 
 
-def _flag_words(flags: Iterable[tuple[str, str]], used: Counter[str]) -> dict[str, str]:
+def _flag_slots(flag_phrases: Iterable[tuple[str, str]], used: Counter[str]) -> dict[str, str]:
     """The words that speak of a flag's slot: of all the times they are used, they mostly say it."""
     counts: Counter[tuple[str, str]] = Counter()
-    for phrase, part in flags:
+    for phrase, element in flag_phrases:
         for word in set(tokens_of(phrase)):
-            counts[word, slot_of(part)] += 1
-    found: dict[str, str] = {}
-    for (word, slot), number in sorted(counts.items()):
-        if number >= 3 and number >= 0.5 * used[word]:
-            found[word] = slot
-    return found
+            counts[word, slot_of(element)] += 1
+    return {word: slot for (word, slot), number in sorted(counts.items()) if number >= 3 and number >= 0.5 * used[word]}

@@ -12,15 +12,24 @@ from math import log
 from typing import NamedTuple
 
 from dstress.dialogue import service_of
-from dstress.generators.templates.tokens import bare, lists, noun_of, runs, sentences_of, slot_of, tokens_of, words
+from dstress.generators.templates.tokens import (
+    bare_name,
+    lists,
+    runs,
+    sentences_of,
+    service_noun,
+    slot_of,
+    tokens_of,
+    words,
+)
 
-KINDS = ("start", "more", "book", "confirm", "asks", "invites", "besides", "fails", "done", "tells", "turns")
+ACT_KINDS = ("start", "more", "book", "confirm", "asks", "invites", "besides", "fails", "done", "tells", "turns")
 """What a system turn can do, to one who answers. `besides`: it asks for something that the user does not speak of;
 `turns`: the user turns to another service."""
 
 _OFTEN = 3
 _SHARE = 4_000
-"""A run of words must be heard so often, or in one of so many questions, to count."""
+"""A run of words must be in so many questions, or in one of so many, to count."""
 _SURE = 0.45
 _LONGEST = 3
 _SMOOTH = 20
@@ -28,111 +37,112 @@ _KNOWN = 3
 _CLEAR, _PLAIN = 2.5, 8.0
 
 
-class Doing(NamedTuple):
-    """What a system turn does, the bare names of the slots that it asks for, and the service that it is about."""
+class SystemAct(NamedTuple):
+    """What a system turn does, the bare names of the slots that it requests, and the noun of the service that it is
+    about."""
 
     kind: str
-    asked: frozenset[str] = frozenset()
-    about: str = ""
-    sure: bool = False
+    requested: frozenset[str] = frozenset()
+    noun: str = ""
+    is_plain: bool = False
     """Whether it is plainly about that service."""
 
-    def answers(self, elements: Iterable[str]) -> frozenset[str]:
-        """The elements of a key that the system asked for."""
-        return frozenset(part for part in elements if bare(slot_of(part)) in self.asked)
+    def requested_of(self, elements: Iterable[str]) -> frozenset[str]:
+        """Those of the elements that the system requested."""
+        return frozenset(element for element in elements if bare_name(slot_of(element)) in self.requested)
 
-    def toward(self, elements: Collection[str]) -> str:
-        """The kind, for a user who speaks of these elements of a key."""
+    def kind_toward(self, elements: Collection[str]) -> str:
+        """The kind, for a user who speaks of these elements."""
         if self.kind in ("start", "more"):
             return self.kind
         asks = self.kind in ("asks", "invites")
-        answers = asks and bool(self.answers(elements))
-        turns = self.about and self.about not in {noun_of(service_of(part)) for part in elements}
-        if turns and (self.sure or not answers):
+        answers = asks and bool(self.requested_of(elements))
+        turns = self.noun and self.noun not in {service_noun(service_of(element)) for element in elements}
+        if turns and (self.is_plain or not answers):
             return "turns"
         return self.kind if answers or not asks else "besides"
 
 
-class Exchange(NamedTuple):
-    """A system turn, the slots that the user said in answer, and the service that was spoken of before it."""
+class AnsweredTurn(NamedTuple):
+    """A system turn, the slots that the user named in answer, and the service that was spoken of before it."""
 
     system: str
     slots: Sequence[str]
     service: str
 
 
-class Listener:
-    """Hears what system turns do."""
+class ActTagger:
+    """Tells what system turns do."""
 
-    def __init__(self, exchanges: Iterable[Exchange]) -> None:
-        """Learn from system turns and the slots that users said in answer."""
+    def __init__(self, turns: Iterable[AnsweredTurn]) -> None:
+        """Learn from system turns and the slots that users named in answer."""
         self._topics = _Topics()
-        said: Counter[tuple[str, str]] = Counter()
-        heard: Counter[str] = Counter()
+        answered: Counter[tuple[str, str]] = Counter()
+        in_questions: Counter[str] = Counter()
         questions = 0
-        for system, slots, service in exchanges:
+        for system, slots, service in turns:
             if system and service:
-                self._topics.add(tokens_of(system), noun_of(service))
+                self._topics.add(tokens_of(system), service_noun(service))
             if not system or not slots:
                 continue
             questions += 1
-            names = {bare(slot) for slot in slots}
+            names = {bare_name(slot) for slot in slots}
             for run in _question_runs(system):
-                heard[run] += 1
+                in_questions[run] += 1
                 for name in names:
-                    said[run, name] += 1
-        self._topics.learned()
-        self._asks: dict[str, tuple[str, ...]] = {}
+                    answered[run, name] += 1
+        self._topics.learn()
+        self._requests: dict[str, tuple[str, ...]] = {}
         often = max(_OFTEN, questions // _SHARE)
-        for (run, name), number in sorted(said.items()):
-            if number >= often and (number - 1) / heard[run] >= _SURE:
-                self._asks[run] = (*self._asks.get(run, ()), name)
+        for (run, name), number in sorted(answered.items()):
+            if number >= often and (number - 1) / in_questions[run] >= _SURE:
+                self._requests[run] = (*self._requests.get(run, ()), name)
 
-    def hear(self, system: str) -> Doing:
+    def tag(self, system: str) -> SystemAct:
         """What a system turn does."""
         if not system.strip():
-            return Doing("start")
+            return SystemAct("start")
         kind = _kind(system)
-        asked = frozenset(name for run in _question_runs(system) for name in self._asks.get(run, ()))
+        requested = frozenset(name for run in _question_runs(system) for name in self._requests.get(run, ()))
         if kind == "polar":
-            kind = "invites" if asked else "confirm"
-        return Doing(kind, asked if kind != "more" else frozenset(), *self._topics.of(tokens_of(system)))
+            kind = "invites" if requested else "confirm"
+        return SystemAct(kind, requested if kind != "more" else frozenset(), *self._topics.find(tokens_of(system)))
 
 
 class _Topics:
     """Which service a system turn is about, by its words (naive Bayes; only a clear answer counts)."""
 
     def __init__(self) -> None:
-        self._counted: dict[str, Counter[str]] = {}
-        self._steps: dict[str, list[float]] = {}
-        self._services: list[str] = []
+        self._counts: dict[str, Counter[str]] = {}
+        self._log_odds: dict[str, list[float]] = {}
+        self._nouns: list[str] = []
 
-    def add(self, tokens: Iterable[str], service: str) -> None:
-        """Learn one turn."""
-        self._counted.setdefault(service, Counter()).update(set(tokens))
+    def add(self, tokens: Iterable[str], noun: str) -> None:
+        """Count one turn."""
+        self._counts.setdefault(noun, Counter()).update(set(tokens))
 
-    def learned(self) -> None:
-        """Count what was learned into what each word tells."""
+    def learn(self) -> None:
+        """Make of the counts what each word tells of each service."""
         used: Counter[str] = Counter()
-        for counted in self._counted.values():
-            used.update(counted)
-        self._services = sorted(self._counted)
-        totals = [sum(self._counted[service].values()) for service in self._services]
+        for counts in self._counts.values():
+            used.update(counts)
+        self._nouns = sorted(self._counts)
+        totals = [sum(self._counts[noun].values()) for noun in self._nouns]
         shares = [number / sum(totals) for number in totals]
         for word, number in used.items():
             if number >= _KNOWN:
-                self._steps[word] = [
-                    round(log((self._counted[service][word] + share * _SMOOTH) / ((number + _SMOOTH) * share)), 3)
-                    for service, share in zip(self._services, shares, strict=True)
+                self._log_odds[word] = [
+                    round(log((self._counts[noun][word] + share * _SMOOTH) / ((number + _SMOOTH) * share)), 3)
+                    for noun, share in zip(self._nouns, shares, strict=True)
                 ]
-        self._counted = {}
+        self._counts = {}
 
-    def of(self, tokens: Iterable[str]) -> tuple[str, bool]:
-        """The service, empty if none is clearly spoken of; and whether it is plain."""
-        steps = [found for token in dict.fromkeys(tokens) if (found := self._steps.get(token))]
-        if not steps or len(self._services) < 2:
+    def find(self, tokens: Iterable[str]) -> tuple[str, bool]:
+        """The service's noun, empty if none is clearly spoken of; and whether it is plain."""
+        log_odds = [odds for token in dict.fromkeys(tokens) if (odds := self._log_odds.get(token))]
+        if not log_odds or len(self._nouns) < 2:
             return "", False
-        scores = sorted(zip(map(sum, zip(*steps, strict=True)), self._services, strict=True), reverse=True)
+        scores = sorted(zip(map(sum, zip(*log_odds, strict=True)), self._nouns, strict=True), reverse=True)
         lead = scores[0][0] - scores[1][0]
         return (scores[0][1], lead > _PLAIN) if lead > _CLEAR else ("", False)
 
@@ -141,10 +151,9 @@ class _Topics:
 def _questions(system: str) -> tuple[tuple[str, ...], ...]:
     """The sentences that ask for something."""
     sentences = sentences_of(tuple(tokens_of(system)))
-    asking = [sentence for sentence in sentences if sentence[-1] == "?"]
+    questions = [sentence for sentence in sentences if sentence[-1] == "?"]
     wanting = lists()["system"]["wanting"]
-    asking = asking or [one for one in sentences if any(phrase in " ".join(one) for phrase in wanting)]
-    return tuple(asking)
+    return tuple(questions or [each for each in sentences if any(phrase in " ".join(each) for phrase in wanting)])
 
 
 def _question_runs(system: str) -> list[str]:
@@ -153,11 +162,12 @@ def _question_runs(system: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _kind(system: str) -> str:
+    """The kind by the words alone; `polar` for a question that wants yes or no, whatever it is about."""
     table = lists()["system"]
     text = f" {' '.join(tokens_of(system))} "
     questions = _questions(system)
-    asked = " ".join(" ".join(question) for question in questions)
-    if any(phrase in (asked or text) for phrase in table["more"]):
+    question_text = " ".join(" ".join(question) for question in questions)
+    if any(phrase in (question_text or text) for phrase in table["more"]):
         return "more"
     if any(phrase in text for phrase in table["confirm"]) and (not questions or _is_polar(questions[-1])):
         return "confirm"
@@ -170,12 +180,12 @@ def _kind(system: str) -> str:
         return "asks"
     if any(f" {phrase} " in text for phrase in table["fails"]):
         return "fails"
-    if any(phrase in f" {asked} " for phrase in table["wanting"]):
+    if any(phrase in f" {question_text} " for phrase in table["wanting"]):
         return "asks"
-    return "book" if any(f" {word} " in f" {asked} " for word in table["book"]) else "polar"
+    return "book" if any(f" {word} " in f" {question_text} " for word in table["book"]) else "polar"
 
 
 def _is_polar(question: Sequence[str]) -> bool:
     """Whether a question wants yes or no."""
-    asked = " ".join(question)
-    return words("system.open").isdisjoint(question) or any(phrase in asked for phrase in lists()["system"]["polar"])
+    text = " ".join(question)
+    return words("system.open").isdisjoint(question) or any(phrase in text for phrase in lists()["system"]["polar"])

@@ -1,4 +1,8 @@
-"""Text as the templates see it: small tokens, sentences, and placeholders such as `[hotel-book day]`."""
+"""Text as the templates see it: small tokens, sentences, and placeholders such as `[hotel-book day]`.
+
+An *element* is what a template says of one slot: the slot's id, and for a flag its value too (`hotel-parking=yes`). A
+placeholder stands for an element's value. A flag has words of its own, so a mark in front of them only names it.
+"""
 
 from __future__ import annotations
 
@@ -41,14 +45,26 @@ def tokens_of(text: str) -> list[str]:
 @lru_cache(maxsize=_REMEMBERED)
 def sentences_of(tokens: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """The sentences; each ends with its mark, if it has one."""
-    found: list[tuple[str, ...]] = []
+    sentences: list[tuple[str, ...]] = []
     start = 0
     for at, token in enumerate(tokens, start=1):
         if token in _ENDS or at == len(tokens):
-            if at - start > 1 or token not in _ENDS or not found:  # "..." and "?!" end one sentence
-                found.append(tokens[start:at])
+            if at - start > 1 or token not in _ENDS or not sentences:  # "..." and "?!" end one sentence
+                sentences.append(tokens[start:at])
             start = at
-    return tuple(found)
+    return tuple(sentences)
+
+
+def runs(tokens: Sequence[str], longest: int) -> Iterable[str]:
+    """Every run of up to `longest` tokens."""
+    for start in range(len(tokens)):
+        for end in range(start + 1, min(start + longest, len(tokens)) + 1):
+            yield " ".join(tokens[start:end])
+
+
+def ends_sentence(token: str) -> bool:
+    """Whether a token ends a sentence."""
+    return token in _ENDS
 
 
 def is_placeholder(token: str) -> bool:
@@ -56,24 +72,30 @@ def is_placeholder(token: str) -> bool:
     return token[0] == "["
 
 
-def is_mark(token: str) -> bool:
+def is_flag_mark(token: str) -> bool:
     """Whether a token only marks that the words after it say a flag: `{hotel-parking=yes}`."""
     return token[0] == "{"
 
 
-def elements_of(tokens: Iterable[str]) -> list[str]:
-    """The elements of a key that tokens say, in order."""
-    return list(dict.fromkeys(token[1:-1] for token in tokens if token[0] in "[{"))
-
-
-def slot_in(token: str) -> str:
-    """The slot id of a placeholder."""
+def element_in(token: str) -> str:
+    """The element in a placeholder or a flag's mark."""
     return token[1:-1]
 
 
-def is_end(token: str) -> bool:
-    """Whether a token ends a sentence."""
-    return token in _ENDS
+def elements_of(tokens: Iterable[str]) -> list[str]:
+    """The elements that tokens say, in order."""
+    return list(dict.fromkeys(token[1:-1] for token in tokens if token[0] in "[{"))
+
+
+def element_for(slot: str, value: str) -> str:
+    """The element that says a value of a slot."""
+    flag = flag_of(value)
+    return f"{slot}={flag}" if flag else slot
+
+
+def slot_of(element: str) -> str:
+    """The slot id of an element."""
+    return element.partition("=")[0]
 
 
 def flag_of(value: str) -> str:
@@ -84,30 +106,12 @@ def flag_of(value: str) -> str:
     return "yes" if folded in _YES else "no" if folded in _NO else ""
 
 
-def element(slot: str, value: str) -> str:
-    """What a template's key has for a slot: its id, and for a flag the value too."""
-    flag = flag_of(value)
-    return f"{slot}={flag}" if flag else slot
-
-
-def slot_of(part: str) -> str:
-    """The slot id in an element of a key."""
-    return part.partition("=")[0]
-
-
-def bare(slot: str) -> str:
+def bare_name(slot: str) -> str:
     """A slot's name without its service and without `book`: what a question asks for, whatever the service."""
     return slot.partition("-")[2].lower().removeprefix("book ")
 
 
-def noun_of(service: str) -> str:
+def service_noun(service: str) -> str:
     """What a service is about: `Restaurants_1` -> `restaurant`."""
     match = _NAME.match(service.lower())
     return match.group().removesuffix("s") if match else ""
-
-
-def runs(tokens: Sequence[str], longest: int) -> Iterable[str]:
-    """Every run of up to `longest` tokens."""
-    for start in range(len(tokens)):
-        for end in range(start + 1, min(start + longest, len(tokens)) + 1):
-            yield " ".join(tokens[start:end])
