@@ -56,11 +56,11 @@ def main() -> None:
     pools = dictionary.shipped(given.values).adapted(corpus.schema)
     if lists is None:
         return
-    wanted = [goals.counterfactual(one, pools, lists) for one in said]
+    wanted = [goals.draw_goal(one, pools, lists) for one in said]
     others = [
         Request(one.turn.system, goal.goal)
         for one, goal in zip(said, wanted, strict=True)
-        if isinstance(goal, goals.Counterfactual)
+        if isinstance(goal, goals.CounterfactualGoal)
     ]
     found = _generated(f"counterfactual goals ({given.values}, {given.combinations})", others, generator)
     for asked, candidates in list(zip(others, found, strict=True))[: given.show]:
@@ -101,12 +101,12 @@ def _generated(name: str, asked: Sequence[Request], generator: Generator) -> lis
     found: list[list[Candidate]] = generator.generate_all(asked, _BEAM)
     seconds = time.perf_counter() - start
     complete = [
-        [not matching.unsaid(one.text, asked_for.goal) for one in candidates]
+        [not matching.find_unsaid(one.text, asked_for.goal) for one in candidates]
         for asked_for, candidates in zip(asked, found, strict=True)
     ]
     first = sum(bool(one) and one[0] for one in complete) / len(complete)
     some = sum(any(one) for one in complete) / len(complete)
-    beyond = sum(bool(matching.oversaid(c[0].text, a.goal)) for a, c in zip(asked, found, strict=True) if c)
+    beyond = sum(bool(matching.find_oversaid(c[0].text, a.goal)) for a, c in zip(asked, found, strict=True) if c)
     texts = len({candidates[0].text for candidates in found if candidates})
     print(
         f"{name}: {len(asked)} turns, {len(asked) / seconds:.1f} a second\n"

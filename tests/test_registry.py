@@ -126,6 +126,26 @@ def test_an_unknown_name_gets_a_suggestion(shapes: Registry[Shape], spec: str, h
     assert hint in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("spec", "shortest"),
+    [
+        ("box(2)", "box(width=2)"),
+        ("box(2, 1.0)", "box(width=2)"),
+        ("box(2, 1)", "box(width=2)"),  # an int where the default is a float
+        ("box(2, 2)", "box(width=2, height=2)"),
+        ("box(unit=cm, lambda=0, width=2)", "box(width=2, unit=cm)"),
+        ("box(lambda=3, width=2)", "box(width=2, lambda=3)"),
+        ("box(2, wide)", "box(width=2, height=wide)"),  # `create` tells what does not fit
+        ("holder(box)", "holder"),
+        ("holder(box(), none, [])", "holder"),
+        ("holder(box(1), more=1)", "holder(inner=box(1), more=1)"),
+        ("holder(more=1, names=[a])", "holder(names=[a], more=1)"),
+    ],
+)
+def test_the_shortest_spec_leaves_out_what_is_the_default(shapes: Registry[Shape], spec: str, shortest: str) -> None:
+    assert str(shapes.shortest(spec)) == shortest
+
+
 def test_a_plug_in_stands_beside_the_built_ins(shapes: Registry[Shape], monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, square=f"{__name__}:Box")
     assert list(shapes) == ["box", "holder", "point", "square"]

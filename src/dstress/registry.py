@@ -9,10 +9,11 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, Generic, TypeVar, get_type_hints
+from typing import Any, Generic, TypeVar, cast, get_type_hints
 
 import msgspec
 
@@ -75,17 +76,17 @@ class Registry(Generic[T]):
     def shortest(self, spec: str | ComponentSpec) -> ComponentSpec:
         """The same component in the fewest words: arguments by name, in order, without those that are the default."""
         read = parse(spec) if isinstance(spec, str) else spec
-        parameters = inspect.signature(self.get(read.name)).parameters
-        given = dict(zip(parameters, read.positional, strict=False)) | read.arguments
-        names = [name if name in given else name.rstrip("_") for name in parameters]
-        defaults = {name: p.default for name, p in zip(names, parameters.values(), strict=True)}
-        order = {name: place for place, name in enumerate(names)}
-        told = {
-            name: value
-            for name, value in given.items()
-            if not _same(value, defaults.get(name, inspect.Parameter.empty))
-        }
-        return ComponentSpec(read.name, (), dict(sorted(told.items(), key=lambda item: order.get(item[0], len(order)))))
+        component = self.get(read.name)
+        parameters, hints = inspect.signature(component).parameters, _hints(component)
+        arguments = dict(zip(parameters, read.positional, strict=False)) | read.arguments
+        shortened: dict[str, Value] = {}
+        for parameter in parameters.values():
+            name = parameter.name if parameter.name in arguments else parameter.name.rstrip("_")
+            if name in arguments:
+                value = arguments.pop(name)
+                if not _is_default(value, parameter, hints.get(parameter.name, Any)):
+                    shortened[name] = value
+        return ComponentSpec(read.name, (), shortened | arguments)
 
     def summary(self, name: str) -> str:
         """The first line of the component's docstring."""
@@ -135,11 +136,16 @@ def _bind(component: type, spec: ComponentSpec) -> dict[str, Any]:
     return {name: _convert(spec, name, value, hints.get(name, Any)) for name, value in given.items()}
 
 
-def _same(value: Value, default: object) -> bool:
-    """Whether an argument says what holds without it; a list may stand for a tuple."""
-    if isinstance(value, list) and isinstance(default, list | tuple):
-        return list(default) == value
-    return type(value) is type(default) and value == default
+def _is_default(value: Value, parameter: inspect.Parameter, hint: Any) -> bool:
+    """Whether an argument says what holds without it: also 1 for 1.0, a list for a tuple, `linear()` for `linear`."""
+    default, read = parameter.default, cast(Any, value)
+    with suppress(msgspec.ValidationError):  # what does not fit is for `create` to tell
+        read = msgspec.convert(value, hint, dec_hook=_as_path)
+    if isinstance(read, list) and isinstance(default, tuple):
+        read = tuple(read)
+    if isinstance(read, ComponentSpec) and isinstance(default, str):
+        read = str(read)
+    return type(read) is type(default) and read == default
 
 
 def _hints(component: type) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
 from dstress.errors import DstressError, MissingExtraError, SpecError
 from dstress.generators import Candidate, Goal, Request, generators
 from dstress.generators.goals import own_goal
-from dstress.generators.matching import unsaid
+from dstress.generators.matching import find_unsaid
 from dstress.generators.network import training
 from dstress.generators.network.examples import example_of, examples_of, slot_in_words, write
 from dstress.generators.network.filler import Filled, Style, filled, style_of
@@ -365,7 +365,7 @@ def test_it_has_learnt_to_answer(generator: Seq2Seq) -> None:
         for one, candidates in zip(wanted, found, strict=True)
         if len(one.goal.spoken) == 1 and candidates
     ]
-    good = sum(not unsaid(candidates[0].text, one.goal) for one, candidates in single)
+    good = sum(not find_unsaid(candidates[0].text, one.goal) for one, candidates in single)
     assert len(single) > 15
     assert good / len(single) > 0.8
     assert len({candidates[0].text for candidates in found if candidates}) > 30
@@ -384,7 +384,7 @@ def test_what_says_its_goal_comes_first(generator: Seq2Seq) -> None:
     wanted = asked(30)
     told = []
     for one, candidates in zip(wanted, generator.generate_all(wanted, 5), strict=True):
-        missing = [bool(unsaid(text, one.goal)) for text, _ in candidates]
+        missing = [bool(find_unsaid(text, one.goal)) for text, _ in candidates]
         assert missing == sorted(missing)
         told += missing
         for kind in (False, True):

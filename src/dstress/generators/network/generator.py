@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dstress.dialogue import Dialogue, Slot, Turn
 from dstress.errors import DstressError, MissingExtraError, SpecError
 from dstress.generators.base import Candidate, Generator, Goal, Request
-from dstress.generators.matching import unsaid
+from dstress.generators.matching import find_unsaid
 from dstress.generators.network.examples import example_of, words_of_schema
 from dstress.generators.network.filler import Filled, Style, filled, style_of
 from dstress.generators.network.linear_form import Example
@@ -80,11 +80,13 @@ class Seq2Seq(Generator):
         """
         examples = [example_of(one, self._slots) for one in asked]
         found = self._searched(examples, range(len(asked)), max(self.beam, n))
-        poor = [place for place, one in enumerate(asked) if all(unsaid(text, one.goal) for text, _ in found[place])]
+        poor = [
+            place for place, one in enumerate(asked) if all(find_unsaid(text, one.goal) for text, _ in found[place])
+        ]
         for place, candidates in self._searched(examples, poor, max(self.beam, n), surely=True).items():
             found[place] = _different([*found[place], *candidates])
         return [
-            sorted(found[place], key=lambda candidate: bool(unsaid(candidate.text, one.goal)))[:n]
+            sorted(found[place], key=lambda candidate: bool(find_unsaid(candidate.text, one.goal)))[:n]
             for place, one in enumerate(asked)
         ]
 

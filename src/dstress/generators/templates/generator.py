@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from dstress.generators.base import Candidate, Generator, Goal
-from dstress.generators.matching import unsaid
+from dstress.generators.matching import find_unsaid
 from dstress.generators.templates.composition import Composer, Option, by_service
 from dstress.generators.templates.filler import Filler
 from dstress.generators.templates.similar_slots import with_kin
@@ -45,7 +45,7 @@ class Templates(Generator):
         found: dict[str, float] = {}
         for score, tokens in _shuffled(options, random):
             text = self._writing.write(self._filler.fill(tokens, goal.spoken, self._writing))
-            if text and text not in found and not unsaid(text, goal):
+            if text and text not in found and not find_unsaid(text, goal):
                 found[text] = score
                 if len(found) >= n:
                     break
