@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dstress.errors import DstressError, MissingExtraError, SpecError
-from dstress.llm.retry import Passing, retry
+from dstress.llm.retry import Passing, read_retry_after, retry
 from dstress.translators.base import Translation, Translator
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Http(Translator):
             return None
         candidates = self._read(answer, count) if answer.is_success else None
         if candidates is None:
-            raise _Busy(_read_wait(answer.headers.get("retry-after", "")))
+            raise _Busy(read_retry_after(answer.headers.get("retry-after", "")))
         return candidates
 
     def _read(self, answer: httpx.Response, count: int) -> list[list[str]] | None:
@@ -147,8 +147,3 @@ class Http(Translator):
 class _Busy(Passing):
     def __init__(self, wait: float = 0.0) -> None:
         self.wait = min(wait, _LONGEST_WAIT)
-
-
-def _read_wait(header: str) -> float:
-    """Seconds that the service asks us to wait; services may also give a date, which is ignored."""
-    return float(header) if header.strip().isdigit() else 0.0
