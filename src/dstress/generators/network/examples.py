@@ -82,7 +82,7 @@ def _example(utterance: Utterance, update: State, after: State) -> Example:
     # A value whose words another value has ("north" for two slots at once) is not there to be said by itself.
     named = {number for _, _, number in spans}
     wishes = tuple(
-        wish._replace(said=wish.said and (wish.kind == "flag" or number in named))
+        wish._replace(is_spoken=wish.is_spoken and (wish.kind == "flag" or number in named))
         for number, wish in enumerate(example.wishes)
     )
     user = _split(utterance.text, spans)

@@ -46,7 +46,7 @@ class Joiner:
 
 
 def _can_follow(example: Example) -> bool:
-    if not (example.clean and example.wishes and all(wish.said for wish in example.wishes)):
+    if not (example.clean and example.wishes and all(wish.is_spoken for wish in example.wishes)):
         return False
     words = words_in("".join(part.text for part in example.user))
     same = len({_service(wish) for wish in example.wishes}) == 1

@@ -20,9 +20,9 @@ from dstress.generators.network.vocabulary import (
     IS,
     LOOSE,
     MOST_VALUES,
-    SAID,
+    SPOKEN,
     SYSTEM,
-    TAKEN,
+    UNSPOKEN,
     VALUES,
     slot_placeholder,
     words_in,
@@ -51,12 +51,12 @@ class Part(NamedTuple):
 class Wish(NamedTuple):
     """One slot of a goal, in words (`hotel book day`), and its bare `name` (`book_day`).
 
-    `said`: the user's words must say it.
+    `is_spoken`: the user's words must say it.
     """
 
     slot: str
     value: str
-    said: bool = True
+    is_spoken: bool = True
     kind: Kind = "open"
     name: str = ""
 
@@ -93,7 +93,7 @@ def linearize(example: Example, known: Known, random: Random | None = None) -> S
     order = list(range(len(example.wishes)))
     if random is not None:
         random.shuffle(order)
-    order.sort(key=lambda number: not example.wishes[number].said)  # stable: the said ones first
+    order.sort(key=lambda number: not example.wishes[number].is_spoken)  # stable: the spoken ones first
     hidden = [number for number in order if _gets_placeholder(example.wishes[number], known, random)][:MOST_VALUES]
     wishes: dict[str, int] = {}
     for place, number in enumerate(hidden):
@@ -106,7 +106,7 @@ def linearize(example: Example, known: Known, random: Random | None = None) -> S
     source = [CLEAN if example.clean else LOOSE, SYSTEM, *_words(example.system, names)[-LONGEST:]]
     for number in order:
         wish = example.wishes[number]
-        source += [SAID if wish.said else TAKEN, *words_in(wish.slot), IS]
+        source += [SPOKEN if wish.is_spoken else UNSPOKEN, *words_in(wish.slot), IS]
         source += [names[number]] if number in names else words_in(wish.value)
     return Sequences(source, _words(example.user, names)[:LONGEST], wishes)
 

@@ -83,7 +83,7 @@ class Scratch(Backbone):
         sources = [
             Constraints(
                 vocabulary.encode(sequence.source),
-                vocabulary.encode(word for word, number in sequence.wishes.items() if example.wishes[number].said),
+                vocabulary.encode(word for word, number in sequence.wishes.items() if example.wishes[number].is_spoken),
                 vocabulary.encode(sequence.wishes),
             )
             for example, sequence in zip(examples, sequences, strict=True)

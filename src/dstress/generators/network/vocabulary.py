@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 PAD, START, END, UNKNOWN = "<pad>", "<start>", "<end>", "<unknown>"
-SYSTEM, SAID, TAKEN, IS = "<system>", "<said>", "<taken>", "<is>"
+SYSTEM, SPOKEN, UNSPOKEN, IS = "<system>", "<said>", "<taken>", "<is>"
 CLEAN, LOOSE = "<clean>", "<loose>"
 """Whether the user says just the goal, or more than the label has: training data have both, we only want the first."""
 
@@ -16,7 +16,7 @@ VALUES = tuple(f"<value_{number}>" for number in range(1, MOST_VALUES + 1))
 """Each stands for a whole value, so that one that no training text has comes out whole."""
 _VALUE = "<value"
 
-SPECIAL = (PAD, START, END, UNKNOWN, SYSTEM, SAID, TAKEN, IS, CLEAN, LOOSE)
+SPECIAL = (PAD, START, END, UNKNOWN, SYSTEM, SPOKEN, UNSPOKEN, IS, CLEAN, LOOSE)
 _WORD = re.compile(r"<value[_:]\w+>|\d+(?:[:.,]\d+)*|'?[^\W\d_]+|(?<=\s)-(?:s|ly|er)\b|[^\w\s]")
 
 
