@@ -12,18 +12,20 @@ import msgspec
 import dstress.stressors.speech
 from dstress.corpora import load
 from dstress.storage.home import home
-from dstress.stressors.speech.confusion_fit import FILE, fitted, texts_of
+from dstress.stressors.speech.confusion_fit import FILE, load_or_fit, sample_texts
 
 UTTERANCES = 600
 
 
 def run() -> None:
-    found = fitted(
-        texts_of(load("reminder:train"), UTTERANCES), home() / "speech", lambda *told: print(*told, flush=True)
+    model = load_or_fit(
+        sample_texts(load("reminder:train"), UTTERANCES),
+        home() / "speech",
+        lambda *progress: print(*progress, flush=True),
     )
     path = Path(dstress.stressors.speech.__path__[0]) / FILE
-    path.write_bytes(msgspec.json.encode(found) + b"\n")
-    for noise, levels in found.levels.items():
+    path.write_bytes(msgspec.json.encode(model) + b"\n")
+    for noise, levels in model.levels.items():
         for level in levels:
             print(
                 f"{noise:<8} word error rate {level.wer:6.1%}   of which "

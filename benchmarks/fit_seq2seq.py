@@ -1,7 +1,7 @@
 """Train the `seq2seq` generator on a corpus: `python -m benchmarks.fit_seq2seq --out FOLDER [--epochs 20 ...]`.
 
 With `--examples FILE` it only writes the training data, for `dstress.generators.network.training` on another
-machine. Other arguments are the fields of `training.Options`.
+machine. Other arguments are the fields of `training.TrainingOptions`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from dstress.corpora import load
-from dstress.generators.network.examples import write
+from dstress.generators.network.examples import write_examples
 
 
 def main() -> None:
@@ -21,13 +21,14 @@ def main() -> None:
     parser.add_argument("--train", default="mwz21-trade:train")
     parser.add_argument("--dev", default="mwz21-trade:dev")
     parser.add_argument("--examples", type=Path)
-    given, others = parser.parse_known_args()
+    arguments, others = parser.parse_known_args()
     with tempfile.TemporaryDirectory() as folder:
-        path = given.examples or Path(folder, "examples.jsonl.gz")
+        path = arguments.examples or Path(folder, "examples.jsonl.gz")
         start = time.perf_counter()
-        counts = write(load(given.train), load(given.dev), path, {"train": given.train, "dev": given.dev})
+        about = {"train": arguments.train, "dev": arguments.dev}
+        counts = write_examples(load(arguments.train), load(arguments.dev), path, about)
         print(counts, f"{path.stat().st_size:,} bytes, {time.perf_counter() - start:.0f} s", file=sys.stderr)
-        if not given.examples:
+        if not arguments.examples:
             from dstress.generators.network.training import main as train
 
             train(["--data", str(path), *others])

@@ -38,33 +38,34 @@ def main() -> None:
     parser.add_argument("--generator", default="", help="another generator's spec, to compare")
     parser.add_argument("--train", default="mwz21-trade:train", help="what another generator learns from")
     parser.add_argument("--show", type=int, default=0)
-    given = parser.parse_args()
-    corpus = corpora.load(given.corpus)
-    if given.generator:
-        generator: Generator = generators.create(given.generator)
+    arguments = parser.parse_args()
+    corpus = corpora.load(arguments.corpus)
+    if arguments.generator:
+        generator: Generator = generators.create(arguments.generator)
     else:
-        _perplexity(Path(given.folder), corpus)
-        generator = Seq2Seq(given.folder, _BEAM)
-    generator.prepare(Resources(corpus.schema, corpus, corpora.load, Path()), corpora.load(given.train))
-    said = _sample(corpus, given.turns)
-    own = [Request(one.turn.system, own_goal(one)) for one in said]
-    found = _generated("own goals", own, generator)
+        _perplexity(Path(arguments.folder), corpus)
+        generator = Seq2Seq(arguments.folder, _BEAM)
+    generator.prepare(Resources(corpus.schema, corpus, corpora.load, Path()), corpora.load(arguments.train))
+    utterances = _sample(corpus, arguments.turns)
+    own = [Request(each.turn.system, own_goal(each)) for each in utterances]
+    found = _generate("own goals", own, generator)
     best = [candidates[0].text if candidates else "" for candidates in found]
-    bleu = sacrebleu.corpus_bleu(best, [[one.text for one in said]], tokenize="13a", lowercase=True)
+    bleu = sacrebleu.corpus_bleu(best, [[each.text for each in utterances]], tokenize="13a", lowercase=True)
     print(f"  BLEU {bleu.score:.1f} against what the users said (sacrebleu {sacrebleu.__version__}, lower case)")
-    lists = combinations.shipped(given.combinations).adapted(corpus.schema)
-    pools = dictionary.shipped(given.values).adapted(corpus.schema)
+    lists = combinations.shipped(arguments.combinations).adapted(corpus.schema)
+    pools = dictionary.shipped(arguments.values).adapted(corpus.schema)
     if lists is None:
         return
-    wanted = [goals.counterfactual(one, pools, lists) for one in said]
+    wanted = [goals.draw_goal(each, pools, lists) for each in utterances]
     others = [
-        Request(one.turn.system, goal.goal)
-        for one, goal in zip(said, wanted, strict=True)
-        if isinstance(goal, goals.Counterfactual)
+        Request(each.turn.system, goal.goal)
+        for each, goal in zip(utterances, wanted, strict=True)
+        if isinstance(goal, goals.CounterfactualGoal)
     ]
-    found = _generated(f"counterfactual goals ({given.values}, {given.combinations})", others, generator)
-    for asked, candidates in list(zip(others, found, strict=True))[: given.show]:
-        print(f"\n  system: {asked.system}\n  goal:   {dict(asked.goal.spoken)}   taken: {dict(asked.goal.unspoken)}")
+    found = _generate(f"counterfactual goals ({arguments.values}, {arguments.combinations})", others, generator)
+    for request, candidates in list(zip(others, found, strict=True))[: arguments.show]:
+        goal = request.goal
+        print(f"\n  system: {request.system}\n  goal:   {dict(goal.spoken)}   taken: {dict(goal.unspoken)}")
         for text, score in candidates[:3]:
             print(f"    {score:6.2f}  {text}")
 
@@ -82,36 +83,36 @@ def _perplexity(folder: Path, corpus: Corpus) -> None:
 
 def _sample(corpus: Corpus, count: int) -> list[Utterance]:
     """Turns with a value that the user's words say, drawn by a fixed seed."""
-    said = [
+    utterances = [
         Utterance(dialogue, number, corpus.schema, (1, "quality"))
         for dialogue in corpus
         for number, update in enumerate(dialogue.updates())
         if any(update.values())
     ]
-    random_for("seq2seq_quality").shuffle(said)
+    random_for("seq2seq_quality").shuffle(utterances)
     chosen: list[Utterance] = []
-    for one in said:
-        if len(chosen) < count and own_goal(one).spoken:
-            chosen.append(one)
+    for each in utterances:
+        if len(chosen) < count and own_goal(each).spoken:
+            chosen.append(each)
     return chosen
 
 
-def _generated(name: str, asked: Sequence[Request], generator: Generator) -> list[list[Candidate]]:
+def _generate(name: str, requests: Sequence[Request], generator: Generator) -> list[list[Candidate]]:
     start = time.perf_counter()
-    found: list[list[Candidate]] = generator.generate_all(asked, _BEAM)
+    found: list[list[Candidate]] = generator.generate_all(requests, _BEAM)
     seconds = time.perf_counter() - start
     complete = [
-        [not matching.unsaid(one.text, asked_for.goal) for one in candidates]
-        for asked_for, candidates in zip(asked, found, strict=True)
+        [not matching.find_unsaid(each.text, request.goal) for each in candidates]
+        for request, candidates in zip(requests, found, strict=True)
     ]
-    first = sum(bool(one) and one[0] for one in complete) / len(complete)
-    some = sum(any(one) for one in complete) / len(complete)
-    beyond = sum(bool(matching.oversaid(c[0].text, a.goal)) for a, c in zip(asked, found, strict=True) if c)
+    first = sum(bool(each) and each[0] for each in complete) / len(complete)
+    some = sum(any(each) for each in complete) / len(complete)
+    beyond = sum(bool(matching.find_oversaid(c[0].text, a.goal)) for a, c in zip(requests, found, strict=True) if c)
     texts = len({candidates[0].text for candidates in found if candidates})
     print(
-        f"{name}: {len(asked)} turns, {len(asked) / seconds:.1f} a second\n"
+        f"{name}: {len(requests)} turns, {len(requests) / seconds:.1f} a second\n"
         f"  says all values: first candidate {first:.1%}, any of {_BEAM} {some:.1%}; {texts} different texts\n"
-        f"  first candidate has a time, day or count beyond its goal: {beyond / len(asked):.1%}"
+        f"  first candidate has a time, day or count beyond its goal: {beyond / len(requests):.1%}"
     )
     return found
 

@@ -15,13 +15,13 @@ from benchmarks.timing import best_of, shared
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
 from dstress.stressors.speech import spoken
-from dstress.stressors.speech.calibration import errors_of
-from dstress.stressors.speech.channel import Conditions, speaker
-from dstress.stressors.speech.channel_pool import Listeners
+from dstress.stressors.speech.calibration import count_word_errors
+from dstress.stressors.speech.channel import Conditions, draw_speaker
+from dstress.stressors.speech.channel_pool import ChannelPool
 from dstress.stressors.speech.confusion_fit import VOICES, shipped
 from dstress.stressors.speech.mishearing import Mishearing
 from dstress.stressors.speech.noise import Noise
-from dstress.stressors.speech.sample import drawn
+from dstress.stressors.speech.sample import draw_sample
 from dstress.stressors.speech.spoken import words
 from dstress.stressors.speech.word_errors import WordErrors
 from dstress.text.utterance import random_for
@@ -44,29 +44,27 @@ def run() -> None:
 def _compare(corpus: Corpus, folder: Path) -> None:
     """The copy is set on other utterances of the corpus, as `speech_text` is, and measured on these."""
     every = [turn.user for dialogue in corpus for turn in dialogue.turns if words(turn.user)]
-    texts = [one.text for one in drawn(corpus, UTTERANCES) if words(one.text)]
+    texts = [sampled.text for sampled in draw_sample(corpus, UTTERANCES) if words(sampled.text)]
     chosen = set(texts)
     others = [words(text) for text in every if text not in chosen][:TUNED_ON]
-    asked = [(text, speaker(random_for("bench", text), VOICES)) for text in texts]
-    said = [words(text) for text in texts]
-    with Listeners(folder) as listeners:
+    utterances = [(text, draw_speaker(random_for("bench", text), VOICES)) for text in texts]
+    spoken_words = [words(text) for text in texts]
+    with ChannelPool(folder) as pool:
         for noise, snr in NOISES:
             start = time.perf_counter()
-            heard = listeners.hear(asked, Conditions(snr, noise))
-            speed = len(asked) / (time.perf_counter() - start)
-            channel = errors_of(asked, heard)
+            heard = pool.transmit(utterances, Conditions(snr, noise))
+            speed = len(utterances) / (time.perf_counter() - start)
+            channel = count_word_errors(utterances, heard)
             model = Mishearing(shipped(), noise, channel.rate)
             model.tune(others)
-            copy = model.measure(said)
+            copy = model.measure(spoken_words)
             name = f"{corpus.name} {noise}, {'no noise' if snr is None else f'{snr:g} dB'}"
-            print(
-                f"{name:<40} channel {_told(channel)}   {speed:.1f} utterances/s over {listeners.processes} processes"
-            )
-            print(f"{'':<40} copy    {_told(copy)}   {_verdict(channel, copy)}")
+            print(f"{name:<40} channel {_describe(channel)}   {speed:.1f} utterances/s over {pool.processes} processes")
+            print(f"{'':<40} copy    {_describe(copy)}   {_verdict(channel, copy)}")
     _speed(model, every[:MOST])
 
 
-def _told(errors: WordErrors) -> str:
+def _describe(errors: WordErrors) -> str:
     mix = " ".join(f"{share:5.1%}" for share in errors.mix)
     return f"word error rate {errors.rate:5.1%} (substituted, deleted, inserted {mix})"
 

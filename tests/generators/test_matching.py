@@ -7,7 +7,7 @@ import pytest
 from dstress.dialogue import Dialogue, State, Turn
 from dstress.generators.base import Goal
 from dstress.generators.goals import own_goal
-from dstress.generators.matching import oversaid, unsaid
+from dstress.generators.matching import find_oversaid, find_unsaid
 from dstress.text.utterance import Utterance
 from tests.stressors.samples import sample
 
@@ -38,11 +38,11 @@ from tests.stressors.samples import sample
     ],
 )
 def test_every_value_needs_words_of_its_own(text: str, said: dict[str, str], missing: tuple[str, ...]) -> None:
-    assert unsaid(text, Goal(said)) == missing
+    assert find_unsaid(text, Goal(said)) == missing
 
 
 def test_what_is_taken_needs_no_words() -> None:
-    assert unsaid("for 3 people", Goal({"hotel-book people": "3"}, {"hotel-name": "the ritz"})) == ()
+    assert find_unsaid("for 3 people", Goal({"hotel-book people": "3"}, {"hotel-name": "the ritz"})) == ()
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_is_taken_needs_no_words() -> None:
 )
 def test_what_is_plainly_beyond_the_goal_is_told(text: str, reason: str) -> None:
     taken = {"train-leaveat": "18:15", "hotel-name": "2 rooms tavern"}
-    assert oversaid(text, Goal({"train-day": "monday", "train-book people": "3"}, taken)) == reason
+    assert find_oversaid(text, Goal({"train-day": "monday", "train-book people": "3"}, taken)) == reason
 
 
 def test_people_mostly_say_their_own_goal_and_no_more(shared: Path) -> None:
@@ -73,12 +73,12 @@ def test_people_mostly_say_their_own_goal_and_no_more(shared: Path) -> None:
         if (goal := own_goal(Utterance(dialogue, at, corpus.schema, (1,)))).spoken
     ]
     assert len(goals) > 150
-    assert sum(not unsaid(*one) for one in goals) > 0.98 * len(goals)
-    assert sum(not oversaid(*one) for one in goals) > 0.94 * len(goals)
+    assert sum(not find_unsaid(*one) for one in goals) > 0.98 * len(goals)
+    assert sum(not find_oversaid(*one) for one in goals) > 0.94 * len(goals)
 
 
 def test_another_goal_is_not_in_the_words() -> None:
     state: State = {"hotel-area": ("west",)}
     said = Utterance(Dialogue("d", (Turn("in the west", state=state),)), 0, sample("reminder", None).schema, (1,))
     assert own_goal(said) == Goal({"hotel-area": "west"})
-    assert unsaid(said.text, Goal({"hotel-area": "east"})) == ("hotel-area",)
+    assert find_unsaid(said.text, Goal({"hotel-area": "east"})) == ("hotel-area",)

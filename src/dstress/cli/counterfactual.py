@@ -15,7 +15,7 @@ from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue
 from dstress.errors import DstressError, unknown
 from dstress.generators import Goal
-from dstress.generators.goals import goal_of, own_goal
+from dstress.generators.goals import own_goal, read_goal
 from dstress.pipeline.stress import SEED, stress
 from dstress.stressors.base import Unchanged
 from dstress.stressors.counterfactual.filters import Verdict
@@ -51,7 +51,7 @@ def command(corpus: str, spec: str, **given: Any) -> None:
     desk = Desk(load(corpus), spec, given["seed"])
     desk.go_to(given["dialogue"], given["turn"])
     if given["goal"]:
-        desk.goal = goal_of(_pairs(given["goal"]), desk.corpus.schema, own_goal(desk.said).unspoken)
+        desk.goal = read_goal(_pairs(given["goal"]), desk.corpus.schema, own_goal(desk.said).unspoken)
     if given["json_file"]:
         write_json(desk.as_json(), given["json_file"])
     elif given["interactive"]:
@@ -102,7 +102,7 @@ class Desk:
 
     def verdicts(self) -> list[Verdict]:
         """The candidates for the goal, judged."""
-        return self.stressor.judged(self.said, self.goal) if self.goal.spoken else []
+        return self.stressor.judge(self.said, self.goal) if self.goal.spoken else []
 
     def as_json(self) -> dict[str, Any]:
         """All of it."""
@@ -219,7 +219,7 @@ def _obeyed(desk: Desk, order: str, drawn: int) -> str:
 def _judged(desk: Desk, words: str) -> str:
     from dstress.generators import Candidate
 
-    (verdict,) = desk.stressor.filters.judged(desk.said, desk.goal, [Candidate(words)])
+    (verdict,) = desk.stressor.filters.judge(desk.said, desk.goal, [Candidate(words)])
     return f"{words!r}: {verdict.why or 'says the goal'}"
 
 
@@ -232,4 +232,4 @@ def _edited(desk: Desk, order: str) -> Goal:
             raise unknown("slot of the goal", slot, said)
         said = {known: value for known, value in said.items() if known != slot}
         return Goal(said, desk.goal.unspoken)
-    return goal_of({**said, **_pairs(order)}, desk.corpus.schema, desk.goal.unspoken)
+    return read_goal({**said, **_pairs(order)}, desk.corpus.schema, desk.goal.unspoken)

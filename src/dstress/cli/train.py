@@ -43,13 +43,13 @@ def command(recipe: str, corpus: str, dev: str, out: Path, **given: Any) -> None
 
 
 def _utterances(corpus: str, dev: str, out: Path, settings: tuple[str, ...]) -> dict[str, Any]:
-    from dstress.generators.network.examples import write
+    from dstress.generators.network.examples import write_examples
     from dstress.generators.network.training import fit, read_data
 
     options = _options(settings)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "examples.jsonl.gz")
-        write(load(corpus), load(dev), path, {"train": corpus, "dev": dev})
+        write_examples(load(corpus), load(dev), path, {"train": corpus, "dev": dev})
         examples, chosen_by, about = read_data(path)
         return fit(examples, chosen_by, out, options, about, lambda line: click.echo(line, err=True))
 
@@ -58,13 +58,13 @@ def _options(settings: tuple[str, ...]) -> Any:
     """The recipe's options, from `name=value`."""
     import msgspec
 
-    from dstress.generators.network.training import Options
+    from dstress.generators.network.training import TrainingOptions
 
     pairs = [resources.partition("=") for resources in settings]
-    known = list(Options.__dataclass_fields__)
+    known = list(TrainingOptions.__dataclass_fields__)
     if wrong := next((name for name, _, _ in pairs if name not in known), None):
         raise unknown("setting", wrong, known)
     try:
-        return msgspec.convert({name: value for name, _, value in pairs}, Options, strict=False)
+        return msgspec.convert({name: value for name, _, value in pairs}, TrainingOptions, strict=False)
     except msgspec.ValidationError as error:
         raise DstressError(f"--set: {error}") from None

@@ -15,11 +15,11 @@ def is_flag(value: str) -> bool:
     return fold(value) in _PLAIN
 
 
-def plain(value: str) -> str:
+def as_yes_or_no(value: str) -> str:
     """`yes` or `no` for one of a corpus's words for them; empty for any other value."""
     return _PLAIN.get(fold(value), "")
 
 
 def is_bare_answer(words: str, value: str) -> bool:
     """Whether words that say a yes or a no are an answer that does not say to what: "yes", "nope"."""
-    return bool(find(words, _NO_SLOT, (plain(value),)))
+    return bool(find(words, _NO_SLOT, (as_yes_or_no(value),)))

@@ -20,25 +20,22 @@ def own_goal(utterance: Utterance) -> Goal:
     What the user only refers to is in neither.
     """
     added = additions(utterance)
-    referred = _referred(utterance)
-    told: dict[str, str] = {}
+    # The slots that the user fills by reference: as the corpus has it, or else by the finder of `coref-jga`.
+    coreferences = utterance.turn.coreferences
+    if not coreferences:
+        earlier = [words for turn in utterance.history for words in (turn.system, turn.user)]
+        coreferences = tuple(find(utterance.turn, utterance.before, earlier))
+    referred = {coreference.slot for coreference in coreferences}
+    mentioned: dict[str, str] = {}
     for slot, value, start, end in utterance.mentions:
-        if slot in told or slot in referred or slot not in added:
+        if slot in mentioned or slot in referred or slot not in added:
             continue
         if not (is_flag(value) and is_bare_answer(utterance.text[start:end], value)):
-            told[slot] = value
+            mentioned[slot] = value
     return Goal(
-        {slot: told[slot] for slot in added if slot in told},
-        {slot: forms[0] for slot, forms in added.items() if slot not in told and slot not in referred},
+        {slot: mentioned[slot] for slot in added if slot in mentioned},
+        {slot: forms[0] for slot, forms in added.items() if slot not in mentioned and slot not in referred},
     )
-
-
-def _referred(utterance: Utterance) -> set[str]:
-    """The slots that the user fills by reference: as the corpus has it, or else by the finder of `coref-jga`."""
-    if utterance.turn.coreferences:
-        return {one.slot for one in utterance.turn.coreferences}
-    earlier = [words for turn in utterance.history for words in (turn.system, turn.user)]
-    return {one.slot for one in find(utterance.turn, utterance.before, earlier)}
 
 
 def additions(utterance: Utterance) -> State:
@@ -61,21 +58,21 @@ def state_with(utterance: Utterance, goal: Goal) -> State:
     return state
 
 
-def goal_of(given: Mapping[str, str], schema: Schema, taken: Mapping[str, str] | None = None) -> Goal:
+def read_goal(values: Mapping[str, str], schema: Schema, unspoken: Mapping[str, str] | None = None) -> Goal:
     """A goal that a person gives: slots in any spelling, with the values that the user is to say.
 
-    `taken` is what the turn holds besides (see `own_goal`); a slot that is given leaves it.
+    `unspoken` is what the turn holds besides (see `own_goal`); a slot that is given leaves it.
     """
-    if not given:
+    if not values:
         raise DstressError("the goal is empty", where="the goal", fix='give slots with values: {"hotel-area": "west"}')
-    names, said = SlotNames(schema), dict[str, str]()
-    for name, value in given.items():
+    names, spoken = SlotNames(schema), dict[str, str]()
+    for name, value in values.items():
         slot = names.split(name)
         if slot not in schema.slots:
             raise unknown("slot", name, schema.slots, where="the goal", fix="slots are written as service-slot")
-        if slot in said:
+        if slot in spoken:
             raise DstressError(f"the slot {slot} is there twice, also as {name!r}", where="the goal")
         if not str(value).strip():
             raise DstressError(f"{slot} has no value", where="the goal", fix="give one, or leave the slot out")
-        said[slot] = str(value).strip()
-    return Goal(said, {slot: value for slot, value in (taken or {}).items() if slot not in said})
+        spoken[slot] = str(value).strip()
+    return Goal(spoken, {slot: value for slot, value in (unspoken or {}).items() if slot not in spoken})

@@ -1,8 +1,9 @@
 """Whether words say a goal: all of it, and nothing plainly beyond it.
 
-`unsaid` is CoCo's slot-value match filter against de-generation (section 4.3): every value that must be in the user's
-words is. Yes and no are said by what they are about, as the paper does for parking and wifi. `oversaid` is a check of
-ours against plain over-generation, before any classifier: a time, a day or a count that the goal knows nothing of.
+`find_unsaid` is CoCo's slot-value match filter against de-generation (section 4.3): every value that must be in the
+user's words is. Yes and no are said by what they are about, as the paper does for parking and wifi. `find_oversaid` is
+a check of ours against plain over-generation, before any classifier: a time, a day or a count that the goal does not
+have.
 """
 
 from __future__ import annotations
@@ -28,16 +29,19 @@ _DATE = re.compile(
 )
 
 
-def unsaid(text: str, goal: Goal) -> tuple[str, ...]:
+def find_unsaid(text: str, goal: Goal) -> tuple[str, ...]:
     """The slots whose values are not in the words. Each value needs words of its own: 3 people are not 3 nights too."""
     missing = []
-    found = {slot: _mentions(text, slot, value) for slot, value in goal.spoken.items()}
+    mentions = {slot: _mentions(text, slot, value) for slot, value in goal.spoken.items()}
     used: list[tuple[int, int]] = []
-    for slot in sorted(found, key=lambda one: len(found[one])):
-        if not found[slot]:
+    for slot in sorted(mentions, key=lambda slot: len(mentions[slot])):
+        value = goal.spoken[slot]
+        if not mentions[slot]:
             missing.append(slot)
-        elif not _shares(goal.spoken[slot]):
-            own = next((one[2:] for one in found[slot] if not _meets(one[2:], used)), None)
+        # Words may say these for several slots at once: "no wifi or parking", "any area and any price".
+        elif not (value == DONTCARE or is_flag(value)):
+            spans = [(mention.start, mention.end) for mention in mentions[slot]]
+            own = next((span for span in spans if not _overlap(span, used)), None)
             if own is None:
                 missing.append(slot)
             else:
@@ -45,7 +49,7 @@ def unsaid(text: str, goal: Goal) -> tuple[str, ...]:
     return tuple(slot for slot in goal.spoken if slot in missing)
 
 
-def oversaid(text: str, goal: Goal) -> str:
+def find_oversaid(text: str, goal: Goal) -> str:
     """A time, a day or a count that the words say and the goal does not have; empty if there is none."""
     known = merged(
         mention[2:]
@@ -56,26 +60,21 @@ def oversaid(text: str, goal: Goal) -> str:
     folded = fold(text)
     for kind, pattern in _patterns():
         for match in pattern.finditer(folded):
-            if not _meets(match.span(), known) and (pattern is not _DATE or _has_month(match[0])):
+            if not _overlap(match.span(), known) and (pattern is not _DATE or _has_month(match[0])):
                 return f"{kind} beyond the goal: {match[0]}"
     return ""
 
 
 def _mentions(text: str, slot: str, value: str) -> list[Mention]:
     """Where words say a value. Nothing counts that could answer any other question as well."""
-    found = find(text, slot, (value,))
+    mentions = find(text, slot, (value,))
     if is_flag(value):
-        return [one for one in found if not is_bare_answer(text[one.start : one.end], value)]
-    return [one for one in found if fold(text[one.start : one.end]) not in _NO]
+        return [mention for mention in mentions if not is_bare_answer(text[mention.start : mention.end], value)]
+    return [mention for mention in mentions if fold(text[mention.start : mention.end]) not in _NO]
 
 
-def _shares(value: str) -> bool:
-    """Whether words may say it for several slots at once: "no wifi or parking", "any area and any price"."""
-    return value == DONTCARE or is_flag(value)
-
-
-def _meets(place: tuple[int, int], places: Iterable[tuple[int, int]]) -> bool:
-    return any(start < place[1] and place[0] < end for start, end in places)
+def _overlap(span: tuple[int, int], others: Iterable[tuple[int, int]]) -> bool:
+    return any(start < span[1] and span[0] < end for start, end in others)
 
 
 def _has_month(words: str) -> bool:

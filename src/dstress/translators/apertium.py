@@ -58,46 +58,46 @@ class Apertium(Translator):
         """One candidate for each text. Words that Apertium does not know stay as they are."""
         mode = self._mode(source, target)
         with self._turns[mode.stem]:  # routes that share a direction take turns
-            answers = self._answers([_deformatted(text) for text in texts], mode)
-        return [[Translation(_reformatted(answer))] if answer is not None else [] for answer in answers]
+            answers = self._ask([_deformat(text) for text in texts], mode)
+        return [[Translation(_reformat(answer))] if answer is not None else [] for answer in answers]
 
     def close(self) -> None:
         """End all process chains."""
         while self._running:
             self._running.popitem()[1].close()
 
-    def _answers(self, texts: Sequence[str], mode: Path) -> list[str | None]:
+    def _ask(self, texts: Sequence[str], mode: Path) -> list[str | None]:
         """An answer for each text. The text at which the programs stop is tried again, then left out."""
         answers: list[str | None] = []
         failures = 0
         while len(answers) < len(texts):
-            came = len(answers)
+            before = len(answers)
             try:
-                for answer in self._pipeline(mode).ask(texts[came:], self.timeout):
+                for answer in self._pipeline(mode).ask(texts[before:], self.timeout):
                     answers.append(answer)
             except Stopped:
                 self._running.pop(mode.stem).close()
-                failures = failures + 1 if len(answers) == came else 1
+                failures = failures + 1 if len(answers) == before else 1
                 if failures > self.retries:
                     answers.append(None)
                     failures = 0
         return answers
 
     def _pipeline(self, mode: Path) -> Pipeline:
-        if mode.stem not in self._running or not self._running[mode.stem].running:
+        if mode.stem not in self._running or not self._running[mode.stem].is_running:
             opening = next((text for name, text in _data()["openings"].items() if mode.stem.startswith(name)), "")
             self._running[mode.stem] = Pipeline(_commands(mode), f"{opening}{_END}" if opening else "")
         return self._running[mode.stem]
 
     def _mode(self, source: str, target: str) -> Path:
-        folder = (self.folder or _installed(source, target)) / "modes"
+        folder = (self.folder or _find_installed(source, target)) / "modes"
         for name in _mode_names(source, target):
             if (folder / f"{name}.mode").is_file():
                 return folder / f"{name}.mode"
         raise _missing(f"Apertium's translation from {source!r} to {target!r}", source, target)
 
 
-def _installed(source: str, target: str) -> Path:
+def _find_installed(source: str, target: str) -> Path:
     program = shutil.which("apertium")
     if program is None:
         raise _missing("the translator apertium", source, target)
@@ -146,10 +146,10 @@ def _commands(mode: Path) -> tuple[tuple[str, ...], ...]:
     return tuple((program, "-z", *arguments) for program, *arguments in commands)
 
 
-def _deformatted(text: str) -> str:
+def _deformat(text: str) -> str:
     """A text as Apertium's stream wants it: special characters escaped, nothing unprintable, an end."""
     return _SPECIAL.sub(r"\\\g<0>", _UNPRINTABLE.sub(" ", text)) + _END
 
 
-def _reformatted(answer: str) -> str:
+def _reformat(answer: str) -> str:
     return " ".join(_ESCAPED.sub(r"\1", _ENDED.sub("", answer)).split())

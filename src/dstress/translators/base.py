@@ -27,7 +27,7 @@ class Translator(ABC):
     """Programs and extras that must be there; `check` looks for them."""
 
     routes: tuple[str, ...] = ("es",)
-    """The ways from English through other languages that it takes when nobody asks for others: `es`, `es-en-eo`."""
+    """The ways from English through other languages that it takes when no others are named: `es`, `es-en-eo`."""
 
     rough: bool = False
     """Whether its sentences are too broken to be said as they are: then only single words are taken over from them."""
@@ -63,17 +63,19 @@ def round_trips(translator: Translator, texts: Sequence[str], route: str) -> lis
     """
     found = [[Translation(text)] for text in texts]
     for source, target in steps(route):
-        asked = sorted({candidate.text for candidates in found for candidate in candidates})
-        answers = dict(zip(asked, translator.translate(asked, source, target), strict=True))
-        found = [_extended(candidates, answers) for candidates in found]
+        distinct = sorted({candidate.text for candidates in found for candidate in candidates})
+        translations = dict(zip(distinct, translator.translate(distinct, source, target), strict=True))
+        found = [_translate_candidates(candidates, translations) for candidates in found]
     return found
 
 
-def _extended(candidates: list[Translation], answers: dict[str, list[Translation]]) -> list[Translation]:
+def _translate_candidates(
+    candidates: list[Translation], translations: dict[str, list[Translation]]
+) -> list[Translation]:
     best: dict[str, float] = {}
     for candidate in candidates:
-        for answer in answers[candidate.text]:
-            score = candidate.score + answer.score
-            best[answer.text] = max(score, best.get(answer.text, score))
+        for translation in translations[candidate.text]:
+            score = candidate.score + translation.score
+            best[translation.text] = max(score, best.get(translation.text, score))
     # Sorting keeps the translator's own order where scores are equal.
     return sorted((Translation(text, score) for text, score in best.items()), key=lambda each: -each.score)

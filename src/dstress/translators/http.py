@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dstress.errors import DstressError, MissingExtraError, SpecError
+from dstress.llm.retry import Passing, read_retry_after, retry
 from dstress.translators.base import Translation, Translator
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 BATCH = 32
 """Texts in one request."""
 _BUSY = frozenset({408, 429, 500, 502, 503, 504})
+_FIRST_WAIT = 0.25
 _LONGEST_WAIT = 30.0
 
 
@@ -61,7 +63,7 @@ class Http(Translator):
 
     def check(self, source: str, target: str) -> None:
         """The service answers and knows both languages: it is asked for one word."""
-        if not self._asked(["yes"], source, target):
+        if not self._request(["yes"], source, target):
             raise MissingExtraError(
                 f"the translation service at {self.url} gives no translation from {source!r} to {target!r}",
                 fix="start it, check the address and its languages, or give other pivots",
@@ -69,14 +71,16 @@ class Http(Translator):
 
     def translate(self, texts: Sequence[str], source: str, target: str) -> list[list[Translation]]:
         """The service's candidates for each text; none for a text that it does not answer."""
-        found: list[list[Translation]] = []
+        translations: list[list[Translation]] = []
         for at in range(0, len(texts), BATCH):
             batch = list(texts[at : at + BATCH])
-            answers = self._asked(batch, source, target)
+            answers = self._request(batch, source, target)
             if answers is None:  # one text may be what the service fails at: the others need not suffer
-                answers = [(self._asked([text], source, target) or [[]])[0] for text in batch]
-            found += [[Translation(answer) for answer in one if answer.strip()] for one in answers]
-        return found
+                answers = [(self._request([text], source, target) or [[]])[0] for text in batch]
+            translations += [
+                [Translation(candidate) for candidate in candidates if candidate.strip()] for candidates in answers
+            ]
+        return translations
 
     def close(self) -> None:
         """Close its connections."""
@@ -84,56 +88,62 @@ class Http(Translator):
             self._client.close()
             self._client = None
 
-    def _asked(self, texts: list[str], source: str, target: str) -> list[list[str]] | None:
-        """An answer for each text; None if the service gives none, or not one for each."""
+    def _request(self, texts: list[str], source: str, target: str) -> list[list[str]] | None:
+        """Candidates for each text; None if the service gives none, or not some for each."""
+        body: dict[str, Any] = {self.fields.texts: texts, self.fields.source: source, self.fields.target: target}
+        if self.num > 1:
+            body[self.fields.others] = self.num - 1
+        if self.key:
+            body["api_key"] = self.key
+        try:
+            return retry(
+                lambda: self._post(body, len(texts)),
+                self.retries + 1,
+                pause=time.sleep,
+                first_wait=_FIRST_WAIT,
+                longest_wait=_LONGEST_WAIT,
+            )
+        except Passing:
+            return None
+
+    def _post(self, body: Mapping[str, Any], count: int) -> list[list[str]] | None:
+        """One try. Raises Passing for what may go better the next time."""
         import httpx
 
         if self._client is None:
             limits = httpx.Limits(max_connections=8, max_keepalive_connections=4)
             self._client = httpx.Client(timeout=httpx.Timeout(self.timeout), limits=limits)
-        for attempt in range(self.retries + 1):
-            wait = 0.0
-            try:
-                answer = self._client.post(self.url, json=self._request(texts, source, target))
-                if answer.status_code in (401, 403):
-                    raise DstressError(
-                        f"the translation service at {self.url} refuses us: {answer.status_code}",
-                        fix="give its key=...",
-                    )
-                if answer.is_success:
-                    found = self._read(answer, len(texts))
-                    if found is not None:
-                        return found
-                elif answer.status_code not in _BUSY:
-                    return None
-                wait = _asked_wait(answer.headers.get("retry-after", ""))
-            except httpx.TransportError:  # no connection, a closed one, or no answer in time
-                pass
-            if attempt < self.retries:
-                time.sleep(min(_LONGEST_WAIT, max(wait, 0.25 * 2**attempt)))
-        return None
-
-    def _request(self, texts: list[str], source: str, target: str) -> dict[str, Any]:
-        asked: dict[str, Any] = {self.fields.texts: texts, self.fields.source: source, self.fields.target: target}
-        if self.num > 1:
-            asked[self.fields.others] = self.num - 1
-        return asked | ({"api_key": self.key} if self.key else {})
+        try:
+            answer = self._client.post(self.url, json=body)
+        except httpx.TransportError as error:  # no connection, a closed one, or no answer in time
+            raise _Busy() from error
+        if answer.status_code in (401, 403):
+            raise DstressError(
+                f"the translation service at {self.url} refuses us: {answer.status_code}",
+                fix="give its key=...",
+            )
+        if not answer.is_success and answer.status_code not in _BUSY:
+            return None
+        candidates = self._read(answer, count) if answer.is_success else None
+        if candidates is None:
+            raise _Busy(read_retry_after(answer.headers.get("retry-after", "")))
+        return candidates
 
     def _read(self, answer: httpx.Response, count: int) -> list[list[str]] | None:
         try:
-            told = answer.json()
+            fields = answer.json()
         except ValueError:
             return None
-        if not isinstance(told, dict):
+        if not isinstance(fields, dict):
             return None
-        best, others = told.get(self.fields.answers), told.get(self.fields.others) or [[]] * count
+        best, others = fields.get(self.fields.answers), fields.get(self.fields.others) or [[]] * count
         best = [best] if isinstance(best, str) else best
         if not isinstance(best, list) or not isinstance(others, list) or not len(best) == len(others) == count:
             return None
-        found = [[one, *(more if isinstance(more, list) else [])] for one, more in zip(best, others, strict=True)]
-        return found if all(isinstance(text, str) for one in found for text in one) else None
+        found = [[first, *(more if isinstance(more, list) else [])] for first, more in zip(best, others, strict=True)]
+        return found if all(isinstance(text, str) for candidates in found for text in candidates) else None
 
 
-def _asked_wait(header: str) -> float:
-    """Seconds that the service asks us to wait; services may also give a date, which is ignored."""
-    return float(header) if header.strip().isdigit() else 0.0
+class _Busy(Passing):
+    def __init__(self, wait: float = 0.0) -> None:
+        self.wait = min(wait, _LONGEST_WAIT)

@@ -43,22 +43,22 @@ class HuggingFace(Translator):
             raise MissingExtraError(
                 f"the translator huggingface needs {missing[0]}", fix="pip install 'dstress[models]'"
             )
-        self._parts(target)
+        self._loaded_model(target)
 
     def translate(self, texts: Sequence[str], source: str, target: str) -> list[list[Translation]]:
         """The `num` best candidates of the beam for each text."""
         with self._turn:  # one batch at a time: each takes the whole machine
-            return self._translated(texts, target)
+            return self._translate(texts, target)
 
-    def _translated(self, texts: Sequence[str], target: str) -> list[list[Translation]]:
+    def _translate(self, texts: Sequence[str], target: str) -> list[list[Translation]]:
         import torch
 
-        tokenizer, model = self._parts(target)
-        found: list[list[Translation]] = [[] for _ in texts]
+        tokenizer, model = self._loaded_model(target)
+        translations: list[list[Translation]] = [[] for _ in texts]
         for places, rows in self._batches(texts, tokenizer):
             tokens = torch.tensor(rows, device=model.device)
             with torch.inference_mode():
-                made = model.generate(
+                output = model.generate(
                     input_ids=tokens,
                     attention_mask=torch.ones_like(tokens),
                     num_beams=max(self.num, 1),
@@ -68,12 +68,13 @@ class HuggingFace(Translator):
                     return_dict_in_generate=True,
                     output_scores=True,
                 )
-            said = tokenizer.batch_decode(made.sequences, skip_special_tokens=True)
-            scores = made.sequences_scores.tolist() if self.num > 1 else [0.0] * len(said)
+            decoded = tokenizer.batch_decode(output.sequences, skip_special_tokens=True)
+            scores = output.sequences_scores.tolist() if self.num > 1 else [0.0] * len(decoded)
+            candidates = [Translation(text.strip(), score) for text, score in zip(decoded, scores, strict=True)]
             for at, place in enumerate(places):
-                own = range(at * self.num, (at + 1) * self.num)
-                found[place] = [Translation(said[one].strip(), scores[one]) for one in own if said[one].strip()]
-        return found
+                own = candidates[at * self.num : (at + 1) * self.num]
+                translations[place] = [candidate for candidate in own if candidate.text]
+        return translations
 
     def _batches(self, texts: Sequence[str], tokenizer: Any) -> Iterator[tuple[list[int], list[list[int]]]]:
         """Texts of one length together, so that none is padded: padding could change what comes back for a text."""
@@ -85,13 +86,11 @@ class HuggingFace(Translator):
                 part = group[at : at + self.batch]
                 yield [place for _, place, _ in part], [row for _, _, row in part]
 
-    def _parts(self, target: str) -> tuple[Any, Any]:
+    def _loaded_model(self, target: str) -> tuple[Any, Any]:
+        """The tokenizer and the model for a target language, loaded once."""
         name = self.back if target.partition("_")[0] == ENGLISH else self.model
-        if name not in self._loaded:
-            self._loaded[name] = self._load(name)
-        return self._loaded[name]
-
-    def _load(self, name: str) -> tuple[Any, Any]:
+        if name in self._loaded:
+            return self._loaded[name]
         import torch
         from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
@@ -105,4 +104,5 @@ class HuggingFace(Translator):
                 fix="give the folder of a sequence-to-sequence checkpoint, or a hub name while online; Marian models "
                 "also need the package sentencepiece",
             ) from error
+        self._loaded[name] = tokenizer, model
         return tokenizer, model

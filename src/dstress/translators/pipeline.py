@@ -22,7 +22,7 @@ class Stopped(Exception):
 
 
 class Pipeline:
-    """The running programs. `opening` is a text to say first; its answer is thrown away."""
+    """The running programs. `opening` is a text to send first; its answer is thrown away."""
 
     def __init__(self, commands: Sequence[Sequence[str]], opening: str = "") -> None:
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -43,30 +43,30 @@ class Pipeline:
             self._processes.append(process)
         self._out = before if before is not None else -1
         self._rest = b""
-        self._unheard = 1 if opening else 0
         self._opening = opening
+        self._is_opened = not opening
         self._ended = weakref.finalize(self, _end, list(self._processes), self._out)
 
     def ask(self, texts: Sequence[str], timeout: float) -> Iterator[str]:
         """The answers in order, as they come. Raises Stopped if none comes for `timeout` seconds."""
-        said = [self._opening, *texts] if self._unheard else list(texts)
-        writer = threading.Thread(target=self._write, args=(said,), daemon=True)
+        inputs = list(texts) if self._is_opened else [self._opening, *texts]
+        writer = threading.Thread(target=self._write, args=(inputs,), daemon=True)
         writer.start()
-        whole = False
+        is_whole = False
         try:
-            for answer in self._answers(len(said), timeout):
-                if self._unheard:
-                    self._unheard = 0
-                else:
+            for answer in self._read_answers(len(inputs), timeout):
+                if self._is_opened:
                     yield answer
-            whole = True
+                else:
+                    self._is_opened = True
+            is_whole = True
         finally:
-            if not whole:
+            if not is_whole:
                 self.close()  # then the writer, which may wait for programs that no longer listen, fails and ends
             writer.join()
 
     @property
-    def running(self) -> bool:
+    def is_running(self) -> bool:
         """Whether it can still be asked."""
         return self._ended.alive
 
@@ -84,7 +84,7 @@ class Pipeline:
                     stdin.write(data[at : at + _CHUNK])
                     stdin.flush()
 
-    def _answers(self, count: int, timeout: float) -> Iterator[str]:
+    def _read_answers(self, count: int, timeout: float) -> Iterator[str]:
         waiting = select.poll()
         waiting.register(self._out, select.POLLIN)
         while count:

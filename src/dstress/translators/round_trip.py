@@ -48,7 +48,7 @@ class Backtranslation:
             done = list(threads.map(lambda task: round_trips(self.translator, task[1], task[0]), tasks))
         for text in new:
             self._kept[text] = []
-        for (_, half), found in zip(tasks, done, strict=True):
-            for text, candidates in zip(half, found, strict=True):
+        for (_, half), translations in zip(tasks, done, strict=True):
+            for text, candidates in zip(half, translations, strict=True):
                 self._kept[text].append(candidates)
         return [self._kept[text] for text in texts]

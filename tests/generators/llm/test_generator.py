@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import pickle
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ from dstress.generators.llm.generator import Llm
 from dstress.generators.llm.prompt import Unreadable, question, read_utterances
 from dstress.llm import post as posting
 from dstress.llm.chat import Reply
+from dstress.llm.client import Options
+from dstress.spec import ComponentSpec
 from tests.trackers import serving
 from tests.trackers.serving import SCHEMA, Served, completion, held, resources, status
 
@@ -272,12 +275,18 @@ def test_a_spec_makes_one(server: Served) -> None:
 )
 def test_arguments_that_cannot_work(arguments: dict[str, Any], problem: str) -> None:
     with pytest.raises(SpecError, match=problem):
-        Llm(**({"base_url": "http://localhost:1/v1", "model": "m"} | arguments))
+        generators.create(ComponentSpec("llm", (), {"base_url": "http://localhost:1/v1", "model": "m"} | arguments))
 
 
 def test_an_unknown_argument_is_told() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'budget'"):
-        Llm("http://localhost:1/v1", "m", budgt=1)
+        generators.create('llm(base_url="http://localhost:1/v1", model=m, budgt=1)')
+
+
+def test_the_options_are_those_of_the_client() -> None:
+    assert Llm("http://localhost:1/v1", "m").options == Options()
+    others = {name for name in inspect.signature(Llm).parameters if name not in ("base_url", "model", "shots")}
+    assert others == set(Options.__struct_fields__)
 
 
 def test_nobody_answers(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
@@ -24,9 +26,9 @@ from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
 from dstress.errors import DstressError, MissingExtraError, SpecError
 from dstress.generators import Candidate, Goal, Request, generators
 from dstress.generators.goals import own_goal
-from dstress.generators.matching import unsaid
+from dstress.generators.matching import find_unsaid
 from dstress.generators.network import training
-from dstress.generators.network.examples import example_of, examples_of, slot_in_words, write
+from dstress.generators.network.examples import example_of, examples_of, slot_in_words, write_examples
 from dstress.generators.network.filler import Filled, Style, filled, style_of
 from dstress.generators.network.generator import Seq2Seq, load
 from dstress.generators.network.joints import Joiner
@@ -37,16 +39,16 @@ from dstress.generators.network.linear_form import (
     Wish,
     in_plain_words,
     known_from,
-    lined,
-    read,
-    written,
+    linearize,
+    read_example,
+    write_example,
 )
 from dstress.generators.network.vocabulary import Vocabulary, words_in
 from dstress.resources import Resources
 from dstress.text.utterance import Utterance
 from tests.trackers.serving import held
 
-TINY = training.Options(
+TINY = training.TrainingOptions(
     epochs=12, batch=16, rate=3e-3, warmup=30, width=64, layers=1, heads=2, dropout=0.0, device="cpu"
 )
 
@@ -84,7 +86,7 @@ def generator(folder: Path) -> Seq2Seq:
     return prepared(folder)
 
 
-def asked(count: int) -> list[Request]:
+def requests(count: int) -> list[Request]:
     """The goals of test users."""
     test, found = held("reminder:test"), []
     for dialogue in test:
@@ -138,7 +140,7 @@ def test_a_turn_becomes_an_example() -> None:
     )
     assert [part for part in example.user if part.wish >= 0] == [Part("Acorn House", 0), Part("3", 1)]
     assert example.clean
-    assert read(written(example)) == example
+    assert read_example(write_example(example)) == example
 
 
 @pytest.mark.parametrize(
@@ -171,13 +173,13 @@ def test_values_are_placeholders_or_words() -> None:
     goal = Goal({"hotel-name": "zanzibar inn", "hotel-area": "north"}, {"hotel-parking": "yes"})
     example = example_of(Request("Zanzibar Inn?", goal), SCHEMA.slots)
     known = Known({("hotel area", "north")}, {"area"})
-    told = " ".join(lined(example, known).source)
+    told = " ".join(linearize(example, known).source)
     assert told == (
         "<clean> <system> <value_1> ? <said> hotel name <is> <value_1> <said> hotel area <is> north "
         "<taken> hotel parking <is> yes"
     )
-    assert lined(example, Known((), {"area"})).held == {"<value_1>": 0, "<value:area>": 1}
-    seen = {" ".join(lined(example, known, Random(seed)).source) for seed in range(40)}
+    assert linearize(example, Known((), {"area"})).wishes == {"<value_1>": 0, "<value:area>": 1}
+    seen = {" ".join(linearize(example, known, Random(seed)).source) for seed in range(40)}
     assert len(seen) > 4  # slots in either order, north in words, by its own placeholder or, seldom, by none
     assert all("zanzibar" not in text and "<taken> hotel parking <is> yes" in text for text in seen)
     assert in_plain_words(example)[0] == (
@@ -202,9 +204,9 @@ def test_two_examples_join_to_one() -> None:
     fitting = fit._replace(user=(Part("in the "), Part("north", 0), Part(".")))
     other = Example((), (Wish("taxi area", "north", name="area"),), (Part("in the north"),))
     answer, loose = fit._replace(user=(Part("yes, north"),)), fitting._replace(clean=False)
-    joined = Joiner([first, fit, other, answer, loose]).joined(first, Random(1))
+    joined = Joiner([first, fit, other, answer, loose]).join(first, Random(1))
     assert joined == first  # nothing goes with it: the same slot, another service, an answer, more than its label
-    joined = Joiner([first, fitting]).joined(first, Random(1))
+    joined = Joiner([first, fitting]).join(first, Random(1))
     assert joined.wishes == first.wishes + fitting.wishes
     assert joined.system == first.system
     assert "".join(part.text for part in joined.user) == "the Acorn . in the north."
@@ -215,8 +217,8 @@ def test_words() -> None:
     assert words_in("It's 5pm, <value_2> -s at <value:a_b>.") == [
         "it", "'s", "5", "pm", ",", "<value_2>", "-s", "at", "<value:a_b>", ".",
     ]  # fmt: skip
-    known = Vocabulary.learnt([["it", "s", "it", "s", "rare"]])
-    assert known.written(known.read(["it", "'s", "rare", "<value_3>"])) == ["it", "s", "<unknown>", "<value_3>"]
+    known = Vocabulary.learn([["it", "s", "it", "s", "rare"]])
+    assert known.decode(known.encode(["it", "'s", "rare", "<value_3>"])) == ["it", "s", "<unknown>", "<value_3>"]
 
 
 # Putting values back
@@ -275,7 +277,7 @@ def test_the_same_seed_gives_the_same_network(examples: tuple[list[Example], lis
     few = examples[0][:32], examples[1][:8]
 
     def trained(name: str, seed: int) -> dict[str, Any]:
-        options = training.Options(epochs=1, batch=8, width=16, layers=1, heads=1, seed=seed, device="cpu")
+        options = training.TrainingOptions(epochs=1, batch=8, width=16, layers=1, heads=1, seed=seed, device="cpu")
         training.fit(*few, tmp_path / name, options, {}, lambda line: None)
         found: dict[str, Any] = torch.load(tmp_path / name / "weights.pt", weights_only=True)
         return found
@@ -301,7 +303,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         def __iter__(self) -> Iterator[Dialogue]:
             return iter(held("reminder:train").dialogues[:8])
 
-    counts = write(First(), First(), tmp_path / "data.gz", {"train": "mine"})
+    counts = write_examples(First(), First(), tmp_path / "data.gz", {"train": "mine"})
     assert counts["train_examples"] == counts["dev_examples"] > 20
     arguments = ["--data", str(tmp_path / "data.gz"), "--out", str(tmp_path / "out"), "--limit", "20"]
     training.main([*arguments, "--epochs", "1", "--width", "16", "--layers", "1", "--heads", "1", "--device", "cpu"])
@@ -315,6 +317,22 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         training.main(["--data", str(tmp_path / "bad.gz"), "--out", str(tmp_path / "other")])
 
 
+def test_training_needs_only_torch_and_msgspec() -> None:
+    """It goes to machines with a GPU that have little else."""
+    code = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("numpy", "rapidfuzz", "httpx", "click", "rich", "transformers", "platformdirs", "jinja2"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Missing())
+from dstress.generators.network import training
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
 def test_a_failed_training_leaves_no_folder(
     examples: tuple[list[Example], list[Example]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -322,7 +340,7 @@ def test_a_failed_training_leaves_no_folder(
         raise OSError("no space left on device")
 
     monkeypatch.setattr(torch, "save", full)
-    options = training.Options(epochs=1, width=16, layers=1, heads=1, device="cpu")
+    options = training.TrainingOptions(epochs=1, width=16, layers=1, heads=1, device="cpu")
     with pytest.raises(OSError, match="no space"):
         training.fit(examples[0][:8], examples[1][:8], tmp_path / "out", options, {}, lambda line: None)
     assert list(tmp_path.iterdir()) == []
@@ -330,9 +348,9 @@ def test_a_failed_training_leaves_no_folder(
 
 def test_options_that_cannot_work(tmp_path: Path) -> None:
     with pytest.raises(DstressError, match="above 0"):
-        training.Options(epochs=0)
+        training.TrainingOptions(epochs=0)
     with pytest.raises(DstressError, match="evenly"):
-        training.Options(width=100, heads=3)
+        training.TrainingOptions(width=100, heads=3)
     with pytest.raises(DstressError, match="nothing to train on"):
         training.fit([], [], tmp_path / "x", TINY, {}, print)
 
@@ -358,21 +376,21 @@ def test_every_value_is_said_also_unseen_ones(generator: Seq2Seq) -> None:
 
 def test_it_has_learnt_to_answer(generator: Seq2Seq) -> None:
     """Most first candidates say their whole goal, those values included that are no placeholders."""
-    wanted = asked(60)
+    wanted = requests(60)
     found = generator.generate_all(wanted, 5)
     single = [
         (one, candidates)
         for one, candidates in zip(wanted, found, strict=True)
         if len(one.goal.spoken) == 1 and candidates
     ]
-    good = sum(not unsaid(candidates[0].text, one.goal) for one, candidates in single)
+    good = sum(not find_unsaid(candidates[0].text, one.goal) for one, candidates in single)
     assert len(single) > 15
     assert good / len(single) > 0.8
     assert len({candidates[0].text for candidates in found if candidates}) > 30
 
 
 def test_candidates_differ(generator: Seq2Seq) -> None:
-    found = generator.generate_all(asked(20), 4)
+    found = generator.generate_all(requests(20), 4)
     assert sum(len(candidates) > 1 for candidates in found) >= 14  # so small a network does not find every way
     for candidates in found:
         assert len(candidates) <= 4
@@ -381,10 +399,10 @@ def test_candidates_differ(generator: Seq2Seq) -> None:
 
 
 def test_what_says_its_goal_comes_first(generator: Seq2Seq) -> None:
-    wanted = asked(30)
+    wanted = requests(30)
     told = []
     for one, candidates in zip(wanted, generator.generate_all(wanted, 5), strict=True):
-        missing = [bool(unsaid(text, one.goal)) for text, _ in candidates]
+        missing = [bool(find_unsaid(text, one.goal)) for text, _ in candidates]
         assert missing == sorted(missing)
         told += missing
         for kind in (False, True):
@@ -394,7 +412,7 @@ def test_what_says_its_goal_comes_first(generator: Seq2Seq) -> None:
 
 
 def test_what_comes_back_does_not_depend_on_the_others(folder: Path, generator: Seq2Seq) -> None:
-    wanted = asked(12)
+    wanted = requests(12)
     together = generator.generate_all(wanted, 5)
     alone = [generator.generate(*one, 5) for one in wanted]
     backwards = prepared(folder, batch=5).generate_all(wanted[::-1], 5)[::-1]
@@ -406,7 +424,7 @@ def test_what_comes_back_does_not_depend_on_the_others(folder: Path, generator: 
 def test_it_survives_pickling(generator: Seq2Seq) -> None:
     text = pickle.dumps(generator)
     assert len(text) < 100_000  # no weights
-    assert texts(pickle.loads(text).generate_all(asked(3), 5)) == texts(generator.generate_all(asked(3), 5))
+    assert texts(pickle.loads(text).generate_all(requests(3), 5)) == texts(generator.generate_all(requests(3), 5))
 
 
 # From a checkpoint
@@ -440,12 +458,14 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory, examples: tuple[list[Ex
 def test_a_checkpoint_is_tuned_and_asked(
     checkpoint: Path, examples: tuple[list[Example], list[Example]], tmp_path: Path
 ) -> None:
-    options = training.Options(model=str(checkpoint), epochs=5, batch=16, rate=1e-2, warmup=5, joined=0.0, device="cpu")
+    options = training.TrainingOptions(
+        model=str(checkpoint), epochs=5, batch=16, rate=1e-2, warmup=5, joined=0.0, device="cpu"
+    )
     config = training.fit(examples[0], examples[1][:30], tmp_path / "tuned", options, {}, lambda line: None)
     first, *_, last = (epoch["dev_perplexity"] for epoch in config["epochs"])
     assert last < first
     generator = prepared(tmp_path / "tuned", beam=4)
-    wanted = asked(3)
+    wanted = requests(3)
     together = generator.generate_all(wanted, 4)
     assert texts([generator.generate(*one, 4) for one in wanted]) == texts(together)
     assert all(len(candidates) <= 4 for candidates in together)
@@ -454,7 +474,7 @@ def test_a_checkpoint_is_tuned_and_asked(
 
 
 def test_no_such_checkpoint(examples: tuple[list[Example], list[Example]], tmp_path: Path) -> None:
-    options = training.Options(model=str(tmp_path / "none"), device="cpu")
+    options = training.TrainingOptions(model=str(tmp_path / "none"), device="cpu")
     with pytest.raises(MissingExtraError, match="cannot be read"):
         training.fit(*examples, tmp_path / "out", options, {}, lambda line: None)
 
@@ -484,6 +504,30 @@ def test_a_folder_without_a_network(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"format": 99, "slots": []}')
     with pytest.raises(DstressError, match="another version"):
         prepared(tmp_path)
+
+
+# The keys of a network of one layer in a folder of format 1, in their order.
+LAYER = ["own.asks", "own.tells", "own.gives", "own_norm", "thought_norm"]
+READING = ["reading.asks", "reading.tells", "reading.gives", "reading_norm"]
+KEYS_OF_FORMAT_1 = [
+    "words.weight",
+    "places.weight",
+    *(f"encoder.0.{part}.{kind}" for part in [*LAYER, "wide", "narrow"] for kind in ("weight", "bias")),
+    *(f"decoder.0.{part}.{kind}" for part in [*LAYER, *READING, "wide", "narrow"] for kind in ("weight", "bias")),
+    *(f"{part}.{kind}" for part in ("read_well", "said_well") for kind in ("weight", "bias")),
+]
+
+
+def test_a_folder_of_format_1_still_loads(folder: Path, generator: Seq2Seq, tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    shutil.copytree(folder, old)
+    weights = torch.load(folder / "weights.pt", weights_only=True)
+    torch.save(dict(zip(KEYS_OF_FORMAT_1, weights.values(), strict=True)), old / "weights.pt")
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    assert config["format"] == 2
+    (old / "config.json").write_text(json.dumps(config | {"format": 1}), "utf-8")
+    wanted = requests(8)
+    assert prepared(old).generate_all(wanted, 5) == generator.generate_all(wanted, 5)
 
 
 def test_damaged_weights(folder: Path, tmp_path: Path) -> None:

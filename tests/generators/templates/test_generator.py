@@ -21,7 +21,7 @@ from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.generators import generators
 from dstress.generators.base import Goal
 from dstress.generators.goals import own_goal
-from dstress.generators.matching import oversaid, unsaid
+from dstress.generators.matching import find_oversaid, find_unsaid
 from dstress.generators.templates.generator import Templates
 from dstress.generators.templates.system_acts import ActTagger, AnsweredTurn
 from dstress.generators.templates.writing import Writing
@@ -86,7 +86,7 @@ def test_every_candidate_says_the_goal_and_no_more() -> None:
         silent += not candidates
         for text, _ in candidates:
             assert all(find(text, slot, (value,)) for slot, value in goal.spoken.items()), (text, goal)
-            assert not unsaid(text, goal) and not oversaid(text, goal), (text, goal)
+            assert not find_unsaid(text, goal) and not find_oversaid(text, goal), (text, goal)
     assert silent == 0
 
 
@@ -458,4 +458,4 @@ def test_rare_combinations_of_multiwoz_are_said(shared: Path) -> None:
         for book_slot in ("restaurant-book day", "restaurant-book people", "restaurant-book time"):
             goal = Goal({slot: dictionary.pool(slot)[0] for slot in (find_slot, book_slot)})
             texts = generator.generate("", goal, 3)
-            assert texts and not any(unsaid(text, goal) for text, _ in texts)
+            assert texts and not any(find_unsaid(text, goal) for text, _ in texts)

@@ -12,11 +12,11 @@ from dstress.corpora import reminder
 from dstress.dialogue import Coreference, Dialogue, Schema, State, Turn, service_of, update
 from dstress.errors import DstressError, SpecError, UnknownNameError
 from dstress.generators.base import Goal
-from dstress.generators.goals import goal_of, own_goal
+from dstress.generators.goals import own_goal, read_goal
 from dstress.stressors.base import Unchanged
-from dstress.stressors.counterfactual.combination_builder import build, counted
+from dstress.stressors.counterfactual.combination_builder import build, count
 from dstress.stressors.counterfactual.combinations import SHIPPED, Combinations, shipped
-from dstress.stressors.counterfactual.goals import Counterfactual, Limits, counterfactual
+from dstress.stressors.counterfactual.goals import CounterfactualGoal, Limits, draw_goal
 from dstress.stressors.values.dictionary import Dictionary
 from dstress.stressors.values.dictionary import shipped as shipped_values
 from dstress.stressors.values.substitution import are_plausible, meaning
@@ -44,9 +44,9 @@ def utterance(
     return Utterance(Dialogue("d", turns), 1, MULTIWOZ, (seed,))
 
 
-def made(utterance: Utterance, name: str = "rare", limits: Limits | None = None) -> Counterfactual:
-    found = counterfactual(utterance, O_VALUES, shipped(name), limits or Limits())
-    assert isinstance(found, Counterfactual), found
+def made(utterance: Utterance, name: str = "rare", limits: Limits | None = None) -> CounterfactualGoal:
+    found = draw_goal(utterance, O_VALUES, shipped(name), limits or Limits())
+    assert isinstance(found, CounterfactualGoal), found
     return found
 
 
@@ -102,9 +102,7 @@ def test_with_nothing_to_add_the_dropped_slot_returns_with_another_value() -> No
     assert not found.dropped and not found.added and {*found.changed} == {*state}
     kept = made(said, limits=Limits(add=0))
     assert len(kept.dropped) == 1 and len(kept.goal.spoken) == 1
-    assert counterfactual(said, O_VALUES, shipped("rare"), Limits(change=False)) == Unchanged(
-        "no other value or slot fits"
-    )
+    assert draw_goal(said, O_VALUES, shipped("rare"), Limits(change=False)) == Unchanged("no other value or slot fits")
 
 
 def test_what_the_system_named_stays_and_is_said_again() -> None:
@@ -126,22 +124,22 @@ def test_what_nobody_says_stays() -> None:
 @pytest.mark.parametrize("offers", [False, True])
 def test_a_taken_offer_gets_more_only_if_asked(offers: bool) -> None:
     said = utterance("sounds great", {"hotel-name": ("acorn guest house",)}, "the acorn guest house ?")
-    found = counterfactual(said, O_VALUES, shipped("freq"), Limits(offers=offers))
+    found = draw_goal(said, O_VALUES, shipped("freq"), Limits(offers=offers))
     if not offers:
         assert found == Unchanged("the user says no value of the turn")
     else:
-        assert isinstance(found, Counterfactual) and len(found.added) == 2
+        assert isinstance(found, CounterfactualGoal) and len(found.added) == 2
         assert found.goal.unspoken == {"hotel-name": "acorn guest house"}
 
 
 def test_a_turn_without_an_update_has_no_goal() -> None:
-    assert counterfactual(utterance("thanks", {}), O_VALUES, shipped("neu")) is None
+    assert draw_goal(utterance("thanks", {}), O_VALUES, shipped("neu")) is None
 
 
 def test_a_flag_without_another_value_stays_but_may_be_dropped() -> None:
     state: State = {"hotel-internet": ("yes",)}
     alone = utterance("with wifi", state)
-    assert counterfactual(alone, O_VALUES, shipped("rare"), Limits(add=0)) == Unchanged("no other value or slot fits")
+    assert draw_goal(alone, O_VALUES, shipped("rare"), Limits(add=0)) == Unchanged("no other value or slot fits")
     both = state | {"hotel-area": ("west",)}
     found = [made(utterance("with wifi in the west", both, seed=seed), limits=Limits(add=0)) for seed in SEEDS]
     assert {one.dropped for one in found} == {("hotel-internet",), ("hotel-area",)}
@@ -151,7 +149,7 @@ def test_a_flag_without_another_value_stays_but_may_be_dropped() -> None:
 @pytest.mark.parametrize("gold", ["true", "free"])
 def test_other_words_for_yes_are_no_other_value(gold: str) -> None:
     said = utterance("with parking", {"hotel-parking": (gold,)})
-    assert isinstance(counterfactual(said, O_VALUES, shipped("rare"), Limits(add=0)), Unchanged)
+    assert isinstance(draw_goal(said, O_VALUES, shipped("rare"), Limits(add=0)), Unchanged)
 
 
 def test_a_dontcare_becomes_a_value() -> None:
@@ -163,8 +161,8 @@ def test_new_values_differ_from_what_was_said_and_what_was_before() -> None:
     values = Dictionary({"hotel-area": ["West", "east", "north"]})
     for seed in SEEDS:
         said = utterance("rather in the west", {"hotel-area": ("west",)}, before={"hotel-area": ("east",)}, seed=seed)
-        found = counterfactual(said, values, shipped("rare"))
-        assert isinstance(found, Counterfactual) and found.goal.spoken == {"hotel-area": "north"}
+        found = draw_goal(said, values, shipped("rare"))
+        assert isinstance(found, CounterfactualGoal) and found.goal.spoken == {"hotel-area": "north"}
 
 
 def test_a_dropped_slot_keeps_the_value_from_before_and_deletions_stay() -> None:
@@ -197,8 +195,8 @@ def test_travel_stays_consistent() -> None:
     for seed in SEEDS:
         state: State = {"train-leaveat": ("08:00",), "train-destination": ("leicester",)}
         said = utterance("to leicester after 08:00", state, before=before, seed=seed)
-        found = counterfactual(said, values, shipped("rare"), Limits(drop=0))
-        assert isinstance(found, Counterfactual)
+        found = draw_goal(said, values, shipped("rare"), Limits(drop=0))
+        assert isinstance(found, CounterfactualGoal)
         assert found.goal.spoken == {"train-leaveat": "9:15 am", "train-destination": "ely"}
 
 
@@ -217,17 +215,17 @@ def test_values_of_a_goal_can_be_told_apart() -> None:
     values = Dictionary({"hotel-book people": ["30", "31"], "hotel-book stay": ["30", "31"]})
     for seed in SEEDS:
         said = utterance("3 people", {"hotel-book people": ("3",)}, seed=seed)
-        found = counterfactual(said, values, shipped("freq"))
-        assert isinstance(found, Counterfactual) and {*found.goal.spoken.values()} == {"30", "31"}
+        found = draw_goal(said, values, shipped("freq"))
+        assert isinstance(found, CounterfactualGoal) and {*found.goal.spoken.values()} == {"30", "31"}
 
 
 def test_only_services_that_the_user_speaks_of_get_more() -> None:
     lists = {"taxi-leaveat": ["taxi-departure", "train-day"]}
     found = [
-        counterfactual(utterance("at 10:15", {"taxi-leaveat": ("10:15",)}, seed=seed), O_VALUES, Combinations(lists))
+        draw_goal(utterance("at 10:15", {"taxi-leaveat": ("10:15",)}, seed=seed), O_VALUES, Combinations(lists))
         for seed in SEEDS
     ]
-    assert {one.added for one in found if isinstance(one, Counterfactual)} == {("taxi-departure",)}
+    assert {one.added for one in found if isinstance(one, CounterfactualGoal)} == {("taxi-departure",)}
 
 
 @pytest.mark.parametrize("given", [{"drop": -1}, {"add": -1}, {"slots": 0}, {"drop": 0, "add": 0, "change": False}])
@@ -247,21 +245,21 @@ def test_limits_that_make_no_sense_are_told(given: dict[str, int]) -> None:
 )
 def test_a_goal_that_makes_no_sense_is_told(given: dict[str, str], problem: str) -> None:
     with pytest.raises(DstressError, match=problem):
-        goal_of(given, MULTIWOZ)
+        read_goal(given, MULTIWOZ)
 
 
 def test_a_persons_goal() -> None:
-    found = goal_of({"hotel-book_day": " monday "}, MULTIWOZ, {"hotel-book day": "friday", "hotel-name": "the ritz"})
+    found = read_goal({"hotel-book_day": " monday "}, MULTIWOZ, {"hotel-book day": "friday", "hotel-name": "the ritz"})
     assert found == Goal({"hotel-book day": "monday"}, {"hotel-name": "the ritz"})
     with pytest.raises(UnknownNameError):
-        goal_of({"zoo": "west"}, MULTIWOZ)
+        read_goal({"zoo": "west"}, MULTIWOZ)
 
 
 @cache
 def material() -> tuple[list[Dialogue], Schema, Dictionary, dict[str, Combinations]]:
     """Dialogues of `reminder`, with dictionaries derived from its training split."""
     schema = reminder.schema("test")
-    counts = counted(islice(reminder.generate("train"), 100))
+    counts = count(islice(reminder.generate("train"), 100))
     combinations = {name: build(name, counts, schema) for name in SHIPPED}
     return list(islice(reminder.generate("test"), 25)), schema, O_VALUES.adapted(schema), combinations
 
@@ -272,9 +270,9 @@ def test_the_laws_of_a_counterfactual_goal(number: int, seed: int, name: str, li
     dialogue = dialogues[number]
     for index, turn in enumerate(dialogue.turns):
         said = Utterance(dialogue, index, schema, (seed,))
-        found = counterfactual(said, values, combinations[name], limits)
-        assert found == counterfactual(Utterance(dialogue, index, schema, (seed,)), values, combinations[name], limits)
-        if not isinstance(found, Counterfactual):
+        found = draw_goal(said, values, combinations[name], limits)
+        assert found == draw_goal(Utterance(dialogue, index, schema, (seed,)), values, combinations[name], limits)
+        if not isinstance(found, CounterfactualGoal):
             assert (found is None) == (not any(update(said.before, turn.state).values()))
             continue
         own, goal = own_goal(said), found.goal
@@ -298,7 +296,7 @@ def test_the_laws_of_a_counterfactual_goal(number: int, seed: int, name: str, li
         _check_state(said, found)
 
 
-def _check_state(utterance: Utterance, found: Counterfactual) -> None:
+def _check_state(utterance: Utterance, found: CounterfactualGoal) -> None:
     """B_t: the state before the turn, without what the label takes back, under the new turn-level goal."""
     goal = {**found.goal.unspoken, **found.goal.spoken}
     before = {slot: forms for slot, forms in utterance.before.items() if slot in utterance.turn.state}
@@ -313,11 +311,11 @@ def test_most_turns_of_multiwoz_get_a_goal(shared: Path) -> None:
     values, combinations = O_VALUES.adapted(corpus.schema), shipped("rare").adapted(corpus.schema)
     assert combinations is not None
     found = [
-        counterfactual(Utterance(dialogue, index, corpus.schema, (1,)), values, combinations)
+        draw_goal(Utterance(dialogue, index, corpus.schema, (1,)), values, combinations)
         for dialogue in corpus
         for index in range(len(dialogue.turns))
     ]
     eligible = [one for one in found if one is not None]
-    goals = [one for one in eligible if isinstance(one, Counterfactual)]
+    goals = [one for one in eligible if isinstance(one, CounterfactualGoal)]
     assert len(goals) > 0.82 * len(eligible) > 150
     assert {len(one.added) for one in goals} == {0, 1, 2} and {len(one.dropped) for one in goals} == {0, 1}

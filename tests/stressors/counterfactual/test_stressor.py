@@ -12,7 +12,7 @@ from dstress.corpora import load
 from dstress.dialogue import Dialogue, update
 from dstress.errors import CorpusError, DstressError
 from dstress.generators import Candidate, Generator, Goal
-from dstress.generators.matching import unsaid
+from dstress.generators.matching import find_unsaid
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.stress import StressedCorpus, first, stress
 from dstress.resources import Material, Resources
@@ -60,7 +60,7 @@ def test_new_words_say_the_new_label_and_the_history_stays(plain: list[Dialogue]
             for slot, forms in update(before, turn.state).items()
             if forms and forms != turn.original.state.get(slot)
         }
-        assert unsaid(turn.user, Goal(new)) == ()
+        assert find_unsaid(turn.user, Goal(new)) == ()
         for frame in turn.frames:
             assert not frame.requested
             for span in frame.spans:
@@ -136,6 +136,7 @@ class Chatty(Silent):
     ("spec", "words"),
     [
         ("counterfactual(combination=rare)", "did you mean 'combinations'"),
+        ("counterfactual(dorp=1)", "unknown argument of counterfactual 'dorp'; did you mean 'drop'"),
         ("counterfactual(drop=-1)", "drop=-1 is too small"),
         ("counterfactual(drop=0, add=0, change=false)", "every goal stays as it is"),
         ("counterfactual(candidates=0)", "candidates must be 1 or more"),
@@ -147,6 +148,28 @@ class Chatty(Silent):
 def test_wrong_arguments_are_told(spec: str, words: str) -> None:
     with pytest.raises(DstressError, match=words):
         create(spec)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "drop=1",
+        "generator=templates",
+        "generator=templates()",
+        "values=O, combinations=rare, fallback=none, classifier=linear, candidates=10, goals=other, drop=1, add=2, "
+        "slots=3, change=true, offers=false",
+    ],
+)
+def test_a_default_that_is_given_changes_nothing(arguments: str) -> None:
+    assert create(f"counterfactual({arguments})").spec == create("counterfactual").spec == "counterfactual"
+
+
+def test_a_default_that_is_given_draws_the_same(plain: list[Dialogue]) -> None:
+    assert list(stressed_by("values=built, drop=1, change=true")) == plain
+
+
+def test_options_have_one_order() -> None:
+    assert create("counterfactual(slots=4, drop=0)").spec == create("counterfactual(drop=0, slots=4)").spec
 
 
 def test_a_corpus_without_training_data_is_told() -> None:

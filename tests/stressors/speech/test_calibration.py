@@ -11,20 +11,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.errors import DstressError
-from dstress.stressors.speech.calibration import SAMPLES, Calibration, Search, calibration_path, errors_of, keep, stored
-from dstress.stressors.speech.channel import Conditions, Heard, Speaker
-from dstress.stressors.speech.channel_pool import Listeners
+from dstress.stressors.speech.calibration import (
+    SAMPLES,
+    Calibration,
+    CalibrationSearch,
+    calibration_path,
+    count_word_errors,
+    load_calibration,
+    save_calibration,
+)
+from dstress.stressors.speech.channel import Conditions, Recognition, Speaker
+from dstress.stressors.speech.channel_pool import ChannelPool
 
 BY = Speaker("slt", 1)
 
 
-class Curve(Listeners):
+class Curve(ChannelPool):
     """Hears so many words wrong as a curve says."""
 
     def __init__(self, rate: Callable[[float | None], float]) -> None:
         self.rate, self.trials = rate, [0]
 
-    def hear(self, utterances: Sequence[tuple[str, Speaker]], conditions: Conditions) -> list[Heard]:
+    def transmit(self, utterances: Sequence[tuple[str, Speaker]], conditions: Conditions) -> list[Recognition]:
         self.trials.append(len(utterances))
         count = sum(len(text.split()) for text, _ in utterances)
         wrong = round(self.rate(conditions.snr) * count)
@@ -33,7 +41,7 @@ class Curve(Listeners):
             words = text.split()
             bad = min(wrong, len(words))
             wrong -= bad
-            heard.append(Heard(" ".join(["oops"] * bad + words[bad:])))
+            heard.append(Recognition(" ".join(["oops"] * bad + words[bad:])))
         return heard
 
 
@@ -53,38 +61,40 @@ def utterances(count: int) -> list[tuple[str, Speaker]]:
 )
 def test_any_reachable_rate_is_found(clean: float, middle: float, width: float, above: float, count: int) -> None:
     target = clean + above
-    listeners = Curve(curve(clean, middle, width))
-    found = Search(utterances(count), Conditions(), listeners, lambda *_: None).run(target, 1)
+    pool = Curve(curve(clean, middle, width))
+    found = CalibrationSearch(utterances(count), Conditions(), pool, lambda *_: None).run(target, 1)
     assert found.wer == pytest.approx(target, abs=0.015)
     assert curve(clean, middle, width)(found.snr) == pytest.approx(target, abs=0.02)
-    assert sum(size == min(count, SAMPLES[-1]) for size in listeners.trials) < 16
+    assert sum(size == min(count, SAMPLES[-1]) for size in pool.trials) < 16
     assert found.utterances == min(count, SAMPLES[-1])
 
 
 def test_a_rate_below_the_clean_one_is_told_with_a_way_out() -> None:
-    search = Search(utterances(50), Conditions(), Curve(curve(0.17, 20, 3)), lambda *_: None)
+    search = CalibrationSearch(utterances(50), Conditions(), Curve(curve(0.17, 20, 3)), lambda *_: None)
     with pytest.raises(DstressError, match=r"(?s)5% cannot be reached: without any noise it is 17\..*lm="):
         search.run(0.05, 1)
 
 
 def test_progress_is_told() -> None:
     told: list[tuple[str, int]] = []
-    Search(utterances(50), Conditions(), Curve(curve(0.1, 20, 3)), lambda *line: told.append(line)).run(0.3, 1)
+    CalibrationSearch(utterances(50), Conditions(), Curve(curve(0.1, 20, 3)), lambda *line: told.append(line)).run(
+        0.3, 1
+    )
     assert told[0] == ("50 utterances without noise, word error rate 10.0%", 1)
     assert [number for _, number in told] == list(range(1, len(told) + 1))
 
 
 def test_a_turn_that_stays_has_no_errors() -> None:
     said = [("a hotel", BY), ("a train", BY)]
-    errors = errors_of(said, [Heard("", "the recogniser heard nothing"), Heard("a rain")])
+    errors = count_word_errors(said, [Recognition("", "the recogniser heard nothing"), Recognition("a rain")])
     assert (errors.words, errors.errors) == (4, 1)
 
 
 def test_calibrations_are_kept_by_all_that_matters(tmp_path: Path) -> None:
     found = Calibration(0.3, 27.5, 0.302, 100, 1)
     path = calibration_path(tmp_path, Conditions(snr=3.0), ["slt"], 0.3, ["a", "b"])
-    keep(path, found)
-    assert stored(path) == found
+    save_calibration(path, found)
+    assert load_calibration(path) == found
     assert calibration_path(tmp_path, Conditions(), ["slt"], 0.3, ["a", "b"]) == path
     others = [
         calibration_path(tmp_path, Conditions(noise="babble"), ["slt"], 0.3, ["a", "b"]),
@@ -93,6 +103,6 @@ def test_calibrations_are_kept_by_all_that_matters(tmp_path: Path) -> None:
         calibration_path(tmp_path, Conditions(), ["slt"], 0.3, ["a", "c"]),
     ]
     assert path not in others
-    assert [stored(other) for other in others] == [None] * 4
+    assert [load_calibration(other) for other in others] == [None] * 4
     path.write_bytes(b"{broken")
-    assert stored(path) is None
+    assert load_calibration(path) is None

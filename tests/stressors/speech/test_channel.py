@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from dstress.errors import DstressError, MissingExtraError, UnknownNameError
 from dstress.stressors.speech import recognizer, voice
-from dstress.stressors.speech.audio_cache import Shelf, content_key, packed, unpacked
+from dstress.stressors.speech.audio_cache import BlobCache, content_key, pack_audio, unpack_audio
 from dstress.stressors.speech.channel import (
     HEARD_NOTHING,
     NOTHING_SAID,
@@ -25,11 +25,11 @@ from dstress.stressors.speech.channel import (
     TOO_LONG,
     Channel,
     Conditions,
-    Heard,
+    Recognition,
     Speaker,
-    speaker,
+    draw_speaker,
 )
-from dstress.stressors.speech.channel_pool import Listeners
+from dstress.stressors.speech.channel_pool import ChannelPool
 from dstress.stressors.speech.noise import TALKERS, add_noise, babble, babble_bank, level, white
 from dstress.stressors.speech.spoken import words
 from dstress.stressors.speech.word_errors import total, word_errors
@@ -59,7 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_clean_speech_is_mostly_understood(folder: Path) -> None:
-    heard = Channel(folder, Conditions()).hear(UTTERANCES)
+    heard = Channel(folder, Conditions()).transmit(UTTERANCES)
     pairs = zip(UTTERANCES, heard, strict=True)
     assert total(word_errors(words(text), one.text.split()) for (text, _), one in pairs).rate < 0.35
 
@@ -67,42 +67,42 @@ def test_clean_speech_is_mostly_understood(folder: Path) -> None:
 def test_neither_order_nor_process_nor_neighbours_change_what_is_heard(folder: Path, tmp_path: Path) -> None:
     noisy = Conditions(snr=29.0, noise="white")
     several = [*UTTERANCES, *((text, Speaker("awb", 10 + place)) for place, text in enumerate(MORE))]
-    forwards = Channel(folder, noisy).hear(several)
-    backwards = Channel(tmp_path / "back", noisy).hear(several[::-1])
+    forwards = Channel(folder, noisy).transmit(several)
+    backwards = Channel(tmp_path / "back", noisy).transmit(several[::-1])
     assert backwards[::-1] == forwards
-    with Listeners(tmp_path / "apart", processes=2) as listeners:
-        assert listeners.hear(several, noisy) == forwards
+    with ChannelPool(tmp_path / "apart", processes=2) as pool:
+        assert pool.transmit(several, noisy) == forwards
 
 
 def test_noise_makes_errors(folder: Path) -> None:
     rates = []
     for snr in (None, 10.0):
-        heard = Channel(folder, Conditions(snr)).hear(UTTERANCES)
+        heard = Channel(folder, Conditions(snr)).transmit(UTTERANCES)
         pairs = zip(UTTERANCES, heard, strict=True)
         rates.append(sum(word_errors(words(text), one.text.split()).errors for (text, _), one in pairs))
     assert rates[1] > rates[0] + 3
 
 
 def test_what_was_heard_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = Channel(folder, Conditions()).hear(UTTERANCES)
-    monkeypatch.setattr(recognizer, "hear", lambda *_: pytest.fail("heard again"))
+    first = Channel(folder, Conditions()).transmit(UTTERANCES)
+    monkeypatch.setattr(recognizer, "recognize", lambda *_: pytest.fail("heard again"))
     monkeypatch.setattr(voice, "speak", lambda *_: pytest.fail("spoken again"))
-    assert Channel(folder, Conditions()).hear(UTTERANCES[::-1]) == first[::-1]
+    assert Channel(folder, Conditions()).transmit(UTTERANCES[::-1]) == first[::-1]
 
 
 def test_what_cannot_be_spoken_or_heard_is_told(folder: Path) -> None:
     by = Speaker("slt", 1)
     channel = Channel(folder, Conditions())
-    found = channel.hear([("🙂", by), ("", by), ("\x00\x07", by), ("well " * 10_000, by)])
+    found = channel.transmit([("🙂", by), ("", by), ("\x00\x07", by), ("well " * 10_000, by)])
     assert [one.problem for one in found] == [NOTHING_SAID, NOTHING_SAID, NOTHING_SAID, TOO_LONG]
 
 
 def test_nothing_heard_is_kept_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recognizer, "hear", lambda *_: "")
+    monkeypatch.setattr(recognizer, "recognize", lambda *_: "")
     asked = [("Mmm.", Speaker("slt", 1))]
-    assert Channel(folder, Conditions()).hear(asked) == [Heard("", HEARD_NOTHING)]
-    monkeypatch.setattr(recognizer, "hear", lambda *_: pytest.fail("heard again"))
-    assert Channel(folder, Conditions()).hear(asked) == [Heard("", HEARD_NOTHING)]
+    assert Channel(folder, Conditions()).transmit(asked) == [Recognition("", HEARD_NOTHING)]
+    monkeypatch.setattr(recognizer, "recognize", lambda *_: pytest.fail("heard again"))
+    assert Channel(folder, Conditions()).transmit(asked) == [Recognition("", HEARD_NOTHING)]
 
 
 def test_speed_changes_the_length(folder: Path) -> None:
@@ -111,16 +111,16 @@ def test_speed_changes_the_length(folder: Path) -> None:
 
 
 def test_a_turn_keeps_its_voice_and_noise() -> None:
-    assert speaker(Random(4), ["slt", "rms"]) == speaker(Random(4), ["slt", "rms"])
-    assert len({speaker(Random(seed), ["slt", "rms", "awb"]).voice for seed in range(20)}) == 3
+    assert draw_speaker(Random(4), ["slt", "rms"]) == draw_speaker(Random(4), ["slt", "rms"])
+    assert len({draw_speaker(Random(seed), ["slt", "rms", "awb"]).voice for seed in range(20)}) == 3
 
 
 def test_some_words_are_never_heard(folder: Path) -> None:
-    path = recognizer.general(folder).dictionary
+    path = recognizer.general_language(folder).dictionary
     kept = {line.split()[0] for line in Path(path).read_text().splitlines()}
     assert "hotel" in kept and len(kept) > 100_000
-    assert not [word for word in kept if word.startswith(recognizer.unheard())]
-    assert "hotel" in recognizer.known_words(recognizer.general(folder))
+    assert not [word for word in kept if word.startswith(recognizer.excluded_prefixes())]
+    assert "hotel" in recognizer.known_words(recognizer.general_language(folder))
 
 
 # --- noise ---
@@ -160,11 +160,11 @@ def test_babble_is_many_people_and_none(folder: Path) -> None:
 @given(st.lists(st.integers(-32768, 32767), max_size=300))
 def test_audio_is_kept_to_the_bit(samples: list[int]) -> None:
     audio = np.array(samples, np.int16)
-    assert np.array_equal(unpacked(packed(audio)), audio)
+    assert np.array_equal(unpack_audio(pack_audio(audio)), audio)
 
 
 def _put_many(path: Path, start: int) -> int:
-    table = Shelf(path)
+    table = BlobCache(path)
     for number in range(start, start + 50):
         table.put({content_key(number): b"%d" % number})
     return start
@@ -175,11 +175,11 @@ def test_processes_share_a_table(tmp_path: Path) -> None:
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         list(pool.map(_put_many, [path] * 4, [0, 25, 50, 75]))
     keys = [content_key(number) for number in range(125)]
-    assert Shelf(path).get(keys) == {key: b"%d" % number for number, key in enumerate(keys)}
+    assert BlobCache(path).get(keys) == {key: b"%d" % number for number, key in enumerate(keys)}
 
 
 def test_a_full_table_takes_no_more(tmp_path: Path) -> None:
-    table = Shelf(tmp_path / "kept.sqlite", most_bytes=1)
+    table = BlobCache(tmp_path / "kept.sqlite", most_bytes=1)
     table.put({b"a": b"1"})
     assert table.get([b"a"]) == {}
 
@@ -188,7 +188,7 @@ def test_a_broken_table_is_told(tmp_path: Path) -> None:
     path = tmp_path / "kept.sqlite"
     path.write_bytes(b"no database at all" * 100)
     with pytest.raises(DstressError, match="delete the file") as told:
-        Shelf(path).get([b"a"])
+        BlobCache(path).get([b"a"])
     assert told.value.where == str(path)
 
 
@@ -228,6 +228,6 @@ def test_a_voice_that_fails_is_tried_again_and_given_up(
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr(voice, "PATIENCE", 2.0)
     monkeypatch.setattr(voice, "version", lambda: "flite-test")
-    [heard] = Channel(tmp_path / "cache", Conditions()).hear([("hello", Speaker("slt", 1))])
-    assert heard == Heard("", SILENT)
+    [heard] = Channel(tmp_path / "cache", Conditions()).transmit([("hello", Speaker("slt", 1))])
+    assert heard == Recognition("", SILENT)
     assert (tmp_path / "tries").read_text() == "xx"

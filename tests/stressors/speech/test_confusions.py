@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.stressors.speech.confusions import LONGEST, Level, Region, blend, fit, regions
-from dstress.stressors.speech.sounds import Lookalikes, sound_of
-from dstress.stressors.speech.vocabulary import Vocabulary, packed
+from dstress.stressors.speech.sounds import SoundAlikes, sound_of
+from dstress.stressors.speech.vocabulary import Vocabulary, pack_words
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=15)
 
@@ -28,11 +28,11 @@ def test_regions_lead_from_said_to_heard(said: list[str], heard: list[str]) -> N
     rebuilt: list[str] = []
     at = 0
     for region in regions(said, heard):
-        assert max(len(region.said), len(region.heard)) <= LONGEST
+        assert max(len(region.spoken), len(region.heard)) <= LONGEST
         rebuilt += said[at : region.start]
-        assert tuple(said[region.start : region.start + len(region.said)]) == region.said
+        assert tuple(said[region.start : region.start + len(region.spoken)]) == region.spoken
         rebuilt += region.heard
-        at = region.start + len(region.said)
+        at = region.start + len(region.spoken)
     assert rebuilt + said[at:] == heard
 
 
@@ -61,7 +61,7 @@ def test_between_levels_errors_are_a_blend(wer: float, deleted: float) -> None:
 )
 def test_words_that_sound_alike_are_near(one: str, other: str) -> None:
     vocabulary = dict.fromkeys([other, "breakfast", "museum", "thursday"], 1)
-    [(nearest, weight), *rest] = Lookalikes(vocabulary).like(one)
+    [(nearest, weight), *rest] = SoundAlikes(vocabulary).find(one)
     assert nearest == other
     assert all(weight > far for _, far in rest)
 
@@ -73,10 +73,10 @@ def test_any_word_has_a_sound(word: str) -> None:
 
 def test_a_vocabulary_knows_its_words_and_few_others() -> None:
     words = [f"word{number}" for number in range(2000)]
-    known = Vocabulary(packed(words))
+    known = Vocabulary(pack_words(words))
     assert all(word in known for word in words)
     assert sum(f"other{number}" in known for number in range(2000)) < 100
-    assert "anything" in Vocabulary(packed([]))
+    assert "anything" in Vocabulary(pack_words([]))
 
 
 def test_words_that_the_recogniser_does_not_know_are_counted_apart() -> None:

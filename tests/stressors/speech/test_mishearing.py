@@ -69,5 +69,5 @@ def test_any_words_can_be_misheard_and_always_in_the_same_way(words: list[str], 
 def test_a_draw_follows_its_weights() -> None:
     draw = Draw([("a", 3.0), ("b", 1.0)])
     random = Random(1)
-    drawn = [draw(random) for _ in range(4000)]
-    assert drawn.count("a") / 4000 == pytest.approx(0.75, abs=0.03)
+    draw_sample = [draw(random) for _ in range(4000)]
+    assert draw_sample.count("a") / 4000 == pytest.approx(0.75, abs=0.03)

@@ -14,7 +14,7 @@ from dstress.errors import SpecError
 from dstress.pipeline.stress import first, stress
 from dstress.stressors import stressors
 from dstress.stressors.speech import confusion_fit as fitting
-from dstress.stressors.speech.confusion_fit import FILE, fitted, shipped, texts_of
+from dstress.stressors.speech.confusion_fit import FILE, load_or_fit, sample_texts, shipped
 from dstress.stressors.speech.confusions import blend
 from dstress.stressors.speech.spoken import words
 from dstress.stressors.speech.word_errors import WordErrors, total, word_errors
@@ -78,13 +78,13 @@ def test_it_can_be_fitted_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     need("flite")
     need("pocketsphinx")
     monkeypatch.setattr(fitting, "LEVELS", {"white": (None, 15.0)})
-    texts = texts_of(sample("reminder", None), 8)
-    made = fitted(texts, tmp_path)
+    texts = sample_texts(sample("reminder", None), 8)
+    made = load_or_fit(texts, tmp_path)
     clean, noisy = made.levels["white"]
     assert clean.wer < noisy.wer
     assert Counter(made.words.keys() & {word for text in texts for word in words(text)}).total() > 10
     monkeypatch.setattr(fitting, "fit", lambda _: pytest.fail("fitted again"))
-    assert fitted(texts, tmp_path) == made
+    assert load_or_fit(texts, tmp_path) == made
 
 
 def test_the_documented_examples_are_true() -> None:

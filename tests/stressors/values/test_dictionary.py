@@ -8,7 +8,7 @@ import pytest
 from dstress.corpora import load, reminder
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
 from dstress.errors import DstressError, UnknownNameError
-from dstress.stressors.values.dictionary import SHIPPED, Dictionary, counted, read, shipped, values_of
+from dstress.stressors.values.dictionary import SHIPPED, Dictionary, count_values, read, shipped, values_of
 from dstress.text.slot_names import multiwoz_slots
 from dstress.text.times import time_of
 
@@ -130,5 +130,5 @@ def test_a_corpus_without_anything_alike_is_told() -> None:
 
 def test_values_are_counted_once_a_dialogue() -> None:
     turns = (Turn("", state={"a-b": ("x", "y")}), Turn("", state={"a-b": ("z",)}), Turn("", state={"a-b": ("x", "y")}))
-    every, preferred = counted([Dialogue("1", turns), Dialogue("2", turns[:1])])
+    every, preferred = count_values([Dialogue("1", turns), Dialogue("2", turns[:1])])
     assert every == {"a-b": {"x": 2, "y": 2, "z": 1}} and preferred == {"a-b": {"x": 2, "z": 1}}

@@ -8,7 +8,7 @@ from dstress.dialogue import Dialogue, service_of
 from dstress.generators.base import Request
 from dstress.generators.goals import own_goal
 from dstress.generators.llm.prompt import Solved
-from dstress.generators.matching import oversaid, unsaid
+from dstress.generators.matching import find_oversaid, find_unsaid
 from dstress.llm import few_shot as drawing_examples
 from dstress.llm.few_shot import Ranked, rank_of
 from dstress.resources import Material
@@ -27,7 +27,7 @@ def draw(train: Material, count: int, seed: int) -> list[Solved]:
             if not any(update.values()) or not all(update.values()):
                 continue
             goal = own_goal(Utterance(dialogue, number, schema, ()))
-            if goal.spoken and not unsaid(turn.user, goal) and not oversaid(turn.user, goal):
+            if goal.spoken and not find_unsaid(turn.user, goal) and not find_oversaid(turn.user, goal):
                 # Goals of few slots come after all the others.
                 rank = f"{len(goal.spoken) < _LEAST:d}{rank_of(seed, dialogue, number)}"
                 yield Ranked(rank, service_of(next(iter(goal.spoken))), Solved(Request(turn.system, goal), turn.user))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from dstress.dialogue import Schema
 from dstress.errors import DstressError, SpecError
@@ -13,7 +12,7 @@ from dstress.generators.llm import examples as shots
 from dstress.generators.llm import prompt as prompting
 from dstress.generators.llm.prompt import Solved, Unreadable
 from dstress.llm.chat import BAD_REPLY, Reply
-from dstress.llm.client import DECLINED, OVER_BUDGET, Client, Options, Question, read_options
+from dstress.llm.client import DECLINED, OVER_BUDGET, Client, Options, Question
 from dstress.llm.post import REFUSED, Unanswered, checked_url
 from dstress.resources import Material, Resources
 
@@ -22,16 +21,42 @@ class Llm(Generator):
     """A language model, prompted with the system's turn and the goal, bound to a JSON list of utterances.
 
     `base_url` is that of an OpenAI-compatible endpoint, such as "http://localhost:8000/v1". `shots` solved examples
-    come from the training corpus. `options` are the fields of `llm.client.Options`. A malformed or refused answer
+    come from the training corpus. The others are the fields of `llm.client.Options`. A malformed or refused answer
     gives no candidates. Responses are kept in the data home: asked again, the same goal gets the same utterances, and
     costs nothing. The key comes from the environment (`DSTRESS_API_KEY`, or else `OPENAI_API_KEY`).
     """
 
-    def __init__(self, base_url: str, model: str, shots: int = 0, **options: Any) -> None:
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        shots: int = 0,
+        concurrency: int = 8,
+        budget: float | None = None,
+        price_in: float = 0.0,
+        price_out: float = 0.0,
+        temperature: float | None = 0.0,
+        seed: int | None = 1,
+        max_tokens: int | None = 1024,
+        timeout: float = 60.0,
+        retries: int = 5,
+        version: str = "",
+    ) -> None:
         if shots < 0:
             raise SpecError("llm: shots must be 0 or more")
         self.base_url, self.model, self.shots = checked_url("llm", base_url), model, shots
-        self.options = read_options(Options, options, ("base_url", "model", "shots"))
+        self.options = Options(
+            concurrency=concurrency,
+            budget=budget,
+            price_in=price_in,
+            price_out=price_out,
+            temperature=temperature,
+            seed=seed,
+            max_tokens=max_tokens,
+            timeout=timeout,
+            retries=retries,
+            version=version,
+        )
         self._client = Client(self.base_url, model, self.options, ("refused",))
         self._folder: Path | None = None
         self._schema = Schema()
@@ -46,11 +71,15 @@ class Llm(Generator):
         """The model's utterances."""
         return self.generate_all([Request(system, goal)], n)[0]
 
-    def generate_all(self, asked: Sequence[Request], n: int) -> list[list[Candidate]]:
+    def generate_all(self, requests: Sequence[Request], n: int) -> list[list[Candidate]]:
         """The model's utterances, several goals asked for at once; each goal is asked for alone."""
         if self._folder is None:
             raise DstressError("the generator was not prepared", fix="call prepare(resources, train) first")
-        answers = self._client.ask_all([self._question(one, n) for one in asked], self._folder, self._failed)
+        questions: list[Question[list[Candidate]]] = []
+        for request in requests:
+            messages = prompting.messages(request, n, self._schema, self._examples)
+            questions.append(self._client.question(messages, prompting.constraint(), _read))
+        answers = self._client.ask_all(questions, self._folder, self._failed)
         return [answer[:n] for answer in answers]
 
     def usage(self) -> dict[str, float]:
@@ -60,10 +89,6 @@ class Llm(Generator):
     def close(self) -> None:
         """Close connections and the cache."""
         self._client.close()
-
-    def _question(self, asked: Request, count: int) -> Question[list[Candidate]]:
-        messages = prompting.messages(asked, count, self._schema, self._examples)
-        return self._client.question(messages, prompting.constraint(), _read)
 
     def _failed(self, problem: Unanswered) -> list[Candidate]:
         """No candidates, if the answer is of no use."""

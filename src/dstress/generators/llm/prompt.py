@@ -18,43 +18,44 @@ _LONGEST = 1000
 
 
 class Solved(NamedTuple):
-    """A turn of the training corpus: what was asked, and what the user said."""
+    """A turn of the training corpus: what there was to say, and what the user said."""
 
-    asked: Request
+    request: Request
     user: str
 
 
 class Unreadable(Exception):
-    """An answer that has not the shape that was asked for."""
+    """An answer that does not have the wanted shape."""
 
 
 @cache
-def words() -> dict[str, str]:
+def prompt_texts() -> dict[str, str]:
     """The texts of the prompt."""
     return read_table(__package__, "prompt.toml")
 
 
-def messages(asked: Request, count: int, schema: Schema, shots: Sequence[Solved]) -> list[dict[str, str]]:
+def messages(request: Request, count: int, schema: Schema, shots: Sequence[Solved]) -> list[dict[str, str]]:
     """The conversation with the model: what to do, solved examples, and the goal to say."""
-    told = words()
-    found = [{"role": "system", "content": f"{told['instructions'].strip()}\n\n{told['json']}"}]
+    texts = prompt_texts()
+    conversation = [{"role": "system", "content": f"{texts['instructions'].strip()}\n\n{texts['json']}"}]
     for shot in shots:
-        found.append({"role": "user", "content": question(shot.asked, 1, schema)})
-        found.append({"role": "assistant", "content": msgspec.json.encode({"utterances": [shot.user]}).decode()})
-    return [*found, {"role": "user", "content": question(asked, count, schema)}]
+        conversation.append({"role": "user", "content": question(shot.request, 1, schema)})
+        answer = msgspec.json.encode({"utterances": [shot.user]}).decode()
+        conversation.append({"role": "assistant", "content": answer})
+    return [*conversation, {"role": "user", "content": question(request, count, schema)}]
 
 
-def question(asked: Request, count: int, schema: Schema) -> str:
+def question(request: Request, count: int, schema: Schema) -> str:
     """One goal in words."""
-    told, goal = words(), asked.goal
-    lines = [f'{told["system"]}: "{asked.system}"' if asked.system.strip() else told["opening"], "", told["said"]]
-    lines += _listed(goal.spoken, schema)
+    texts, goal, system = prompt_texts(), request.goal, request.system
+    lines = [f'{texts["system"]}: "{system}"' if system.strip() else texts["opening"], "", texts["said"]]
+    lines += _list_values(goal.spoken, schema)
     if goal.unspoken:
-        lines += ["", told["taken"], *_listed(goal.unspoken, schema)]
-    return "\n".join([*lines, "", told["one"] if count == 1 else told["many"].format(count=count)])
+        lines += ["", texts["taken"], *_list_values(goal.unspoken, schema)]
+    return "\n".join([*lines, "", texts["one"] if count == 1 else texts["many"].format(count=count)])
 
 
-def _listed(values: Mapping[str, str], schema: Schema) -> list[str]:
+def _list_values(values: Mapping[str, str], schema: Schema) -> list[str]:
     lines = []
     for slot, value in values.items():
         about = schema.slots[slot].description if slot in schema.slots else ""
@@ -82,24 +83,19 @@ def read_utterances(reply: Reply) -> list[str]:
     """The different utterances of a reply, in order. Raises Unreadable where the shape is broken."""
     if reply.finish == "length":
         raise Unreadable("cut off: the answer is longer than max_tokens")
-    text = _unfenced(reply.text)
+    text = reply.text.strip()
+    # Chat models like to put a code fence around JSON where a server enforces nothing.
+    if text.startswith("```") and text.endswith("```") and "\n" in text:
+        text = text.partition("\n")[2][:-3].strip()
     try:
         data = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError):
         raise Unreadable(f"no JSON: {text[:80]!r}") from None
     listed = data.get("utterances") if isinstance(data, dict) else data
-    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+    if not isinstance(listed, list) or not all(isinstance(item, str) for item in listed):
         raise Unreadable(f"no list of utterances: {text[:80]!r}")
-    found = dict.fromkeys(" ".join(one.split()) for one in listed)
-    utterances = [one for one in found if one and len(one) <= _LONGEST]
+    different = dict.fromkeys(" ".join(item.split()) for item in listed)
+    utterances = [utterance for utterance in different if utterance and len(utterance) <= _LONGEST]
     if not utterances:
         raise Unreadable("no utterance")
     return utterances
-
-
-def _unfenced(text: str) -> str:
-    """The text without the code fence that chat models like to put around JSON where a server enforces nothing."""
-    text = text.strip()
-    if text.startswith("```") and text.endswith("```") and "\n" in text:
-        return text.partition("\n")[2][:-3].strip()
-    return text

@@ -1,1 +1,1 @@
-"""The parts of the `seq2seq` generator. All but `examples`, `filling` and `fitting` need only torch beside Python."""
+"""The parts of the `seq2seq` generator. `training` and what it imports need only torch and msgspec beside Python."""

@@ -1,4 +1,4 @@
-"""What a network must do to be trained and asked: one small contract for one from scratch and for pretrained ones."""
+"""What a network must do to be trained and to generate: one contract for one from scratch and for pretrained ones."""
 
 from __future__ import annotations
 
@@ -13,17 +13,21 @@ from dstress.generators.network.linear_form import Example
 CONFIG = "config.json"
 """In a trained folder: what was trained on what, the words it knows, and how each epoch went."""
 
+FORMAT = 2
+"""Of a trained folder. In format 1 the parts of a network from scratch had other names."""
+READABLE = (1, FORMAT)
 
-class Spoken(NamedTuple):
-    """A text in which `<value_1>` stands for the value of the wish `held[0]`, and so on."""
+
+class Generated(NamedTuple):
+    """A text in which `<value_1>` stands for the value of the wish with the number `wishes[0]`, and so on."""
 
     text: str
-    held: list[int]
+    wishes: list[int]
     score: float
 
 
 class Backbone(ABC):
-    """p(user | system, goal): trained on examples, then asked for the likeliest words."""
+    """p(user | system, goal): trained on examples, then it gives the likeliest words."""
 
     name: str
     module: Any
@@ -37,10 +41,12 @@ class Backbone(ABC):
         """
 
     @abstractmethod
-    def speak(self, examples: Sequence[Example], beams: int, *, surely: bool = False) -> list[list[Spoken]]:
+    def generate(
+        self, examples: Sequence[Example], beams: int, *, forces_values: bool = False
+    ) -> list[list[Generated]]:
         """The best `beams` texts for each example. What comes back must not depend on the others.
 
-        `surely`: rather say every value than say it well.
+        `forces_values`: rather say every value than say it well.
         """
 
     @abstractmethod
@@ -51,8 +57,8 @@ class Backbone(ABC):
         """Move the network to a device."""
         self.module.to(device)
 
-    def settle(self) -> None:
-        """Make ready for being asked.
+    def prepare_decoding(self) -> None:
+        """Make ready to generate.
 
         In double precision: in single precision sums that a batch of another size takes in another order decide, every
         thousand turns or so, which of two hypotheses stays in the beam.

@@ -28,7 +28,7 @@ _SHARED = 3
 _NEVER = float("-inf")
 
 
-class Sought(NamedTuple):
+class Constraints(NamedTuple):
     """A source, the placeholders that must be said, and those that may be."""
 
     source: list[int]
@@ -36,15 +36,15 @@ class Sought(NamedTuple):
     allowed: list[int]
 
 
-class Found(NamedTuple):
-    """The numbers of a text's words, and its score."""
+class Hypothesis(NamedTuple):
+    """A whole text: the numbers of its words, and its score."""
 
     words: tuple[int, ...]
     score: float
 
 
-class _Step(NamedTuple):
-    """A hypothesis, the next word, the log-probability with it, and how many required values are then said."""
+class _Extension(NamedTuple):
+    """A hypothesis's row, the next word, the log-probability with it, and how many required values are then said."""
 
     row: int
     word: int
@@ -53,77 +53,77 @@ class _Step(NamedTuple):
 
 
 def search(
-    network: Network, vocabulary: Vocabulary, sought: Sequence[Sought], beams: int, *, shared: bool = False
-) -> list[list[Found]]:
+    network: Network, vocabulary: Vocabulary, sources: Sequence[Constraints], beams: int, *, shared: bool = False
+) -> list[list[Hypothesis]]:
     """For each source up to `beams` texts, the best first."""
     with torch.inference_mode():
-        found = _Search(network, vocabulary, sought, beams * _SHARED if shared else beams, shared).run()
-    return [texts[:beams] for texts in found]
+        hypotheses = _Search(network, vocabulary, sources, beams * _SHARED if shared else beams, shared).run()
+    return [texts[:beams] for texts in hypotheses]
 
 
 class _Search:
     """The state of a search. A row is one hypothesis; each source has `beams` rows in a block."""
 
     def __init__(
-        self, network: Network, vocabulary: Vocabulary, sought: Sequence[Sought], beams: int, shared: bool
+        self, network: Network, vocabulary: Vocabulary, sources: Sequence[Constraints], beams: int, shared: bool
     ) -> None:
-        self.vocabulary, self.beams, self.sought, self.shared = vocabulary, beams, sought, shared
-        self.device, kind = network.words.weight.device, network.words.weight.dtype
-        length, rows = max(len(one.source) for one in sought), len(sought) * beams
-        padded = [one.source + [vocabulary.pad] * (length - len(one.source)) for one in sought]
+        self.vocabulary, self.beams, self.sources, self.shared = vocabulary, beams, sources, shared
+        self.device, dtype = network.token_embedding.weight.device, network.token_embedding.weight.dtype
+        length, rows = max(len(each.source) for each in sources), len(sources) * beams
+        padded = [each.source + [vocabulary.pad] * (length - len(each.source)) for each in sources]
         self.decoding = Decoding(network, torch.tensor(padded, device=self.device), beams)
         self.values = torch.tensor(vocabulary.values, device=self.device)
         self.open, self.due = (
-            torch.tensor([[word in one for word in vocabulary.values] for one in listed], device=self.device)
-            .reshape(len(sought), -1)
+            torch.tensor([[word in words for word in vocabulary.values] for words in listed], device=self.device)
+            .reshape(len(sources), -1)
             .repeat_interleave(beams, dim=0)
-            for listed in ([one.allowed for one in sought], [one.required for one in sought])
+            for listed in ([each.allowed for each in sources], [each.required for each in sources])
         )
         banned = [number for number, word in enumerate(vocabulary.words[: len(SPECIAL)]) if number != vocabulary.end]
-        self.banned = torch.zeros(len(vocabulary), device=self.device, dtype=kind)
+        self.banned = torch.zeros(len(vocabulary), device=self.device, dtype=dtype)
         self.banned[banned] = _NEVER
-        self.scores = torch.full((rows,), _NEVER, device=self.device, dtype=kind)
+        self.scores = torch.full((rows,), _NEVER, device=self.device, dtype=dtype)
         self.scores[::beams] = 0.0
         self.texts: list[tuple[int, ...]] = [()] * rows
         self.met = [0] * rows
-        self.found: list[list[Found]] = [[] for _ in sought]
-        self.done = [False] * len(sought)
+        self.finished: list[list[Hypothesis]] = [[] for _ in sources]
+        self.done = [False] * len(sources)
 
-    def run(self) -> list[list[Found]]:
+    def run(self) -> list[list[Hypothesis]]:
         last = torch.full((len(self.texts),), self.vocabulary.start, device=self.device)
         for length in range(1, LONGEST + 1):
-            likely = self.decoding.step(last) + self.banned
+            log_probabilities = self.decoding.step(last) + self.banned
             # Nobody says a word twice in a row, but small networks stutter.
-            last = self._further(likely.scatter(1, last[:, None], _NEVER), length)
+            last = self._advance(log_probabilities.scatter(1, last[:, None], _NEVER), length)
             if all(self.done):
                 break
-        return [self._best(found) for found in self.found]
+        return [self._best(hypotheses) for hypotheses in self.finished]
 
-    def _best(self, found: Iterable[Found]) -> list[Found]:
-        return sorted(found, key=lambda one: (-one.score, one.words))[: self.beams]
+    def _best(self, hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
+        return sorted(hypotheses, key=lambda each: (-each.score, each.words))[: self.beams]
 
-    def _further(self, likely: Any, length: int) -> Any:
+    def _advance(self, log_probabilities: Any, length: int) -> Any:
         """Every hypothesis one word longer; the last words of those that are kept."""
-        values = likely[:, self.values].masked_fill(~self.open, _NEVER)
-        likely[:, self.values] = values
+        values = log_probabilities[:, self.values].masked_fill(~self.open, _NEVER)
+        log_probabilities[:, self.values] = values
         due = self.due & self.open
         end = self.vocabulary.end
-        likely[:, end] = likely[:, end].masked_fill(due.any(dim=1), _NEVER)
-        totals = self.scores[:, None] + likely
+        log_probabilities[:, end] = log_probabilities[:, end].masked_fill(due.any(dim=1), _NEVER)
+        totals = self.scores[:, None] + log_probabilities
         best, words = totals.topk(self.beams + 1, dim=1)
         forced = (self.scores[:, None] + values).masked_fill(~due, _NEVER)
         listed = [part.tolist() for part in (best, words, forced, totals[:, end])]
-        kept: list[_Step] = []
-        for number in range(len(self.sought)):
-            steps = self._steps(number, listed) if not self.done[number] else []
-            kept += self._sorted_out(number, steps, length)
-        return self._moved(kept)
+        kept: list[_Extension] = []
+        for number in range(len(self.sources)):
+            extensions = self._extensions(number, listed) if not self.done[number] else []
+            kept += self._prune(number, extensions, length)
+        return self._extend(kept)
 
-    def _steps(self, number: int, listed: list[Any]) -> list[_Step]:
+    def _extensions(self, number: int, listed: list[Any]) -> list[_Extension]:
         """Where a source's hypotheses may go: to the likeliest words, to a value that is due, to the end."""
         best, words, forced, ends = listed
-        required = self.sought[number].required if self.shared else ()
-        found: dict[tuple[int, int], _Step] = {}
+        required = self.sources[number].required if self.shared else ()
+        extensions: dict[tuple[int, int], _Extension] = {}
         for row in range(number * self.beams, (number + 1) * self.beams):
             ways = chain(
                 zip(words[row], best[row], strict=True),
@@ -132,40 +132,43 @@ class _Search:
             )
             for word, total in ways:
                 if total != _NEVER:
-                    found[row, word] = _Step(row, word, total, self.met[row] + (word in required))
-        return sorted(found.values(), key=lambda step: (-step.total, step.row, step.word))
+                    extensions[row, word] = _Extension(row, word, total, self.met[row] + (word in required))
+        return sorted(extensions.values(), key=lambda each: (-each.total, each.row, each.word))
 
-    def _sorted_out(self, number: int, steps: Sequence[_Step], length: int) -> list[_Step]:
-        """What ends is found; what goes on is given back, as many of each bank as of the others."""
-        banks: dict[int, list[_Step]] = {}
-        for step in steps:
-            bank = banks.setdefault(step.met, [])
+    def _prune(self, number: int, extensions: Sequence[_Extension], length: int) -> list[_Extension]:
+        """What ends is finished; what goes on is given back, as many of each bank as of the others."""
+        banks: dict[int, list[_Extension]] = {}
+        for extension in extensions:
+            bank = banks.setdefault(extension.met, [])
             if len(bank) == self.beams:
                 continue
-            if step.word == self.vocabulary.end:
-                self.found[number].append(Found(self.texts[step.row], step.total / length**_LENGTH))
+            if extension.word == self.vocabulary.end:
+                score = extension.total / length**_LENGTH
+                self.finished[number].append(Hypothesis(self.texts[extension.row], score))
             else:
-                bank.append(step)
+                bank.append(extension)
         lists = [bank for _, bank in sorted(banks.items(), reverse=True)]
-        going_on = [step for steps in zip_longest(*lists) for step in steps if step is not None][: self.beams]
-        self.done[number] = self.done[number] or not going_on or self._is_settled(number, going_on, length)
-        nothing = _Step(number * self.beams, self.vocabulary.pad, _NEVER, 0)
+        going_on = [each for places in zip_longest(*lists) for each in places if each is not None][: self.beams]
+        self.done[number] = self.done[number] or not going_on or self._is_done(number, going_on, length)
+        nothing = _Extension(number * self.beams, self.vocabulary.pad, _NEVER, 0)
         return going_on + [nothing] * (self.beams - len(going_on))
 
-    def _is_settled(self, number: int, going_on: Sequence[_Step], length: int) -> bool:
-        """Whether enough was found, and nothing that goes on is better."""
-        best = self._best(self.found[number])
+    def _is_done(self, number: int, going_on: Sequence[_Extension], length: int) -> bool:
+        """Whether enough is finished, and nothing that goes on is better."""
+        best = self._best(self.finished[number])
         if not best:
             return False
-        open_score = max(step.total for step in going_on) / length**_LENGTH
+        open_score = max(extension.total for extension in going_on) / length**_LENGTH
         return (len(best) == self.beams and best[-1].score >= open_score) or length > len(best[0].words) + _PATIENCE
 
-    def _moved(self, kept: Sequence[_Step]) -> Any:
-        rows, words, scores = ([step[part] for step in kept] for part in range(3))
-        self.texts = [(*self.texts[step.row], step.word) for step in kept]
-        self.met = [step.met for step in kept]
-        moved, last = torch.tensor(rows, device=self.device), torch.tensor(words, device=self.device)
-        self.decoding.go_on_from(moved)
-        self.open = self.open[moved] & (self.values[None, :] != last[:, None])
+    def _extend(self, kept: Sequence[_Extension]) -> Any:
+        """The beam is now these; their last words."""
+        self.texts = [(*self.texts[extension.row], extension.word) for extension in kept]
+        self.met = [extension.met for extension in kept]
+        rows = torch.tensor([extension.row for extension in kept], device=self.device)
+        last = torch.tensor([extension.word for extension in kept], device=self.device)
+        scores = [extension.total for extension in kept]
+        self.decoding.select(rows)
+        self.open = self.open[rows] & (self.values[None, :] != last[:, None])
         self.scores = torch.tensor(scores, device=self.device, dtype=self.scores.dtype)
         return last

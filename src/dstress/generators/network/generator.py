@@ -9,17 +9,17 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dstress.dialogue import Dialogue, Slot, Turn
+from dstress.dialogue import Slot
 from dstress.errors import DstressError, MissingExtraError, SpecError
 from dstress.generators.base import Candidate, Generator, Goal, Request
-from dstress.generators.matching import unsaid
-from dstress.generators.network.examples import example_of, words_of_schema
+from dstress.generators.matching import find_unsaid
+from dstress.generators.network.examples import example_of, slot_in_words
 from dstress.generators.network.filler import Filled, Style, filled, style_of
 from dstress.generators.network.linear_form import Example
 from dstress.resources import Material, Resources
 
 if TYPE_CHECKING:
-    from dstress.generators.network.backbone import Backbone, Spoken
+    from dstress.generators.network.backbone import Backbone, Generated
 
 _HOW = "train one: dstress train utterances TRAIN --dev DEV --out FOLDER, then seq2seq(folder=FOLDER)"
 
@@ -57,71 +57,74 @@ class Seq2Seq(Generator):
         missing = [name for name in ("torch", "transformers") if find_spec(name) is None]
         if missing:
             raise MissingExtraError(f"the generator seq2seq needs {missing[0]}", fix="pip install 'dstress[models]'")
-        config = self._config()
-        known = words_of_schema(resources.schema) & set(config["slots"])
-        if not known:
+        if not {slot_in_words(slot) for slot in resources.schema.slots} & set(self._config()["slots"]):
             raise DstressError(
                 "the network was trained for other services: it knows no slot of this corpus",
                 where=self.folder,
                 fix=_HOW,
             )
         self._slots = dict(resources.schema.slots)
-        self._style = style_of(_users(resources.corpus))
+        self._style = style_of(turn for dialogue in resources.corpus for turn in dialogue.turns if turn.user)
         self._network()
 
     def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
         """The best of the beam."""
         return self.generate_all([Request(system, goal)], n)[0]
 
-    def generate_all(self, asked: Sequence[Request], n: int) -> list[list[Candidate]]:
+    def generate_all(self, requests: Sequence[Request], n: int) -> list[list[Candidate]]:
         """The best of each beam, those first that say their whole goal.
 
         Where none does, the beam is searched again in a way that is sure to say all but yes and no.
         """
-        examples = [example_of(one, self._slots) for one in asked]
-        found = self._searched(examples, range(len(asked)), max(self.beam, n))
-        poor = [place for place, one in enumerate(asked) if all(unsaid(text, one.goal) for text, _ in found[place])]
-        for place, candidates in self._searched(examples, poor, max(self.beam, n), surely=True).items():
-            found[place] = _different([*found[place], *candidates])
+        examples = [example_of(request, self._slots) for request in requests]
+        found = self._search(examples, range(len(requests)), max(self.beam, n))
+        incomplete = [
+            place
+            for place, request in enumerate(requests)
+            if all(find_unsaid(candidate.text, request.goal) for candidate in found[place])
+        ]
+        for place, candidates in self._search(examples, incomplete, max(self.beam, n), forces_values=True).items():
+            found[place] = _distinct([*found[place], *candidates])
         return [
-            sorted(found[place], key=lambda candidate: bool(unsaid(candidate.text, one.goal)))[:n]
-            for place, one in enumerate(asked)
+            sorted(found[place], key=lambda candidate: bool(find_unsaid(candidate.text, request.goal)))[:n]
+            for place, request in enumerate(requests)
         ]
 
-    def _searched(
-        self, examples: Sequence[Example], places: Iterable[int], beams: int, *, surely: bool = False
+    def _search(
+        self, examples: Sequence[Example], places: Iterable[int], beams: int, *, forces_values: bool = False
     ) -> dict[int, list[Candidate]]:
         """The candidates of the examples at some places; those of about one length are searched for together."""
         order = sorted(places, key=lambda place: (_size(examples[place]), place))
         found: dict[int, list[Candidate]] = {}
         with self._turn:  # one batch at a time: each takes the whole machine
             for at in range(0, len(order), self.batch):
-                batch = order[at : at + self.batch]
-                spoken = self._network().speak([examples[place] for place in batch], beams, surely=surely)
-                for place, texts in zip(batch, spoken, strict=True):
-                    found[place] = self._candidates(examples[place], texts)
+                batch = [(place, examples[place]) for place in order[at : at + self.batch]]
+                texts = self._network().generate([each for _, each in batch], beams, forces_values=forces_values)
+                for (place, example), generated in zip(batch, texts, strict=True):
+                    found[place] = self._candidates(example, generated)
         return found
 
-    def _candidates(self, example: Example, spoken: Sequence[Spoken]) -> list[Candidate]:
-        found: list[Candidate] = []
-        for text, held, score in spoken:
-            wishes = [example.wishes[number] for number in held]
-            said = filled(text, [Filled(wish.value, wish.kind == "open") for wish in wishes], self._style)
-            found += [Candidate(said, score)] if score >= self.least else []
-        return _different(found)
+    def _candidates(self, example: Example, generated: Sequence[Generated]) -> list[Candidate]:
+        """The texts with values in place of placeholders, without those that are hardly language."""
+        candidates: list[Candidate] = []
+        for text, numbers, score in generated:
+            if score >= self.least:
+                wishes = [example.wishes[number] for number in numbers]
+                values = [Filled(wish.value, wish.kind == "open") for wish in wishes]
+                candidates.append(Candidate(filled(text, values, self._style), score))
+        return _distinct(candidates)
 
     def _config(self) -> dict[str, Any]:
-        from dstress.generators.network.backbone import CONFIG
+        from dstress.generators.network.backbone import CONFIG, READABLE
 
         path = Path(self.folder, CONFIG)
         try:
-            config = json.loads(path.read_text(encoding="utf-8"))
-            if config["format"] != 1 or not isinstance(config["slots"], list):
+            config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            if config["format"] not in READABLE or not isinstance(config["slots"], list):
                 raise DstressError("the network was trained by another version", where=self.folder, fix=_HOW)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DstressError(f"this is no trained network: {error}", where=self.folder, fix=_HOW) from error
-        found: dict[str, Any] = config
-        return found
+        return config
 
     def _network(self) -> Backbone:
         if self._backbone is None:
@@ -130,7 +133,7 @@ class Seq2Seq(Generator):
 
 
 def load(folder: Path, config: dict[str, Any], device: str = "") -> Backbone:
-    """The network of a trained folder, ready to be asked."""
+    """The network of a trained folder, ready to generate."""
     import torch
 
     from dstress.generators.network.pretrained import Pretrained
@@ -138,27 +141,23 @@ def load(folder: Path, config: dict[str, Any], device: str = "") -> Backbone:
 
     kind: type[Scratch | Pretrained] = Pretrained if config["backbone"] == Pretrained.name else Scratch
     try:
-        found = kind.load(folder, config)
-        found.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        backbone = kind.load(folder, config)
+        backbone.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     except (OSError, RuntimeError, KeyError, TypeError, ValueError, EOFError) as error:
         raise DstressError(
             f"the network cannot be read: {str(error).splitlines()[0]}", where=str(folder), fix=_HOW
         ) from error
-    found.settle()
-    return found
+    backbone.prepare_decoding()
+    return backbone
 
 
-def _different(candidates: Sequence[Candidate]) -> list[Candidate]:
+def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Different texts, the best first; another mark at the end makes no difference."""
-    found: dict[str, Candidate] = {}
-    for candidate in sorted(candidates, key=lambda one: -one.score):
+    distinct: dict[str, Candidate] = {}
+    for candidate in sorted(candidates, key=lambda candidate: -candidate.score):
         if words := candidate.text.rstrip(" .?!"):
-            found.setdefault(words, candidate)
-    return list(found.values())
-
-
-def _users(corpus: Iterable[Dialogue]) -> Iterable[Turn]:
-    return (turn for dialogue in corpus for turn in dialogue.turns if turn.user)
+            distinct.setdefault(words, candidate)
+    return list(distinct.values())
 
 
 def _size(example: Example) -> int:

@@ -31,7 +31,7 @@ class Joiner:
             if _can_follow(example):
                 self._seconds.setdefault(_service(example.wishes[0]), []).append(example)
 
-    def joined(self, example: Example, random: Random) -> Example:
+    def join(self, example: Example, random: Random) -> Example:
         """The example with another after it; as it was if there is none that fits."""
         if not (example.clean and example.wishes and example.user):
             return example
@@ -39,13 +39,14 @@ class Joiner:
         slots = {wish.slot for wish in example.wishes}
         for _ in range(_TRIES if seconds else 0):
             second = random.choice(seconds)
-            if len(slots) + len(second.wishes) <= _MOST_WISHES and slots.isdisjoint(one.slot for one in second.wishes):
-                return _both(example, second)
+            fits = len(slots) + len(second.wishes) <= _MOST_WISHES
+            if fits and slots.isdisjoint(wish.slot for wish in second.wishes):
+                return _join(example, second)
         return example
 
 
 def _can_follow(example: Example) -> bool:
-    if not (example.clean and example.wishes and all(wish.said for wish in example.wishes)):
+    if not (example.clean and example.wishes and all(wish.is_spoken for wish in example.wishes)):
         return False
     words = words_in("".join(part.text for part in example.user))
     same = len({_service(wish) for wish in example.wishes}) == 1
@@ -56,7 +57,7 @@ def _service(wish: Wish) -> str:
     return wish.slot.removesuffix(wish.name.replace("_", " ")).strip()
 
 
-def _both(first: Example, second: Example) -> Example:
+def _join(first: Example, second: Example) -> Example:
     size = len(first.wishes)
     ended = first.user[-1].text.rstrip().endswith(_ENDS)
     moved = [Part(part.text, part.wish + size if part.wish >= 0 else -1) for part in second.user]

@@ -13,18 +13,18 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from random import Random
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from dstress.generators.network.vocabulary import (
     CLEAN,
     IS,
     LOOSE,
     MOST_VALUES,
-    SAID,
+    SPOKEN,
     SYSTEM,
-    TAKEN,
+    UNSPOKEN,
     VALUES,
-    typed,
+    slot_placeholder,
     words_in,
 )
 
@@ -51,12 +51,12 @@ class Part(NamedTuple):
 class Wish(NamedTuple):
     """One slot of a goal, in words (`hotel book day`), and its bare `name` (`book_day`).
 
-    `said`: the user's words must say it.
+    `is_spoken`: the user's words must say it.
     """
 
     slot: str
     value: str
-    said: bool = True
+    is_spoken: bool = True
     kind: Kind = "open"
     name: str = ""
 
@@ -80,31 +80,35 @@ class Known(NamedTuple):
     typed: Collection[str] = ()
 
 
-class Lined(NamedTuple):
-    """An example as words. `held` are the wishes behind placeholders, by the placeholders."""
+class Sequences(NamedTuple):
+    """An example as words. `wishes` are the numbers of those behind placeholders, by the placeholders."""
 
     source: list[str]
     target: list[str]
-    held: dict[str, int]
+    wishes: dict[str, int]
 
 
-def lined(example: Example, known: Known, random: Random | None = None) -> Lined:
+def linearize(example: Example, known: Known, random: Random | None = None) -> Sequences:
     """The words of an example. With `random`, as in training: slots in any order, worded values in either way."""
     order = list(range(len(example.wishes)))
     if random is not None:
         random.shuffle(order)
-    order.sort(key=lambda number: not example.wishes[number].said)  # stable: the said ones first
-    held = [number for number in order if _is_held(example.wishes[number], known, random)][:MOST_VALUES]
-    places: dict[str, int] = {}
-    for place, number in enumerate(held):
-        places[_placeholder(example.wishes[number], place, known, places, random)] = number
-    names = {number: word for word, number in places.items()}
+    order.sort(key=lambda number: not example.wishes[number].is_spoken)  # stable: the spoken ones first
+    hidden = [number for number in order if _gets_placeholder(example.wishes[number], known, random)][:MOST_VALUES]
+    wishes: dict[str, int] = {}
+    for place, number in enumerate(hidden):
+        name = example.wishes[number].name
+        own = slot_placeholder(name)
+        is_anonymous = name not in known.typed or own in wishes
+        is_anonymous = is_anonymous or (random is not None and random.random() < _ANONYMOUS)
+        wishes[VALUES[place] if is_anonymous else own] = number
+    names = {number: word for word, number in wishes.items()}
     source = [CLEAN if example.clean else LOOSE, SYSTEM, *_words(example.system, names)[-LONGEST:]]
     for number in order:
         wish = example.wishes[number]
-        source += [SAID if wish.said else TAKEN, *words_in(wish.slot), IS]
+        source += [SPOKEN if wish.is_spoken else UNSPOKEN, *words_in(wish.slot), IS]
         source += [names[number]] if number in names else words_in(wish.value)
-    return Lined(source, _words(example.user, names)[:LONGEST], places)
+    return Sequences(source, _words(example.user, names)[:LONGEST], wishes)
 
 
 def in_plain_words(example: Example, random: Random | None = None) -> tuple[str, str]:
@@ -129,14 +133,7 @@ def known_from(examples: Iterable[Example]) -> Known:
     )
 
 
-def _placeholder(wish: Wish, place: int, known: Known, taken: Collection[str], random: Random | None) -> str:
-    own = typed(wish.name)
-    if wish.name not in known.typed or own in taken or (random is not None and random.random() < _ANONYMOUS):
-        return VALUES[place]
-    return own
-
-
-def _is_held(wish: Wish, known: Known, random: Random | None) -> bool:
+def _gets_placeholder(wish: Wish, known: Known, random: Random | None) -> bool:
     if wish.kind == "flag":
         return False
     if (wish.slot, wish.value) not in known.worded:
@@ -145,24 +142,21 @@ def _is_held(wish: Wish, known: Known, random: Random | None) -> bool:
 
 
 def _words(parts: Sequence[Part], names: dict[int, str]) -> list[str]:
-    return [word for part in parts for word in ([names[part.wish]] if part.wish in names else _parted(part.text))]
+    return [word for part in parts for word in ([names[part.wish]] if part.wish in names else _split(part.text))]
 
 
 @lru_cache(maxsize=1 << 17)  # training reads the same texts in every epoch
-def _parted(text: str) -> tuple[str, ...]:
+def _split(text: str) -> tuple[str, ...]:
     return tuple(words_in(text))
 
 
-def written(example: Example) -> str:
+def write_example(example: Example) -> str:
     """An example as a line of JSON."""
     return json.dumps(example, ensure_ascii=False, separators=(",", ":"))
 
 
-def read(line: str) -> Example:
+def read_example(line: str) -> Example:
     """The example of such a line."""
     system, wishes, user, clean = json.loads(line)
-    return Example(_parts(system), tuple(Wish(*wish) for wish in wishes), _parts(user), clean)
-
-
-def _parts(data: Any) -> tuple[Part, ...]:
-    return tuple(Part(*part) for part in data)
+    system, user = (tuple(Part(*part) for part in parts) for parts in (system, user))
+    return Example(system, tuple(Wish(*wish) for wish in wishes), user, clean)

@@ -11,7 +11,7 @@ import torch
 from torch.nn import functional
 
 from dstress.errors import MissingExtraError
-from dstress.generators.network.backbone import Backbone, Spoken
+from dstress.generators.network.backbone import Backbone, Generated
 from dstress.generators.network.linear_form import LONGEST, Example, in_plain_words
 
 _MODEL = "model"
@@ -55,23 +55,25 @@ class Pretrained(Backbone):
     def loss(self, examples: Sequence[Example], random: Random | None, smoothing: float = 0.0) -> tuple[Any, int]:
         """Over the checkpoint's own tokens."""
         texts = [in_plain_words(example, random) for example in examples]
-        source, mask = self._padded([self._tokens(text) for text, _ in texts])
+        source, mask = self._pad([self._tokens(text) for text, _ in texts])
         rows = [self._tokens(text) for _, text in texts]
-        labels, label_mask = self._padded(rows)
+        labels, label_mask = self._pad(rows)
         labels = labels.masked_fill(label_mask == 0, _IGNORED)
-        scores = self.module(input_ids=source, attention_mask=mask, labels=labels).logits
+        logits = self.module(input_ids=source, attention_mask=mask, labels=labels).logits
         nll = functional.cross_entropy(
-            scores.flatten(0, 1).float(), labels.flatten(), reduction="sum", label_smoothing=smoothing
+            logits.flatten(0, 1).float(), labels.flatten(), reduction="sum", label_smoothing=smoothing
         )
         return nll, sum(map(len, rows))
 
-    def speak(self, examples: Sequence[Example], beams: int, *, surely: bool = False) -> list[list[Spoken]]:
-        """Plain beam search: the filters see to what is missing, and there is no surer way."""
-        if surely:
+    def generate(
+        self, examples: Sequence[Example], beams: int, *, forces_values: bool = False
+    ) -> list[list[Generated]]:
+        """Plain beam search: the filters see to what is missing, and no value can be forced."""
+        if forces_values:
             return [[] for _ in examples]
-        source, mask = self._padded([self._tokens(in_plain_words(example)[0]) for example in examples])
+        source, mask = self._pad([self._tokens(in_plain_words(example)[0]) for example in examples])
         with torch.inference_mode():
-            made = self.module.generate(
+            output = self.module.generate(
                 input_ids=source,
                 attention_mask=mask,
                 num_beams=beams,
@@ -81,16 +83,16 @@ class Pretrained(Backbone):
                 return_dict_in_generate=True,
                 output_scores=True,
             )
-        texts = self.tokenizer.batch_decode(made.sequences, skip_special_tokens=True)
-        scores = made.sequences_scores.tolist() if beams > 1 else [0.0] * len(texts)
-        spoken = [Spoken(" ".join(text.split()), [], score) for text, score in zip(texts, scores, strict=True)]
-        return [spoken[at : at + beams] for at in range(0, len(spoken), beams)]
+        texts = self.tokenizer.batch_decode(output.sequences, skip_special_tokens=True)
+        scores = output.sequences_scores.tolist() if beams > 1 else [0.0] * len(texts)
+        generated = [Generated(" ".join(text.split()), [], score) for text, score in zip(texts, scores, strict=True)]
+        return [generated[at : at + beams] for at in range(0, len(generated), beams)]
 
     def _tokens(self, text: str) -> list[int]:
-        found: list[int] = self.tokenizer(text, truncation=True, max_length=2 * LONGEST)["input_ids"]
-        return found
+        tokens: list[int] = self.tokenizer(text, truncation=True, max_length=2 * LONGEST)["input_ids"]
+        return tokens
 
-    def _padded(self, rows: list[list[int]]) -> tuple[Any, Any]:
+    def _pad(self, rows: list[list[int]]) -> tuple[Any, Any]:
         length = max(map(len, rows))
         tokens = [row + [self.tokenizer.pad_token_id or 0] * (length - len(row)) for row in rows]
         mask = [[1] * len(row) + [0] * (length - len(row)) for row in rows]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,10 +10,10 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from dstress.generators.network.backbone import Backbone, Spoken
-from dstress.generators.network.beam_search import Sought, search
-from dstress.generators.network.linear_form import Example, Known, known_from, lined
-from dstress.generators.network.transformer import Network, Shape
+from dstress.generators.network.backbone import Backbone, Generated
+from dstress.generators.network.beam_search import Constraints, search
+from dstress.generators.network.linear_form import Example, Known, known_from, linearize
+from dstress.generators.network.transformer import Network, Shape, weights_of_format_1
 from dstress.generators.network.vocabulary import VALUES, Vocabulary
 
 _WEIGHTS = "weights.pt"
@@ -31,9 +31,9 @@ class Scratch(Backbone):
     def fresh(cls, examples: Sequence[Example], width: int, layers: int, heads: int, dropout: float) -> Scratch:
         """An untrained network for the words of the examples."""
         known = known_from(examples)
-        texts = [words for example in examples for words in lined(example, known)[:2]]
-        texts += [words for example in examples for words in lined(example, known._replace(worded=()))[:2]]
-        vocabulary = Vocabulary.learnt(texts)
+        texts = [words for example in examples for words in linearize(example, known)[:2]]
+        texts += [words for example in examples for words in linearize(example, known._replace(worded=()))[:2]]
+        vocabulary = Vocabulary.learn(texts)
         return cls(vocabulary, known, Network(Shape(len(vocabulary), width, layers, heads, dropout), vocabulary.pad))
 
     @classmethod
@@ -41,59 +41,69 @@ class Scratch(Backbone):
         """A trained one."""
         vocabulary = Vocabulary(config["vocabulary"])
         network = Network(Shape(*config["shape"]), vocabulary.pad)
-        network.load_state_dict(torch.load(folder / _WEIGHTS, map_location="cpu", weights_only=True))
+        weights = torch.load(folder / _WEIGHTS, map_location="cpu", weights_only=True)
+        network.load_state_dict(weights_of_format_1(weights) if config["format"] == 1 else weights)
         worded = frozenset((slot, value) for slot, value in config["worded"])
         return cls(vocabulary, Known(worded, frozenset(config["typed"])), network)
 
     def save(self, folder: Path) -> dict[str, Any]:
         """The weights; words and shape go to the configuration."""
         torch.save(self.module.state_dict(), folder / _WEIGHTS)
-        found = {"shape": list(self.module.shape), "vocabulary": self.vocabulary.words}
-        return found | {"worded": sorted(map(list, self.known.worded)), "typed": sorted(self.known.typed)}
+        return {
+            "shape": list(self.module.shape),
+            "vocabulary": self.vocabulary.words,
+            "worded": sorted(map(list, self.known.worded)),
+            "typed": sorted(self.known.typed),
+        }
 
     def loss(self, examples: Sequence[Example], random: Random | None, smoothing: float = 0.0) -> tuple[Any, int]:
         """Over words and placeholders, and the end of each text."""
         vocabulary = self.vocabulary
-        read = [lined(example, self.known, random) for example in examples]
-        targets = [vocabulary.read(one.target) for one in read]
-        source = self._padded([vocabulary.read(one.source) for one in read])
-        given = self._padded([[vocabulary.start, *target] for target in targets])
-        wanted = self._padded([[*target, vocabulary.end] for target in targets])
-        scores = self.module(source, given)
+        sequences = [linearize(example, self.known, random) for example in examples]
+        targets = [vocabulary.encode(sequence.target) for sequence in sequences]
+        source = self._pad([vocabulary.encode(sequence.source) for sequence in sequences])
+        decoder_input = self._pad([[vocabulary.start, *target] for target in targets])
+        labels = self._pad([[*target, vocabulary.end] for target in targets])
+        logits = self.module(source, decoder_input)
         nll = functional.cross_entropy(
-            scores.flatten(0, 1).float(),
-            wanted.flatten(),
+            logits.flatten(0, 1).float(),
+            labels.flatten(),
             ignore_index=vocabulary.pad,
             reduction="sum",
             label_smoothing=smoothing,
         )
         return nll, sum(len(target) + 1 for target in targets)
 
-    def speak(self, examples: Sequence[Example], beams: int, *, surely: bool = False) -> list[list[Spoken]]:
-        """Beam search that says each required placeholder once; `surely`: no value is left to words."""
-        known, vocabulary = self.known._replace(worded=()) if surely else self.known, self.vocabulary
-        read = [lined(example, known) for example in examples]
-        sought = [
-            Sought(
-                vocabulary.read(one.source),
-                vocabulary.read(word for word, number in one.held.items() if example.wishes[number].said),
-                vocabulary.read(one.held),
+    def generate(
+        self, examples: Sequence[Example], beams: int, *, forces_values: bool = False
+    ) -> list[list[Generated]]:
+        """Beam search that says each required placeholder once; `forces_values`: no value is left to words."""
+        known, vocabulary = self.known._replace(worded=()) if forces_values else self.known, self.vocabulary
+        sequences = [linearize(example, known) for example in examples]
+        sources = [
+            Constraints(
+                vocabulary.encode(sequence.source),
+                vocabulary.encode(word for word, number in sequence.wishes.items() if example.wishes[number].is_spoken),
+                vocabulary.encode(sequence.wishes),
             )
-            for example, one in zip(examples, read, strict=True)
+            for example, sequence in zip(examples, sequences, strict=True)
         ]
-        found = search(self.module, vocabulary, sought, beams, shared=surely)
-        return [
-            [_spoken(vocabulary.written(text.words), one.held, text.score) for text in texts]
-            for one, texts in zip(read, found, strict=True)
-        ]
+        found = search(self.module, vocabulary, sources, beams, shared=forces_values)
+        generated = []
+        for sequence, hypotheses in zip(sequences, found, strict=True):
+            wishes = list(sequence.wishes.values())
+            # Placeholders of slots become anonymous ones, numbered in the order of `wishes`.
+            anonymous = dict(zip(sequence.wishes, VALUES, strict=False))
+            texts = [vocabulary.decode(hypothesis.words) for hypothesis in hypotheses]
+            generated.append(
+                [
+                    Generated(" ".join(anonymous.get(word, word) for word in words), wishes, hypothesis.score)
+                    for words, hypothesis in zip(texts, hypotheses, strict=True)
+                ]
+            )
+        return generated
 
-    def _padded(self, rows: list[list[int]]) -> Any:
+    def _pad(self, rows: list[list[int]]) -> Any:
         length = max(map(len, rows))
         padded = torch.tensor([row + [self.vocabulary.pad] * (length - len(row)) for row in rows])
-        return padded.to(self.module.words.weight.device, non_blocking=True)
-
-
-def _spoken(words: Sequence[str], held: Mapping[str, int], score: float) -> Spoken:
-    """The text with its placeholders in the order of `held`."""
-    order = {word: VALUES[place] for place, word in enumerate(held)}
-    return Spoken(" ".join(order.get(word, word) for word in words), list(held.values()), score)
+        return padded.to(self.module.token_embedding.weight.device, non_blocking=True)

@@ -1,7 +1,8 @@
 """Train the `seq2seq` generator: `python -m dstress.generators.network.training --data FILE --out FOLDER`.
 
 The recipe is CoCo's (E.1): Adam, linear warm-up, the checkpoint of the lowest perplexity on development data. It needs
-torch and nothing else, so that it runs wherever there is a GPU; `examples.write` makes the file that it reads.
+torch and msgspec and nothing else, so that it runs wherever there is a GPU; `examples.write_examples` makes the file
+that it reads.
 """
 
 from __future__ import annotations
@@ -22,21 +23,18 @@ from typing import Any
 import torch
 
 from dstress.errors import DstressError
-from dstress.generators.network.backbone import CONFIG, Backbone
+from dstress.generators.network.backbone import CONFIG, FORMAT, Backbone
 from dstress.generators.network.joints import Joiner
-from dstress.generators.network.linear_form import Example, read
+from dstress.generators.network.linear_form import Example, read_example
 from dstress.generators.network.scratch import Scratch
 
-FORMAT = 1
 _POOL = 50
 """Batches that are sorted by length together: little padding, and yet ever other neighbours."""
 _STEEPEST = 1.0
 
-Told = Callable[[str], None]
-
 
 @dataclass(frozen=True)
-class Options:
+class TrainingOptions:
     """How to train. `model` is a pretrained checkpoint (then 5e-5 is a good `rate`); without one it is from scratch.
 
     `joined` is the share of examples that another is joined to, for combinations of slots that nobody says.
@@ -63,7 +61,12 @@ class Options:
 
 
 def fit(
-    train: Sequence[Example], dev: Sequence[Example], out: Path, options: Options, about: dict[str, Any], told: Told
+    train: Sequence[Example],
+    dev: Sequence[Example],
+    out: Path,
+    options: TrainingOptions,
+    about: dict[str, Any],
+    on_progress: Callable[[str], None],
 ) -> dict[str, Any]:
     """Train on examples and write the folder `out`, whole or not at all. `about` says what the data are."""
     if not train or not dev:
@@ -71,30 +74,32 @@ def fit(
     if out.exists():
         raise DstressError("the folder is there already", where=str(out), fix="give another, or remove it")
     torch.manual_seed(options.seed)
-    backbone = _fresh(train, options)
+    backbone: Backbone
+    if options.model:
+        from dstress.generators.network.pretrained import Pretrained
+
+        backbone = Pretrained.fresh(options.model)
+    else:
+        backbone = Scratch.fresh(train, options.width, options.layers, options.heads, options.dropout)
     device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
     backbone.to(device)
     size = sum(weight.numel() for weight in backbone.module.parameters())
-    told(f"{len(train):,} examples, {len(dev):,} to choose by, {size:,} weights, on {device}")
-    epochs, best = _trained(backbone, train, dev, options, told)
+    on_progress(f"{len(train):,} examples, {len(dev):,} to choose by, {size:,} weights, on {device}")
+    epochs, best = _train(backbone, train, dev, options, on_progress)
     backbone.module.load_state_dict(best)
     slots = sorted({wish.slot for example in train for wish in example.wishes})
     config = {"format": FORMAT, "backbone": backbone.name, "options": asdict(options), "weights": size}
-    config |= about | {"slots": slots, "epochs": epochs, "best": min(epochs, key=lambda one: one["dev_perplexity"])}
+    config |= about | {"slots": slots, "epochs": epochs, "best": min(epochs, key=lambda epoch: epoch["dev_perplexity"])}
     _write(backbone, out, config)
     return config
 
 
-def _fresh(train: Sequence[Example], options: Options) -> Backbone:
-    if not options.model:
-        return Scratch.fresh(train, options.width, options.layers, options.heads, options.dropout)
-    from dstress.generators.network.pretrained import Pretrained
-
-    return Pretrained.fresh(options.model)
-
-
-def _trained(
-    backbone: Backbone, train: Sequence[Example], dev: Sequence[Example], options: Options, told: Told
+def _train(
+    backbone: Backbone,
+    train: Sequence[Example],
+    dev: Sequence[Example],
+    options: TrainingOptions,
+    on_progress: Callable[[str], None],
 ) -> tuple[list[dict[str, float]], dict[str, Any]]:
     """How every epoch went, and the weights after the best."""
     random, started = Random(options.seed), time.monotonic()
@@ -104,17 +109,19 @@ def _trained(
     epochs: list[dict[str, float]] = []
     best: dict[str, Any] = {}
     for epoch in range(1, options.epochs + 1):
-        loss = _epoch(backbone, train, options, random, (optimizer, schedule))
+        loss = _train_epoch(backbone, train, options, random, (optimizer, schedule))
         perplexity = perplexity_of(backbone, dev, options.batch)
         seconds = round(time.monotonic() - started, 1)
-        if not epochs or perplexity < min(one["dev_perplexity"] for one in epochs):
+        if not epochs or perplexity < min(earlier["dev_perplexity"] for earlier in epochs):
             best = {name: weight.detach().cpu().clone() for name, weight in backbone.module.state_dict().items()}
         epochs.append({"epoch": epoch, "train_loss": loss, "dev_perplexity": perplexity, "seconds": seconds})
-        told(f"epoch {epoch}: train loss {loss:.4f}, dev perplexity {perplexity:.4f}, {seconds:.0f} s")
+        on_progress(f"epoch {epoch}: train loss {loss:.4f}, dev perplexity {perplexity:.4f}, {seconds:.0f} s")
     return epochs, best
 
 
-def _epoch(backbone: Backbone, train: Sequence[Example], options: Options, random: Random, parts: Any) -> float:
+def _train_epoch(
+    backbone: Backbone, train: Sequence[Example], options: TrainingOptions, random: Random, parts: tuple[Any, Any]
+) -> float:
     """One pass over the data; the mean loss of a token."""
     optimizer, schedule = parts
     backbone.module.train()
@@ -122,7 +129,7 @@ def _epoch(backbone: Backbone, train: Sequence[Example], options: Options, rando
     joiner = Joiner(train) if options.joined else None
     for batch in batches(train, options.batch, random):
         if joiner:
-            batch = [joiner.joined(one, random) if random.random() < options.joined else one for one in batch]
+            batch = [joiner.join(each, random) if random.random() < options.joined else each for each in batch]
         with _autocast(backbone):
             loss, count = backbone.loss(batch, random, options.smoothing)
         optimizer.zero_grad(set_to_none=True)
@@ -188,11 +195,11 @@ def _write(backbone: Backbone, out: Path, config: dict[str, Any]) -> None:
 
 
 def read_data(path: Path) -> tuple[list[Example], list[Example], dict[str, Any]]:
-    """The examples to train on, those to choose by, and what they are, from a file that `examples.write` made."""
+    """The examples to train on, those to choose by, and what they are, from a file of `examples.write_examples`."""
     try:
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             about = json.loads(next(lines))
-            examples = [read(line) for line in lines]
+            examples = [read_example(line) for line in lines]
         train = about.pop("train_examples")
     except (OSError, EOFError, StopIteration, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DstressError(f"no file of examples: {error}", where=str(path)) from error
@@ -202,15 +209,15 @@ def read_data(path: Path) -> tuple[list[Example], list[Example], dict[str, Any]]
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="examples, as examples.write wrote them")
+    parser.add_argument("--data", type=Path, required=True, help="examples, as examples.write_examples wrote them")
     parser.add_argument("--out", type=Path, required=True, help="the folder to write; it must not be there yet")
     parser.add_argument("--limit", type=int, default=0, help="only so many examples, to try it out")
-    for field in fields(Options):
+    for field in fields(TrainingOptions):
         parser.add_argument(f"--{field.name}", type=type(field.default), default=field.default)
-    given = vars(parser.parse_args(arguments))
-    train, dev, about = read_data(given.pop("data"))
-    out, limit = given.pop("out"), given.pop("limit") or len(train)
-    fit(train[:limit], dev[:limit], out, Options(**given), about, lambda line: print(line, flush=True))
+    options = vars(parser.parse_args(arguments))
+    train, dev, about = read_data(options.pop("data"))
+    out, limit = options.pop("out"), options.pop("limit") or len(train)
+    fit(train[:limit], dev[:limit], out, TrainingOptions(**options), about, lambda line: print(line, flush=True))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 PAD, START, END, UNKNOWN = "<pad>", "<start>", "<end>", "<unknown>"
-SYSTEM, SAID, TAKEN, IS = "<system>", "<said>", "<taken>", "<is>"
+SYSTEM, SPOKEN, UNSPOKEN, IS = "<system>", "<said>", "<taken>", "<is>"
 CLEAN, LOOSE = "<clean>", "<loose>"
 """Whether the user says just the goal, or more than the label has: training data have both, we only want the first."""
 
@@ -16,17 +16,17 @@ VALUES = tuple(f"<value_{number}>" for number in range(1, MOST_VALUES + 1))
 """Each stands for a whole value, so that one that no training text has comes out whole."""
 _VALUE = "<value"
 
-SPECIAL = (PAD, START, END, UNKNOWN, SYSTEM, SAID, TAKEN, IS, CLEAN, LOOSE)
+SPECIAL = (PAD, START, END, UNKNOWN, SYSTEM, SPOKEN, UNSPOKEN, IS, CLEAN, LOOSE)
 _WORD = re.compile(r"<value[_:]\w+>|\d+(?:[:.,]\d+)*|'?[^\W\d_]+|(?<=\s)-(?:s|ly|er)\b|[^\w\s]")
 
 
-def typed(name: str) -> str:
+def slot_placeholder(name: str) -> str:
     """The placeholder of a slot's own: `<value:book_people>`. What it stands for is then no riddle to a network."""
     return f"{_VALUE}:{name}>"
 
 
 def words_in(text: str) -> list[str]:
-    """A text in lower case, parted: "It's 5pm." -> it, 's, 5, pm, `.`; some corpora write plurals as "hotel -s"."""
+    """A text in lower case, in words: "It's 5pm." -> it, 's, 5, pm, `.`; some corpora write plurals as "hotel -s"."""
     return _WORD.findall(text.lower().replace("’", "'"))
 
 
@@ -40,7 +40,7 @@ class Vocabulary:
         self.values = [number for word, number in self.numbers.items() if word.startswith(_VALUE)]
 
     @classmethod
-    def learnt(cls, texts: Iterable[Sequence[str]], least: int = 2) -> Vocabulary:
+    def learn(cls, texts: Iterable[Sequence[str]], least: int = 2) -> Vocabulary:
         """The words of `texts` that are there `least` times, the frequent ones first."""
         known = {*SPECIAL, *VALUES}
         counts = Counter(word for text in texts for word in text if word not in known)
@@ -50,11 +50,11 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.words)
 
-    def read(self, words: Iterable[str]) -> list[int]:
+    def encode(self, words: Iterable[str]) -> list[int]:
         """The numbers of words. Corpora differ in "it 's" and "it s"."""
         known, unknown = self.numbers, self.unknown
         return [known.get(word, known.get(word.lstrip("'"), unknown)) for word in words]
 
-    def written(self, numbers: Iterable[int]) -> list[str]:
+    def decode(self, numbers: Iterable[int]) -> list[str]:
         """The words of numbers."""
         return [self.words[number] for number in numbers]

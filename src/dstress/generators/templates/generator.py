@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dstress.generators.base import Candidate, Generator, Goal
-from dstress.generators.matching import unsaid
+from dstress.generators.matching import find_unsaid
 from dstress.generators.templates.composition import Composer
 from dstress.generators.templates.filler import Filler
 from dstress.generators.templates.system_acts import ActTagger
@@ -46,7 +46,7 @@ class Templates(Generator):
         candidates: dict[str, float] = {}
         for score, tokens in sorted(scored, key=lambda item: (-item[0], item[1])):
             text = self._writing.write(self._filler.fill(tokens, goal.spoken, self._writing))
-            if text and text not in candidates and not unsaid(text, goal):
+            if text and text not in candidates and not find_unsaid(text, goal):
                 candidates[text] = score
                 if len(candidates) >= n:
                     break

@@ -44,7 +44,7 @@ class Counts(NamedTuple):
     slots: Counter[str]
     pairs: Counter[tuple[str, str]]
 
-    def is_told(self, slot: str) -> bool:
+    def is_common(self, slot: str) -> bool:
         """Whether users say the slot often enough that silence about it means something."""
         return self.slots[slot] >= max(_LEAST, _SHARE * self.services[service_of(slot)])
 
@@ -58,7 +58,7 @@ class Counts(NamedTuple):
         return self.pairs[one, other] >= _LEAST and self.lift(one, other) >= _LIFT
 
 
-def counted(dialogues: Iterable[Dialogue]) -> Counts:
+def count(dialogues: Iterable[Dialogue]) -> Counts:
     """The counts of a corpus, over turn-level updates."""
     counts = Counts(Counter(), Counter(), Counter())
     for dialogue in dialogues:
@@ -94,7 +94,7 @@ def _pairs(name: str, counts: Counts, service: Service) -> Iterator[tuple[str, s
         yield from _within_intents(service)
         return
     slots = (slot_id(service.name, slot.name) for slot in service.slots)
-    for one, other in permutations(filter(counts.is_told, slots), 2):
+    for one, other in permutations(filter(counts.is_common, slots), 2):
         if name == "neu" or (name == "freq") == counts.go_together(one, other):
             yield one, other
 
@@ -120,13 +120,12 @@ def choose(source: str, resources: Resources, train: Material | None) -> Combina
         return read(source).settled(resources.schema)
     name = source.removeprefix(BUILT)
     if name not in SHIPPED:
-        known = (*SHIPPED, *(BUILT + one for one in SHIPPED))
+        known = (*SHIPPED, *(BUILT + each for each in SHIPPED))
         raise unknown("combination dictionary", source, known, fix="or give a .toml or .json file")
-    found = shipped(name).adapted(resources.schema) if name == source else None
-    if found is not None:
-        return found
+    if name == source and (adapted := shipped(name).adapted(resources.schema)) is not None:
+        return adapted
     if train is None:
         raise SpecError(
             f"combinations={source} needs a training corpus to count in", fix="add train=, as train=sgd:train"
         )
-    return build(name, counted(train), resources.schema)
+    return build(name, count(train), resources.schema)

@@ -49,11 +49,11 @@ class Combinations:
 
         They are in the order of the first one's list. Where nothing is active there is nothing to add to.
         """
-        held = tuple(active)
-        if not held:
+        slots = tuple(active)
+        if not slots:
             return ()
-        others = [self._sets.get(slot, frozenset()) for slot in held[1:]]
-        return tuple(slot for slot in self.of(held[0]) if slot not in held and all(slot in one for one in others))
+        others = [self._sets.get(slot, frozenset()) for slot in slots[1:]]
+        return tuple(slot for slot in self.of(slots[0]) if slot not in slots and all(slot in each for each in others))
 
     def settled(self, schema: Schema) -> Combinations:
         """A person's own dictionary in the schema's spelling and order of slots. Every slot must be the schema's."""
@@ -73,14 +73,15 @@ class Combinations:
     def _renamed(self, names: Mapping[str, str], schema: Schema) -> Combinations:
         """The lists of the slots that have a name in the schema, in its order."""
         order = {slot: at for at, slot in enumerate(schema.slots)}
-        found: dict[str, list[str]] = {}
+        renamed: dict[str, list[str]] = {}
         for slot, own in sorted(names.items(), key=lambda pair: order[pair[1]]):
             if slot not in self._lists:
                 continue
-            if own in found:
+            if own in renamed:
                 raise DstressError(f"the slot {own} is there twice, also as {slot!r}", where=self.where)
-            found[own] = sorted((names[one] for one in self._lists[slot] if one in names), key=order.__getitem__)
-        return Combinations(found, where=self.where)
+            listed = (names[other] for other in self._lists[slot] if other in names)
+            renamed[own] = sorted(listed, key=order.__getitem__)
+        return Combinations(renamed, where=self.where)
 
     def check(self, values: Dictionary) -> None:
         """A dictionary of values must have some for slots that are added. One without values is never added."""
@@ -96,7 +97,7 @@ def _checked(slot: str, listed: tuple[str, ...], where: str) -> tuple[str, ...]:
     if slot in listed:
         raise DstressError(f"{slot} is combined with itself", where=where, fix="take it out of its own list")
     if len({*listed}) < len(listed):
-        twice = next(one for one in listed if listed.count(one) > 1)
+        twice = next(other for other in listed if listed.count(other) > 1)
         raise DstressError(f"the list of {slot} has {twice} twice", where=where)
     return listed
 
@@ -116,6 +117,6 @@ def _read(table: Any, where: str) -> Combinations:
     if not isinstance(table, dict):
         raise DstressError("a combination dictionary is a table of slots with lists of slots", where=where)
     for slot, listed in table.items():
-        if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+        if not isinstance(listed, list) or not all(isinstance(other, str) for other in listed):
             raise DstressError(f"{slot} is no list of slots", where=where, fix=_EXAMPLE)
     return Combinations(table, where=where)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from dstress.dialogue import service_of
 from dstress.generators.base import Candidate, Goal
 from dstress.generators.classifiers.base import Exchange, SlotClassifier
-from dstress.generators.matching import oversaid, unsaid
+from dstress.generators.matching import find_oversaid, find_unsaid
 from dstress.text.utterance import Utterance
 
 CANDIDATES = "candidates"
@@ -26,10 +26,10 @@ class Verdict(NamedTuple):
     why: str = ""
 
 
-class Wanted(NamedTuple):
+class Trial(NamedTuple):
     """A goal for an utterance, and the candidates to say it; `counts` is what became of them."""
 
-    said: Utterance
+    utterance: Utterance
     goal: Goal
     candidates: Sequence[Candidate]
     counts: Counter[str]
@@ -41,62 +41,60 @@ class Filters:
     def __init__(self, classifier: SlotClassifier | None) -> None:
         self.classifier = classifier
 
-    def judged(self, utterance: Utterance, goal: Goal, candidates: Sequence[Candidate]) -> list[Verdict]:
+    def judge(self, utterance: Utterance, goal: Goal, candidates: Sequence[Candidate]) -> list[Verdict]:
         """Every candidate with its verdict, to look at."""
-        verdicts = [matched(one, goal) for one in candidates]
-        beyond = self._beyond([(utterance, goal, verdict.candidate) for verdict in verdicts if not verdict.filter])
-        return [verdict if verdict.filter else _classified(verdict.candidate, next(beyond)) for verdict in verdicts]
+        verdicts = [match_goal(candidate, goal) for candidate in candidates]
+        passing = [place for place, verdict in enumerate(verdicts) if not verdict.filter]
+        extras = self._extra_slots([(utterance, goal, verdicts[place].candidate) for place in passing])
+        for place, extra in zip(passing, extras, strict=True):
+            if extra:
+                why = "speaks about " + ", ".join(sorted(extra))
+                verdicts[place] = Verdict(verdicts[place].candidate, CLASSIFIED, why)
+        return verdicts
 
-    def first(self, wanted: Sequence[Wanted]) -> list[str]:
+    def choose(self, trials: Sequence[Trial]) -> list[str]:
         """For each turn its first candidate that passes, empty if none does; all turns side by side, for speed."""
-        turns = [iter(_passing(one)) for one in wanted]
-        chosen, left = [""] * len(wanted), list(range(len(wanted)))
+        passing = [iter(_matching(trial)) for trial in trials]
+        chosen, left = [""] * len(trials), list(range(len(trials)))
         while left:
-            tried = [(number, one) for number in left if (one := next(turns[number], None)) is not None]
-            beyond = self._beyond([(wanted[number].said, wanted[number].goal, one) for number, one in tried])
-            for (number, one), extra in zip(tried, beyond, strict=True):
+            tried = [(place, candidate) for place in left if (candidate := next(passing[place], None)) is not None]
+            extras = self._extra_slots([(trials[place].utterance, trials[place].goal, one) for place, one in tried])
+            for (place, candidate), extra in zip(tried, extras, strict=True):
                 if extra:
-                    wanted[number].counts[CLASSIFIED] += 1
+                    trials[place].counts[CLASSIFIED] += 1
                 else:
-                    chosen[number] = one.text
-            left = [number for number, _ in tried if not chosen[number]]
+                    chosen[place] = candidate.text
+            left = [place for place, _ in tried if not chosen[place]]
         return chosen
 
-    def _beyond(self, asked: Sequence[tuple[Utterance, Goal, Candidate]]) -> Iterator[frozenset[str]]:
+    def _extra_slots(self, candidates: Sequence[tuple[Utterance, Goal, Candidate]]) -> list[frozenset[str]]:
         """The slots that the classifier sees in each candidate and the goal does not have."""
         if self.classifier is None:
-            return iter([frozenset[str]()] * len(asked))
-        seen = self.classifier.slots([_exchange(said, candidate.text) for said, _, candidate in asked])
-        return iter([_here(slots - goal.slots, said) for slots, (said, goal, _) in zip(seen, asked, strict=True)])
+            return [frozenset()] * len(candidates)
+        exchanges = []
+        for utterance, _, candidate in candidates:
+            history = tuple(words for turn in utterance.history for words in (turn.system, turn.user) if words)
+            exchanges.append(Exchange(history, utterance.turn.system, candidate.text))
+        extras = []
+        for slots, (utterance, goal, _) in zip(self.classifier.slots(exchanges), candidates, strict=True):
+            extra, services = slots - goal.slots, utterance.services
+            # Not those of services that the dialogue is not about: SGD has several that words alone do not tell apart.
+            extras.append(frozenset(slot for slot in extra if not services or service_of(slot) in services))
+        return extras
 
 
-def _here(slots: frozenset[str], utterance: Utterance) -> frozenset[str]:
-    """Without slots of services that the dialogue is not about: SGD has several that words alone do not tell apart."""
-    return frozenset(slot for slot in slots if not utterance.services or service_of(slot) in utterance.services)
-
-
-def matched(candidate: Candidate, goal: Goal) -> Verdict:
+def match_goal(candidate: Candidate, goal: Goal) -> Verdict:
     """What the words alone say: is everything there, and nothing plainly beyond?"""
-    if missing := unsaid(candidate.text, goal):
+    if missing := find_unsaid(candidate.text, goal):
         return Verdict(candidate, UNSAID, "not said: " + ", ".join(missing))
-    if extra := oversaid(candidate.text, goal):
+    if extra := find_oversaid(candidate.text, goal):
         return Verdict(candidate, OVERSAID, extra)
     return Verdict(candidate)
 
 
-def _passing(wanted: Wanted) -> list[Candidate]:
-    verdicts = [matched(candidate, wanted.goal) for candidate in wanted.candidates]
-    wanted.counts[CANDIDATES] += len(verdicts)
-    wanted.counts.update(verdict.filter for verdict in verdicts if verdict.filter)
+def _matching(trial: Trial) -> list[Candidate]:
+    """The candidates that pass the match filter; those that do not are counted."""
+    verdicts = [match_goal(candidate, trial.goal) for candidate in trial.candidates]
+    trial.counts[CANDIDATES] += len(verdicts)
+    trial.counts.update(verdict.filter for verdict in verdicts if verdict.filter)
     return [verdict.candidate for verdict in verdicts if not verdict.filter]
-
-
-def _classified(candidate: Candidate, beyond: frozenset[str]) -> Verdict:
-    if not beyond:
-        return Verdict(candidate)
-    return Verdict(candidate, CLASSIFIED, "speaks about " + ", ".join(sorted(beyond)))
-
-
-def _exchange(utterance: Utterance, text: str) -> Exchange:
-    history = tuple(words for turn in utterance.history for words in (turn.system, turn.user) if words)
-    return Exchange(history, utterance.turn.system, text)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
 from hashlib import blake2b
 from itertools import islice
 from typing import TypeVar
 
 import msgspec
 
-from dstress.dialogue import Dialogue
 from dstress.generators.base import Generator
 from dstress.generators.classifiers.base import SlotClassifier
 from dstress.resources import Material, Resources
@@ -24,15 +22,16 @@ _fitted: OrderedDict[str, Generator | SlotClassifier] = OrderedDict()
 Part = TypeVar("Part", Generator, SlotClassifier)
 
 
-def fitted(part: Part, resources: Resources, train: Material) -> Part:
+def fit_once(part: Part, resources: Resources, train: Material) -> Part:
     """The part, prepared; one with the same arguments that has learned from the same dialogues is used again."""
     arguments = sorted((name, repr(value)) for name, value in vars(part).items() if not name.startswith("_"))
-    key = _digest(
-        [f"{type(part).__module__}.{type(part).__qualname__}", repr(arguments)],
-        [msgspec.json.encode(resources.schema)],
-        _encoded(train),
-        _encoded(islice(iter(resources.corpus), _GLANCED)),
-    )
+    name = f"{type(part).__module__}.{type(part).__qualname__}\x1f{arguments!r}"
+    digest = blake2b(name.encode(), digest_size=16)
+    for structs in ([resources.schema], train, islice(iter(resources.corpus), _GLANCED)):
+        for struct in structs:
+            digest.update(msgspec.json.encode(struct))
+        digest.update(b"\0")
+    key = digest.hexdigest()
     if key not in _fitted:
         part.prepare(resources, train)
         _fitted[key] = part
@@ -43,16 +42,3 @@ def fitted(part: Part, resources: Resources, train: Material) -> Part:
     if not isinstance(known, type(part)):  # the key has its type, so this never happens
         raise TypeError(f"{known!r} is no {type(part).__name__}")
     return known
-
-
-def _encoded(dialogues: Iterable[Dialogue]) -> Iterable[bytes]:
-    return (msgspec.json.encode(dialogue) for dialogue in dialogues)
-
-
-def _digest(texts: Iterable[str], *parts: Iterable[bytes]) -> str:
-    digest = blake2b("\x1f".join(texts).encode(), digest_size=16)
-    for part in parts:
-        for piece in part:
-            digest.update(piece)
-        digest.update(b"\0")
-    return digest.hexdigest()

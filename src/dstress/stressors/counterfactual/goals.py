@@ -17,7 +17,7 @@ from typing import NamedTuple
 from dstress.dialogue import DONTCARE, State, service_of
 from dstress.errors import SpecError
 from dstress.generators.base import Goal
-from dstress.generators.flags import is_flag, plain
+from dstress.generators.flags import as_yes_or_no, is_flag
 from dstress.generators.goals import additions, own_goal, state_with
 from dstress.stressors.base import Unchanged
 from dstress.stressors.counterfactual.combinations import Combinations
@@ -55,7 +55,7 @@ class Limits:
             )
 
 
-class Counterfactual(NamedTuple):
+class CounterfactualGoal(NamedTuple):
     """Another goal for a turn, the dialogue's state after it, and the slots that each operation touched.
 
     `tag` is `seen` if the training data have every new value, `unseen` if not all, empty if no value is new.
@@ -72,18 +72,18 @@ class Counterfactual(NamedTuple):
 PAPER = Limits()
 
 
-def counterfactual(
+def draw_goal(
     utterance: Utterance, dictionary: Dictionary, combinations: Combinations, limits: Limits = PAPER
-) -> Counterfactual | Unchanged | None:
+) -> CounterfactualGoal | Unchanged | None:
     """Another goal for a user turn, or why there is none; None where the turn adds nothing to the state."""
     added = additions(utterance)
     if not added:
         return None
     own = own_goal(utterance)
-    heard = {slot for slot, forms in added.items() if _is_offered(utterance, slot, forms)}
-    if not own.spoken and not (limits.offers and heard == added.keys()):
+    offered = {slot for slot, forms in added.items() if _is_offered(utterance, slot, forms)}
+    if not own.spoken and not (limits.offers and offered == added.keys()):
         return Unchanged("the user says no value of the turn")
-    draft = _Draft(utterance, own, dictionary, frozenset(own.spoken.keys() - heard))
+    draft = _Draft(utterance, own, dictionary, frozenset(own.spoken.keys() - offered))
     draft.drop(limits)
     if limits.change:
         draft.change()
@@ -91,9 +91,9 @@ def counterfactual(
         draft.add(limits, combinations)
     if not (draft.dropped or draft.changed or draft.added):
         return Unchanged("no other value or slot fits")
-    goal = Goal(draft.said, own.unspoken)
+    goal = Goal(draft.spoken, own.unspoken)
     operations = (tuple(draft.dropped), tuple(draft.changed), tuple(draft.added))
-    return Counterfactual(goal, state_with(utterance, goal), *operations, draft.tag())
+    return CounterfactualGoal(goal, state_with(utterance, goal), *operations, draft.tag())
 
 
 def _is_offered(utterance: Utterance, slot: str, forms: tuple[str, ...]) -> bool:
@@ -109,7 +109,7 @@ class _Draft:
         self.utterance, self.own, self.dictionary = utterance, own, dictionary
         self.free = [slot for slot in own.spoken if slot in free]
         self.random = utterance.random
-        self.said = dict(own.spoken)
+        self.spoken = dict(own.spoken)
         self.state = dict(utterance.turn.state)
         self.dropped: list[str] = []
         self.changed: list[str] = []
@@ -117,7 +117,7 @@ class _Draft:
 
     def drop(self, limits: Limits) -> None:
         """Drop as many slots as allowed, if more are said: something must be left to say."""
-        if len(self.said) <= limits.drop:
+        if len(self.spoken) <= limits.drop:
             return
         for slot in self.random.sample(self.free, min(limits.drop, len(self.free))):
             self._take_out(slot)
@@ -131,20 +131,20 @@ class _Draft:
         First for all at once. If the first draws leave a later slot nothing (no arrival after such a late departure),
         one by one: then each new value goes with the old ones, and what finds none stays.
         """
-        before = dict(self.said), dict(self.state)
-        slots = [slot for slot in self.free if slot in self.said and self._news(slot)]
+        before = dict(self.spoken), dict(self.state)
+        slots = [slot for slot in self.free if slot in self.spoken and self._new_values(slot)]
         for slot in slots:
             self._take_out(slot)
         if not all(self._draw(slot) for slot in slots):
-            self.said, self.state = before
+            self.spoken, self.state = before
             slots = [slot for slot in slots if self._draw(slot)]
-        self.said = {slot: self.said[slot] for slot in before[0]}
+        self.spoken = {slot: self.spoken[slot] for slot in before[0]}
         self.changed += slots
 
     def add(self, limits: Limits, combinations: Combinations) -> None:
         """Add slots of the services that the user speaks of. If none fits, what was dropped returns (paper's code)."""
         for slot in self._addable(combinations):
-            if len(self.added) == limits.add or len(self.said) + len(self.own.unspoken) >= limits.slots:
+            if len(self.added) == limits.add or len(self.spoken) + len(self.own.unspoken) >= limits.slots:
                 break
             if self._draw(slot):
                 self.added.append(slot)
@@ -155,42 +155,42 @@ class _Draft:
                 self.changed.append(slot)
             elif not limits.change:
                 self._put_in(slot, self.own.spoken[slot])
-            if slot in self.said:
+            if slot in self.spoken:
                 self.dropped.remove(slot)
 
     def tag(self) -> str:
         """Whether the training data have the new values."""
         new = [*self.changed, *self.added]
-        seen = all(self.dictionary.is_seen(slot, self.said[slot]) for slot in new)
+        seen = all(self.dictionary.is_seen(slot, self.spoken[slot]) for slot in new)
         return ("seen" if seen else "unseen") if new else ""
 
     def _addable(self, combinations: Combinations) -> list[str]:
         """What may be added, in random order: by service, the slots that go with all its active ones."""
-        active = [*self.said, *self.own.unspoken]
+        active = [*self.spoken, *self.own.unspoken]
         known = {*self.utterance.before, *self.utterance.turn.state}
-        found = [
+        addable = [
             slot
-            for service in dict.fromkeys(map(service_of, self.said or self.own.unspoken))
-            for slot in combinations.addable(one for one in active if service_of(one) == service)
+            for service in dict.fromkeys(map(service_of, self.spoken or self.own.unspoken))
+            for slot in combinations.addable(other for other in active if service_of(other) == service)
             if slot not in known and service_of(slot) == service
         ]
-        self.random.shuffle(found)
-        return found
+        self.random.shuffle(addable)
+        return addable
 
     def _draw(self, slot: str) -> bool:
         """Give a slot a new value that goes with the others; False if there is none."""
-        news = self._news(slot)
-        if not news:
+        new_values = self._new_values(slot)
+        if not new_values:
             return False
         # "fish" is not heard beside "lure fish house", nor 30 people beside 30 nights, if there is a choice.
-        held = [words for other, value in self.said.items() if other != slot and (words := _words(value))]
+        others = [words for other, value in self.spoken.items() if other != slot and (words := _words(value))]
         for _ in range(_TRIES):  # mostly the first will do; to look at all of a pool takes longer
-            new = self.random.choice(news)
-            if not _overlaps(new, held) and self._is_plausible(slot, new):
+            new = self.random.choice(new_values)
+            if not _overlaps(new, others) and self._is_plausible(slot, new):
                 break
         else:
-            fitting = [one for one in news if self._is_plausible(slot, one)]
-            distinct = [one for one in fitting if not _overlaps(one, held)] or fitting
+            fitting = [value for value in new_values if self._is_plausible(slot, value)]
+            distinct = [value for value in fitting if not _overlaps(value, others)] or fitting
             if not distinct:
                 return False
             new = self.random.choice(distinct)
@@ -201,25 +201,24 @@ class _Draft:
         """Whether the state makes sense with a value: nobody arrives before leaving."""
         return are_plausible(self.utterance.turn.state, self.state | {slot: (new,)}, (slot,))
 
-    def _news(self, slot: str) -> list[str]:
+    def _new_values(self, slot: str) -> list[str]:
         """The values of the pool, without those that mean what the slot has or had."""
         utterance = self.utterance
-        held = (*utterance.turn.state.get(slot, ()), *utterance.before.get(slot, ()))
-        known = {DONTCARE, *map(_meaning, held)}
+        known = {DONTCARE, *map(_meaning, (*utterance.turn.state.get(slot, ()), *utterance.before.get(slot, ())))}
         return [new for new in self.dictionary.pool(slot) if _meaning(new) not in known]
 
     def _put_in(self, slot: str, value: str) -> None:
-        self.said[slot] = value
+        self.spoken[slot] = value
         self.state[slot] = (value,)
 
     def _take_out(self, slot: str) -> None:
-        del self.said[slot], self.state[slot]
+        del self.spoken[slot], self.state[slot]
 
 
 @lru_cache(maxsize=16_384)
 def _meaning(value: str) -> str | int | float:
     """What a value means: `yes`, `true` and `free` are one."""
-    return plain(value) or meaning(value)
+    return as_yes_or_no(value) or meaning(value)
 
 
 @lru_cache(maxsize=16_384)
@@ -228,6 +227,6 @@ def _words(value: str) -> str:
     return "" if is_flag(value) or value == DONTCARE else f" {' '.join(words_of(value))} "
 
 
-def _overlaps(value: str, held: Iterable[str]) -> bool:
+def _overlaps(value: str, others: Iterable[str]) -> bool:
     words = _words(value)
-    return bool(words) and any(words in other or other in words for other in held)
+    return bool(words) and any(words in other or other in words for other in others)

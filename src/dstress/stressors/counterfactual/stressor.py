@@ -9,23 +9,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
 from dstress.dialogue import Frame, Span, service_of
-from dstress.errors import CorpusError, SpecError, unknown
+from dstress.errors import CorpusError, SpecError
 from dstress.generators import Generator, Goal, Request, generators
-from dstress.generators.classifiers import SlotClassifier, classifiers
+from dstress.generators.classifiers import classifiers
 from dstress.generators.goals import own_goal, state_with
 from dstress.resources import Resources
 from dstress.spec import ComponentSpec, parse
 from dstress.stressors.base import Effect, Outcome, Rewrite, TurnStressor, Unchanged
 from dstress.stressors.counterfactual import combination_builder
-from dstress.stressors.counterfactual.filters import CANDIDATES, Filters, Verdict, Wanted
-from dstress.stressors.counterfactual.fits import fitted
-from dstress.stressors.counterfactual.goals import Counterfactual as Other
-from dstress.stressors.counterfactual.goals import Limits, counterfactual
+from dstress.stressors.counterfactual.filters import CANDIDATES, Filters, Trial, Verdict
+from dstress.stressors.counterfactual.fits import fit_once
+from dstress.stressors.counterfactual.goals import CounterfactualGoal, Limits, draw_goal
 from dstress.stressors.values.stressor import Values
 from dstress.text.mentions import find
 from dstress.text.utterance import Utterance
@@ -33,31 +32,13 @@ from dstress.text.utterance import Utterance
 GENERATED, SUBSTITUTED = "generated", "substituted"
 
 
-class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What seldom changes. The limits are those of `Limits`; `classifier=none` and a limit of 0 are table 4's rows."""
-
-    classifier: str | ComponentSpec | None = "linear"
-    candidates: int = 10
-    goals: Literal["other", "own"] = "other"
-    """`own` says the user's own goal in other words, CoCo(ori)."""
-    drop: int = 1
-    add: int = 2
-    slots: int = 3
-    change: bool = True
-    offers: bool = False
-
-    @property
-    def limits(self) -> Limits:
-        """How far a goal may go from the user's own."""
-        return Limits(self.drop, self.add, self.slots, self.change, self.offers)
-
-
 class Counterfactual(TurnStressor):
     """The user says something else that fits: slots are dropped, changed and added, in words and state (CoCo).
 
     `values` is a slot-value dictionary as of the stressor `values`, `combinations` says which slots may be added: freq,
     neu, rare, built-freq ..., or a file. `train` is the corpus that generator and classifier learn from; without it the
-    corpus's own training split. `options` are the fields of `Options`.
+    corpus's own training split. `goals=own` says the user's own goal in other words, CoCo(ori). The last five are those
+    of `Limits`; `classifier=none` and a limit of 0 are the rows of the paper's table 4.
     """
 
     effect: Effect = "directional"
@@ -70,20 +51,27 @@ class Counterfactual(TurnStressor):
         combinations: str = "rare",
         fallback: Literal["values"] | None = None,
         train: str = "",
-        **options: Any,
+        classifier: str | ComponentSpec | None = "linear",
+        candidates: int = 10,
+        goals: Literal["other", "own"] = "other",
+        drop: int = 1,
+        add: int = 2,
+        slots: int = 3,
+        change: bool = True,
+        offers: bool = False,
     ) -> None:
-        self.options = _options(options)
-        self.limits = self.options.limits
-        if self.options.candidates < 1:
+        self.limits = Limits(drop, add, slots, change, offers)
+        if candidates < 1:
             raise SpecError("counterfactual: candidates must be 1 or more")
-        self.source, self.combining, self.train = values, combinations, train
+        self.candidates, self.goals = candidates, goals
+        self.values_source, self.combinations_source, self.train = values, combinations, train
         self.generator: Generator = generators.create(generator)
-        self.filters = Filters(_classifier(self.options.classifier))
+        self.filters = Filters(None if classifier is None else classifiers.create(classifier))
         self.substitution = Values(values, train) if fallback else None
 
     def reads(self, train: str) -> tuple[str, ...]:
         """The training corpus, and the one that values are taken from."""
-        return tuple(name for name in dict.fromkeys((self._training(train), self.source)) if ":" in name)
+        return tuple(name for name in dict.fromkeys((self._training(train), self.values_source)) if ":" in name)
 
     def key(self) -> str:
         """Without the fall-back: CoCo+ draws the goals of CoCo, so that the two differ only where CoCo has nothing."""
@@ -96,16 +84,16 @@ class Counterfactual(TurnStressor):
         super().prepare(resources)
         name = self._training(resources.train)
         train = resources.load(name)
-        substitution = self.substitution or Values(self.source)
+        substitution = self.substitution or Values(self.values_source)
         substitution.train = name
         substitution.prepare(resources)
         self.dictionary = substitution.dictionary
-        self.combinations = combination_builder.choose(self.combining, resources, train)
+        self.combinations = combination_builder.choose(self.combinations_source, resources, train)
         if self.limits.add:
             self.combinations.check(self.dictionary)
-        self.generator = fitted(self.generator, resources, train)
+        self.generator = fit_once(self.generator, resources, train)
         classifier = self.filters.classifier
-        self.filters = Filters(None if classifier is None else fitted(classifier, resources, train))
+        self.filters = Filters(None if classifier is None else fit_once(classifier, resources, train))
 
     def _training(self, own: str) -> str:
         """The training corpus: the one that was named, or the stressed corpus's own split."""
@@ -118,83 +106,63 @@ class Counterfactual(TurnStressor):
 
     def rewrite_utterances(self, utterances: Sequence[Utterance]) -> Sequence[Outcome]:
         """Goals for all turns, candidates for all goals, and the first of each that passes."""
-        goals = [self.goal(utterance) for utterance in utterances]
-        wanted = [
-            (utterance, goal) for utterance, goal in zip(utterances, goals, strict=True) if isinstance(goal, Other)
-        ]
-        made = self._said(wanted)
+        drawn = [(utterance, self.goal(utterance)) for utterance in utterances]
+        rewrites = self._rewrites(
+            [(utterance, goal) for utterance, goal in drawn if isinstance(goal, CounterfactualGoal)]
+        )
         outcomes: list[Outcome] = []
-        for utterance, goal in zip(utterances, goals, strict=True):
-            outcome = next(made) if isinstance(goal, Other) else goal
-            outcomes.append(self._substituted(utterance, outcome) if isinstance(outcome, Unchanged) else outcome)
+        for utterance, goal in drawn:
+            outcome = next(rewrites) if isinstance(goal, CounterfactualGoal) else goal
+            if isinstance(outcome, Unchanged) and self.substitution is not None:
+                outcome = _substituted(utterance, outcome, self.substitution)
+            outcomes.append(outcome)
         return outcomes
 
-    def goal(self, utterance: Utterance) -> Other | Unchanged | None:
+    def goal(self, utterance: Utterance) -> CounterfactualGoal | Unchanged | None:
         """Another goal for a turn; with `goals=own` the one that it has."""
-        if self.options.goals == "other":
-            return counterfactual(utterance, self.dictionary, self.combinations, self.limits)
+        if self.goals == "other":
+            return draw_goal(utterance, self.dictionary, self.combinations, self.limits)
         own = own_goal(utterance)
         if state_with(utterance, own) != utterance.turn.state:
             return Unchanged("the user only refers to a value")
-        return Other(own, utterance.turn.state) if own.spoken else None
+        return CounterfactualGoal(own, utterance.turn.state) if own.spoken else None
 
-    def judged(self, utterance: Utterance, goal: Goal) -> list[Verdict]:
+    def judge(self, utterance: Utterance, goal: Goal) -> list[Verdict]:
         """Every candidate for a goal and what the filters say, to look at one turn at a time."""
-        return self.filters.judged(
-            utterance, goal, self.generator.generate(utterance.turn.system, goal, self.options.candidates)
-        )
+        candidates = self.generator.generate(utterance.turn.system, goal, self.candidates)
+        return self.filters.judge(utterance, goal, candidates)
 
-    def objection(self, utterance: Utterance, restated: Rewrite) -> str:
+    def objection(self, utterance: Utterance, rewrite: Rewrite) -> str:
         """Every value that is new must be found in the words."""
-        state = utterance.turn.state if restated.state is None else restated.state
+        state = utterance.turn.state if rewrite.state is None else rewrite.state
         own, before = utterance.turn.state, utterance.before
         new = [slot for slot, forms in state.items() if forms not in (own.get(slot), before.get(slot))]
-        return "" if all(find(restated.text, slot, state[slot]) for slot in new) else "a new value is not said"
+        return "" if all(find(rewrite.text, slot, state[slot]) for slot in new) else "a new value is not said"
 
-    def _said(self, wanted: Sequence[tuple[Utterance, Other]]) -> Iterator[Outcome]:
-        asked = [Request(utterance.turn.system, other.goal) for utterance, other in wanted]
-        found = self.generator.generate_all(asked, self.options.candidates)
-        judged = [
-            Wanted(utterance, other.goal, candidates, Counter())
-            for (utterance, other), candidates in zip(wanted, found, strict=True)
+    def _rewrites(self, drawn: Sequence[tuple[Utterance, CounterfactualGoal]]) -> Iterator[Outcome]:
+        """For each goal the turn that says it in the first candidate's words that pass, or why there is none."""
+        requests = [Request(utterance.turn.system, new.goal) for utterance, new in drawn]
+        generated = self.generator.generate_all(requests, self.candidates)
+        trials = [
+            Trial(utterance, new.goal, candidates, Counter())
+            for (utterance, new), candidates in zip(drawn, generated, strict=True)
         ]
-        for (utterance, other), text, one in zip(wanted, self.filters.first(judged), judged, strict=True):
-            yield _restated(utterance, other, text, one.counts) if text else Unchanged(_why(one.counts), one.counts)
-
-    def _substituted(self, utterance: Utterance, outcome: Unchanged) -> Outcome:
-        """CoCo+: where no other turn came out, the turn with other values."""
-        if self.substitution is None:
-            return outcome
-        instead = self.substitution.rewrite_utterance(utterance)
-        if isinstance(instead, Rewrite):
-            return instead._replace(tags=(SUBSTITUTED, *instead.tags), counts=outcome.counts)
-        return outcome
+        for (utterance, new), trial, text in zip(drawn, trials, self.filters.choose(trials), strict=True):
+            if text:
+                tags = (GENERATED, new.tag) if new.tag else (GENERATED,)
+                frames = _frames(utterance, new.goal, text)
+                yield Rewrite(text, new.state, tags=tags, frames=frames, counts=trial.counts)
+            else:
+                reason = "no candidate passed the filters" if trial.counts[CANDIDATES] else "no words for the goal"
+                yield Unchanged(reason, trial.counts)
 
 
-def _options(given: dict[str, Any]) -> Options:
-    known = Options.__struct_fields__
-    if wrong := next((name for name in given if name not in known), None):
-        raise unknown("argument of counterfactual", wrong, (*_ARGUMENTS, *known))
-    try:
-        return msgspec.convert(given, Options)
-    except msgspec.ValidationError as error:
-        raise SpecError(f"counterfactual: {error}") from None
-
-
-_ARGUMENTS = ("generator", "values", "combinations", "fallback", "train")
-
-
-def _classifier(spec: str | ComponentSpec | None) -> SlotClassifier | None:
-    return None if spec is None else classifiers.create(spec)
-
-
-def _why(counts: Counter[str]) -> str:
-    return "no candidate passed the filters" if counts[CANDIDATES] else "no words for the goal"
-
-
-def _restated(utterance: Utterance, other: Other, text: str, counts: Counter[str]) -> Rewrite:
-    tags = (GENERATED, other.tag) if other.tag else (GENERATED,)
-    return Rewrite(text, other.state, tags=tags, frames=_frames(utterance, other.goal, text), counts=counts)
+def _substituted(utterance: Utterance, unchanged: Unchanged, substitution: Values) -> Outcome:
+    """CoCo+: where no other turn came out, the turn with other values."""
+    outcome = substitution.rewrite_utterance(utterance)
+    if isinstance(outcome, Rewrite):
+        return outcome._replace(tags=(SUBSTITUTED, *outcome.tags), counts=unchanged.counts)
+    return unchanged
 
 
 def _frames(utterance: Utterance, goal: Goal, text: str) -> tuple[Frame, ...]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +23,7 @@ MOST_AUDIO = 256_000_000
 """About three hours of speech. What comes later is spoken anew each time, which costs a fraction of hearing it."""
 
 _PATIENCE = 60.0
-_ASKED_AT_ONCE = 500
+_KEYS_AT_ONCE = 500
 
 
 def content_key(*parts: object) -> bytes:
@@ -29,53 +31,55 @@ def content_key(*parts: object) -> bytes:
     return blake2b("\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-class Shelf:
+class BlobCache:
     """A table from content keys to bytes, in a file that processes share. It survives being sent to another process."""
 
     def __init__(self, path: Path, most_bytes: int | None = None) -> None:
         self.path, self.most_bytes = path, most_bytes
-        self._open: sqlite3.Connection | None = None
+        self._connection: sqlite3.Connection | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        return {"path": self.path, "most_bytes": self.most_bytes, "_open": None}
+        return {"path": self.path, "most_bytes": self.most_bytes, "_connection": None}
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """Those of the keys that are there."""
         found: dict[bytes, bytes] = {}
-        for start in range(0, len(keys), _ASKED_AT_ONCE):
-            asked = keys[start : start + _ASKED_AT_ONCE]
-            marks = ",".join("?" * len(asked))
-            found.update(self._do(f"SELECT key, value FROM kept WHERE key IN ({marks})", asked))
+        for start in range(0, len(keys), _KEYS_AT_ONCE):
+            some = keys[start : start + _KEYS_AT_ONCE]
+            marks = ",".join("?" * len(some))
+            found.update(self._query(f"SELECT key, value FROM kept WHERE key IN ({marks})", some))
         return found
 
     def put(self, new: Mapping[bytes, bytes]) -> None:
         """Keep some more, unless the file is full."""
-        if self.most_bytes is not None and self._size() >= self.most_bytes:
-            return
-        self._do("", (), new.items())
+        if self.most_bytes is not None:
+            [(pages,)] = self._query("PRAGMA page_count")
+            [(page_size,)] = self._query("PRAGMA page_size")
+            if pages * page_size >= self.most_bytes:
+                return
+        with self._opened() as connection, connection:
+            connection.executemany("INSERT OR IGNORE INTO kept VALUES (?, ?)", new.items())
 
     def close(self) -> None:
         """Give the file back; it opens again when it is needed."""
-        if self._open is not None:
-            self._open.close()
-            self._open = None
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def __del__(self) -> None:
         self.close()
 
-    def _size(self) -> int:
-        [(pages,)] = self._do("PRAGMA page_count")
-        [(size,)] = self._do("PRAGMA page_size")
-        return int(pages) * int(size)
+    def _query(self, query: str, values: Sequence[bytes] = ()) -> list[tuple[Any, ...]]:
+        with self._opened() as connection:
+            return connection.execute(query, values).fetchall()
 
-    def _do(self, query: str, values: Sequence[bytes] = (), new: Iterable[tuple[bytes, bytes]] = ()) -> list[tuple]:  # type: ignore[type-arg]
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """The file. What goes wrong with it is an error that names it."""
         try:
-            if self._open is None:
-                self._open = self._opened()
-            if query:
-                return self._open.execute(query, values).fetchall()
-            with self._open:
-                self._open.executemany("INSERT OR IGNORE INTO kept VALUES (?, ?)", new)
+            if self._connection is None:
+                self._connection = self._connect()
+            yield self._connection
         except sqlite3.Error as error:
             self.close()
             raise DstressError(
@@ -83,9 +87,8 @@ class Shelf:
                 where=str(self.path),
                 fix="if no other dstress is at work, delete the file; it is made again, at the cost of time alone",
             ) from error
-        return []
 
-    def _opened(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(self.path, timeout=_PATIENCE)
         connection.execute("PRAGMA journal_mode=WAL")
@@ -94,13 +97,13 @@ class Shelf:
         return connection
 
 
-def packed(audio: Samples) -> bytes:
+def pack_audio(audio: Samples) -> bytes:
     """Audio as bytes: differences between neighbours, high bytes apart from low ones, compress best."""
     differences = np.diff(audio, prepend=np.int16(0)).astype("<i2")
     return zlib.compress(differences.view(np.uint8).reshape(-1, 2).T.tobytes(), 1)
 
 
-def unpacked(content: bytes) -> Samples:
+def unpack_audio(content: bytes) -> Samples:
     """The audio again, to the bit; sums wrap as the differences did."""
     planes = np.frombuffer(zlib.decompress(content), np.uint8).reshape(2, -1)
     return np.cumsum(np.ascontiguousarray(planes.T).view("<i2")[:, 0], dtype=np.int16)

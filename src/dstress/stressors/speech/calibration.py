@@ -17,8 +17,8 @@ from dstress.errors import DstressError
 from dstress.storage.atomic import replacing
 from dstress.stressors.speech import recognizer, voice
 from dstress.stressors.speech.audio_cache import content_key
-from dstress.stressors.speech.channel import Conditions, Heard, Speaker
-from dstress.stressors.speech.channel_pool import Listeners
+from dstress.stressors.speech.channel import Conditions, Recognition, Speaker
+from dstress.stressors.speech.channel_pool import ChannelPool
 from dstress.stressors.speech.spoken import words
 from dstress.stressors.speech.word_errors import WordErrors, total, word_errors
 
@@ -38,7 +38,7 @@ _SLOPE, _FLATTEST, _STEEPEST = -0.03, -0.003, -0.08
 
 Utterances = Sequence[tuple[str, Speaker]]
 Progress = Callable[[str, int], None]
-"""Told after each trial: what was measured, and how many trials there were."""
+"""Called after each trial: what was measured, and how many trials there were."""
 
 
 class Calibration(msgspec.Struct, frozen=True):
@@ -61,34 +61,36 @@ class _Curve(NamedTuple):
     slope: float
 
 
-def errors_of(utterances: Utterances, heard: Sequence[Heard]) -> WordErrors:
+def count_word_errors(utterances: Utterances, recognitions: Sequence[Recognition]) -> WordErrors:
     """Word errors as the stressed corpus will have them: a turn of which nothing was heard stays as it was."""
     return total(
-        word_errors(words(text), words(text) if found.problem else found.text.split())
-        for (text, _), found in zip(utterances, heard, strict=True)
+        word_errors(words(text), words(text) if recognition.problem else recognition.text.split())
+        for (text, _), recognition in zip(utterances, recognitions, strict=True)
     )
 
 
-class Search:
+class CalibrationSearch:
     """The search for one target, on one corpus's utterances."""
 
-    def __init__(self, utterances: Utterances, conditions: Conditions, listeners: Listeners, told: Progress) -> None:
-        self.utterances, self.conditions, self.listeners, self.told = utterances, conditions, listeners, told
+    def __init__(
+        self, utterances: Utterances, conditions: Conditions, pool: ChannelPool, on_progress: Progress
+    ) -> None:
+        self.utterances, self.conditions, self.pool, self.on_progress = utterances, conditions, pool, on_progress
         self.trials = 0
 
     def run(self, target: float, seed: int) -> Calibration:
         """The noise level for the target; `seed` is the one that the utterances were given their voices with."""
-        self._check(target)
-        found, slope = _Point(FIRST_GUESS, target), _SLOPE
+        self._check_reachable(target)
+        nearest, slope = _Point(FIRST_GUESS, target), _SLOPE
         for size, close in zip(SAMPLES, CLOSE, strict=True):
-            last = size >= len(self.utterances)
-            found, slope = self._stage(size, CLOSE[-1] if last else close, target, _Curve(found.snr, slope))
-            if last:
+            is_last = size >= len(self.utterances)
+            nearest, slope = self._search(size, CLOSE[-1] if is_last else close, target, _Curve(nearest.snr, slope))
+            if is_last:
                 break
-        return Calibration(target, found.snr, found.rate, min(SAMPLES[-1], len(self.utterances)), seed)
+        return Calibration(target, nearest.snr, nearest.rate, min(SAMPLES[-1], len(self.utterances)), seed)
 
-    def _check(self, target: float) -> None:
-        clean = self._rate(None, SAMPLES[0])
+    def _check_reachable(self, target: float) -> None:
+        clean = self._measure(None, SAMPLES[0])
         if clean > target - 0.005:
             without = "" if self.conditions.language.model else "; lm= with a training corpus hears better"
             raise DstressError(
@@ -96,7 +98,7 @@ class Search:
                 fix=f"ask for more than {clean:.0%}{without}",
             )
 
-    def _stage(self, size: int, close: float, target: float, curve: _Curve) -> tuple[_Point, float]:
+    def _search(self, size: int, close: float, target: float, curve: _Curve) -> tuple[_Point, float]:
         """Newton's steps with the slope of the last two points, kept between a level too loud and one too soft.
 
         A small sample may jump over the target; then the nearest level is the answer.
@@ -105,7 +107,7 @@ class Search:
         loud, soft = LOUDEST, SOFTEST
         tried: list[_Point] = []
         while len(tried) < _MOST_TRIALS and soft - loud > _FINEST:
-            point = _Point(at, self._rate(at, size))
+            point = _Point(at, self._measure(at, size))
             if tried and tried[-1].snr != at:
                 slope = min(_FLATTEST, max(_STEEPEST, (point.rate - tried[-1].rate) / (at - tried[-1].snr)))
             tried.append(point)
@@ -117,26 +119,27 @@ class Search:
             at = round(step if loud < step < soft else (loud + soft) / 2, 2)
         return min(tried, key=lambda each: abs(each.rate - target)), slope
 
-    def _rate(self, snr: float | None, size: int) -> float:
-        asked = self.utterances[:size]
-        heard = self.listeners.hear(asked, self.conditions._replace(snr=snr))
-        found = errors_of(asked, heard).rate
+    def _measure(self, snr: float | None, size: int) -> float:
+        """The word error rate of the first `size` utterances."""
+        sample = self.utterances[:size]
+        recognitions = self.pool.transmit(sample, self.conditions._replace(snr=snr))
+        rate = count_word_errors(sample, recognitions).rate
         level = "without noise" if snr is None else f"at {snr:.2f} dB"
         self.trials += 1
-        self.told(f"{len(asked)} utterances {level}, word error rate {found:.1%}", self.trials)
-        return found
+        self.on_progress(f"{len(sample)} utterances {level}, word error rate {rate:.1%}", self.trials)
+        return rate
 
 
 def calibration_path(
     folder: Path, conditions: Conditions, voices: Sequence[str], wer: float, texts: Sequence[str]
 ) -> Path:
     """Where a calibration is kept: by channel, voices, target and utterances."""
-    heard_by = (voice.version(), recognizer.version())
-    key = content_key(heard_by, conditions._replace(snr=None), *voices, f"{wer:.4f}", *texts).hex()
+    programs = (voice.version(), recognizer.version())
+    key = content_key(programs, conditions._replace(snr=None), *voices, f"{wer:.4f}", *texts).hex()
     return folder / "calibrations" / f"{key}.json"
 
 
-def stored(path: Path) -> Calibration | None:
+def load_calibration(path: Path) -> Calibration | None:
     """A calibration that was found before."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=Calibration)
@@ -144,7 +147,7 @@ def stored(path: Path) -> Calibration | None:
         return None
 
 
-def keep(path: Path, found: Calibration) -> None:
+def save_calibration(path: Path, calibration: Calibration) -> None:
     """Keep it for the next time."""
     with replacing(path) as out:
-        out.write(msgspec.json.encode(found))
+        out.write(msgspec.json.encode(calibration))

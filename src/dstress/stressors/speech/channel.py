@@ -1,4 +1,4 @@
-"""The whole channel: said, spoken, drowned in noise, recognised; and kept by content.
+"""The whole channel: an utterance is spoken, drowned in noise and recognised; results are kept by content.
 
 The audio-level simulation of RADDLE (Peng et al. 2021, section 4.2, after Gopalakrishnan et al. 2020), with parts that
 anyone can install.
@@ -16,7 +16,7 @@ import numpy as np
 
 from dstress.storage.atomic import replacing
 from dstress.stressors.speech import recognizer, voice
-from dstress.stressors.speech.audio_cache import MOST_AUDIO, Shelf, content_key, packed, unpacked
+from dstress.stressors.speech.audio_cache import MOST_AUDIO, BlobCache, content_key, pack_audio, unpack_audio
 from dstress.stressors.speech.noise import BABBLE_VOICES, Noise, add_noise, babble, babble_bank, babble_sentences, white
 from dstress.stressors.speech.recognizer import GENERAL, Language
 from dstress.stressors.speech.spoken import script, words
@@ -50,95 +50,96 @@ class Conditions(NamedTuple):
     language: Language = GENERAL
 
 
-class Heard(NamedTuple):
+class Recognition(NamedTuple):
     """What came out: words, or why there are none."""
 
     text: str
     problem: str = ""
 
 
-def speaker(random: Random, voices: Sequence[str]) -> Speaker:
+def draw_speaker(random: Random, voices: Sequence[str]) -> Speaker:
     """A turn's own voice and noise; the same for every level of noise, so that levels can be compared."""
     return Speaker(random.choice(voices), random.getrandbits(32))
 
 
 class Channel:
-    """Speaks and hears under some conditions. `folder` is where its caches are; processes may share it."""
+    """Speaks and recognises under some conditions. `folder` is where its caches are; processes may share it."""
 
     def __init__(self, folder: Path, conditions: Conditions) -> None:
         self.folder, self.conditions = folder, conditions
-        self._heard = Shelf(folder / "heard.sqlite")
-        self._audio = Shelf(folder / "audio.sqlite", MOST_AUDIO)
+        self._recognitions = BlobCache(folder / "heard.sqlite")
+        self._audio = BlobCache(folder / "audio.sqlite", MOST_AUDIO)
 
-    def hear(self, utterances: Sequence[tuple[str, Speaker]]) -> list[Heard]:
+    def transmit(self, utterances: Sequence[tuple[str, Speaker]]) -> list[Recognition]:
         """What is understood of each utterance, in order."""
-        keys = [self._key(text, by) for text, by in utterances]
-        known = {key: value.decode() for key, value in self._heard.get(keys).items()}
+        keys = [self._key(text, speaker) for text, speaker in utterances]
+        known = {key: value.decode() for key, value in self._recognitions.get(keys).items()}
         new: dict[bytes, bytes] = {}
         outcomes = []
-        for (text, by), key in zip(utterances, keys, strict=True):
+        for (text, speaker), key in zip(utterances, keys, strict=True):
             if key not in known:
-                found = self._hear(text, by)
-                if found.problem:
-                    outcomes.append(found)
+                recognition = self._transmit(text, speaker)
+                if recognition.problem:
+                    outcomes.append(recognition)
                     continue
-                known[key] = found.text
-                new[key] = found.text.encode()
-            outcomes.append(Heard(known[key]) if known[key] else Heard("", HEARD_NOTHING))
+                known[key] = recognition.text
+                new[key] = recognition.text.encode()
+            outcomes.append(Recognition(known[key]) if known[key] else Recognition("", HEARD_NOTHING))
             if len(new) >= _AT_ONCE:
-                self._heard.put(new)
+                self._recognitions.put(new)
                 new = {}
-        self._heard.put(new)
+        self._recognitions.put(new)
         return outcomes
 
-    def audio(self, text: str, by: Speaker) -> Samples:
+    def audio(self, text: str, speaker: Speaker) -> Samples:
         """What the recogniser gets to hear."""
-        clean = self._spoken(text, by.voice)
+        clean = self._speak(text, speaker.voice)
         snr, kind = self.conditions.snr, self.conditions.noise
         if snr is None:
             return clean
         if kind == "white":
-            return add_noise(clean, white(len(clean), by.seed), snr)
-        return add_noise(clean, babble(len(clean), by.seed, _bank(self.folder)), snr)
+            return add_noise(clean, white(len(clean), speaker.seed), snr)
+        return add_noise(clean, babble(len(clean), speaker.seed, _babble_bank(self.folder)), snr)
 
     def close(self) -> None:
         """Give the caches back."""
-        self._heard.close()
+        self._recognitions.close()
         self._audio.close()
 
-    def _hear(self, text: str, by: Speaker) -> Heard:
+    def _transmit(self, text: str, speaker: Speaker) -> Recognition:
         count = len(words(text))
         if not count:
-            return Heard("", NOTHING_SAID)
+            return Recognition("", NOTHING_SAID)
         if count > MOST_WORDS:
-            return Heard("", TOO_LONG)
+            return Recognition("", TOO_LONG)
         try:
-            audio = self.audio(text, by)
+            audio = self.audio(text, speaker)
         except SilentVoice:
-            return Heard("", SILENT)
+            return Recognition("", SILENT)
         language = self.conditions.language
-        heard = recognizer.hear(audio, recognizer.general(self.folder) if language == GENERAL else language)
-        return Heard(" ".join(words(heard)))
+        if language == GENERAL:
+            language = recognizer.general_language(self.folder)
+        return Recognition(" ".join(words(recognizer.recognize(audio, language))))
 
-    def _spoken(self, text: str, name: str) -> Samples:
-        said = script(text)
-        key = content_key(voice.version(), name, f"{self.conditions.speed:.4f}", said)
-        kept = self._audio.get([key])
-        if key in kept:
-            return unpacked(kept[key])
-        audio = voice.speak(said, name, self.conditions.speed)
-        self._audio.put({key: packed(audio)})
+    def _speak(self, text: str, voice_name: str) -> Samples:
+        spoken = script(text)
+        key = content_key(voice.version(), voice_name, f"{self.conditions.speed:.4f}", spoken)
+        cached = self._audio.get([key])
+        if key in cached:
+            return unpack_audio(cached[key])
+        audio = voice.speak(spoken, voice_name, self.conditions.speed)
+        self._audio.put({key: pack_audio(audio)})
         return audio
 
-    def _key(self, text: str, by: Speaker) -> bytes:
+    def _key(self, text: str, speaker: Speaker) -> bytes:
         snr, kind, speed, language = self.conditions
-        noise = ("clean",) if snr is None else (kind, f"{snr:.3f}", str(by.seed))
-        spoken = (voice.version(), by.voice, f"{speed:.4f}", script(text))
+        noise = ("clean",) if snr is None else (kind, f"{snr:.3f}", str(speaker.seed))
+        spoken = (voice.version(), speaker.voice, f"{speed:.4f}", script(text))
         return content_key(*spoken, *noise, recognizer.version(), *language)
 
 
 @lru_cache(maxsize=2)
-def _bank(folder: Path) -> Samples:
+def _babble_bank(folder: Path) -> Samples:
     """The babble bank; spoken once for a folder."""
     key = content_key(voice.version(), *BABBLE_VOICES, *babble_sentences()).hex()
     path = folder / f"babble-{key}.npy"

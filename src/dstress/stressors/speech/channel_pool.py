@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 
-from dstress.stressors.speech.channel import Channel, Conditions, Heard, Speaker
+from dstress.stressors.speech.channel import Channel, Conditions, Recognition, Speaker
 
 _GROUP = 6
 """Utterances that travel together: few, so that no process waits long for the last."""
@@ -23,14 +23,14 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
-class Listeners:
-    """Processes that hear; use it in a `with`. With one core, this process does it all."""
+class ChannelPool:
+    """Processes that run the channel; use it in a `with`. With one core, this process does it all."""
 
     def __init__(self, folder: Path, processes: int = 0) -> None:
         self.folder, self.processes = folder, processes or cores()
         self._pool: ProcessPoolExecutor | None = None
 
-    def __enter__(self) -> Listeners:
+    def __enter__(self) -> ChannelPool:
         if self.processes > 1:
             # Not forked: whoever shows progress has threads, and those do not survive a fork.
             self._pool = ProcessPoolExecutor(self.processes, multiprocessing.get_context("spawn"))
@@ -40,17 +40,17 @@ class Listeners:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def hear(self, utterances: Sequence[tuple[str, Speaker]], conditions: Conditions) -> list[Heard]:
+    def transmit(self, utterances: Sequence[tuple[str, Speaker]], conditions: Conditions) -> list[Recognition]:
         """What is understood of each utterance, in order."""
         if self._pool is None:
-            return _hear(self.folder, conditions, utterances)
+            return _transmit(self.folder, conditions, utterances)
         groups = [utterances[start : start + _GROUP] for start in range(0, len(utterances), _GROUP)]
-        heard = self._pool.map(_hear, [self.folder] * len(groups), [conditions] * len(groups), groups)
-        return [one for group in heard for one in group]
+        recognised = self._pool.map(_transmit, [self.folder] * len(groups), [conditions] * len(groups), groups)
+        return [recognition for group in recognised for recognition in group]
 
 
-def _hear(folder: Path, conditions: Conditions, utterances: Sequence[tuple[str, Speaker]]) -> list[Heard]:
-    return _channel(folder, conditions).hear(utterances)
+def _transmit(folder: Path, conditions: Conditions, utterances: Sequence[tuple[str, Speaker]]) -> list[Recognition]:
+    return _channel(folder, conditions).transmit(utterances)
 
 
 @lru_cache(maxsize=1)

@@ -17,11 +17,11 @@ from dstress.dialogue import Dialogue
 from dstress.storage.atomic import replacing
 from dstress.stressors.speech import recognizer, voice
 from dstress.stressors.speech.audio_cache import content_key
-from dstress.stressors.speech.channel import Conditions, speaker
-from dstress.stressors.speech.channel_pool import Listeners
+from dstress.stressors.speech.channel import Conditions, draw_speaker
+from dstress.stressors.speech.channel_pool import ChannelPool
 from dstress.stressors.speech.confusions import Fit, Pair, fit
 from dstress.stressors.speech.noise import Noise
-from dstress.stressors.speech.sample import drawn
+from dstress.stressors.speech.sample import draw_sample
 from dstress.stressors.speech.spoken import words
 from dstress.text.utterance import random_for
 
@@ -34,42 +34,39 @@ _LAYOUT = 2
 """Raised when a fit says other things than before: older ones in the data home are then made anew."""
 
 
-def texts_of(corpus: Iterable[Dialogue], utterances: int) -> list[str]:
+def sample_texts(corpus: Iterable[Dialogue], utterances: int) -> list[str]:
     """So many utterances of a corpus, each once."""
-    return sorted({one.text for one in drawn(corpus, utterances) if words(one.text)})
+    return sorted({sampled.text for sampled in draw_sample(corpus, utterances) if words(sampled.text)})
 
 
-def heard_pairs(
-    texts: Sequence[str], listeners: Listeners, conditions: Conditions, voices: Sequence[str] = VOICES
+def transmit_pairs(
+    texts: Sequence[str], pool: ChannelPool, conditions: Conditions, voices: Sequence[str] = VOICES
 ) -> list[Pair]:
-    """What was said and heard of each text, without those of which nothing was."""
-    asked = [(text, speaker(random_for("fit", text), voices)) for text in texts]
-    heard = listeners.hear(asked, conditions)
-    return [(words(text), one.text.split()) for text, one in zip(texts, heard, strict=True) if not one.problem]
+    """What was spoken and heard of each text, without those of which nothing was."""
+    utterances = [(text, draw_speaker(random_for("fit", text), voices)) for text in texts]
+    recognised = zip(texts, pool.transmit(utterances, conditions), strict=True)
+    return [(words(text), recognition.text.split()) for text, recognition in recognised if not recognition.problem]
 
 
-def fitted(texts: Sequence[str], folder: Path, told: Callable[[str, int], None] = lambda *_: None) -> Fit:
+def load_or_fit(texts: Sequence[str], folder: Path, on_progress: Callable[[str, int], None] = lambda *_: None) -> Fit:
     """The confusion model of some texts, kept in `folder` once it is made."""
-    path = folder / "fits" / f"{_key(texts)}.json"
+    key = content_key(_LAYOUT, voice.version(), recognizer.version(), LEVELS, *texts).hex()
+    path = folder / "fits" / f"{key}.json"
     try:
         return msgspec.json.decode(path.read_bytes(), type=Fit)
     except (OSError, msgspec.DecodeError):
         pass
-    found: dict[str, list[list[Pair]]] = {}
-    with Listeners(folder) as listeners:
+    pairs: dict[str, list[list[Pair]]] = {}
+    with ChannelPool(folder) as pool:
         for noise, ratios in LEVELS.items():
-            found[noise] = []
+            pairs[noise] = []
             for snr in ratios:
-                found[noise].append(heard_pairs(texts, listeners, Conditions(snr, noise)))
-                told(f"{noise} noise at {snr} dB", len(texts))
-    made = fit(found, recognizer.known_words(recognizer.general(folder)))
+                pairs[noise].append(transmit_pairs(texts, pool, Conditions(snr, noise)))
+                on_progress(f"{noise} noise at {snr} dB", len(texts))
+    model = fit(pairs, recognizer.known_words(recognizer.general_language(folder)))
     with replacing(path) as out:
-        out.write(msgspec.json.encode(made))
-    return made
-
-
-def _key(texts: Sequence[str]) -> str:
-    return content_key(_LAYOUT, voice.version(), recognizer.version(), LEVELS, *texts).hex()
+        out.write(msgspec.json.encode(model))
+    return model
 
 
 @cache

@@ -13,14 +13,14 @@ from typing import NamedTuple
 import msgspec
 from rapidfuzz.distance import Levenshtein
 
-from dstress.stressors.speech.vocabulary import Vocabulary, packed
-from dstress.stressors.speech.word_errors import WordErrors, total, word_errors
+from dstress.stressors.speech.vocabulary import Vocabulary, pack_words
+from dstress.stressors.speech.word_errors import total, word_errors
 
 LONGEST = 4
 """Words of a region on either side; longer ones are cut into pieces."""
 
 Pair = tuple[Sequence[str], Sequence[str]]
-"""What was said and what was heard."""
+"""What was spoken and what was heard."""
 
 Mix = tuple[float, float, float]
 
@@ -50,41 +50,41 @@ class Fit(msgspec.Struct, frozen=True):
 
 
 class Region(NamedTuple):
-    """Where errors are: `said` words from place `start` came out as `heard`."""
+    """Where errors are: `spoken` words from place `start` came out as `heard`."""
 
     start: int
-    said: tuple[str, ...]
+    spoken: tuple[str, ...]
     heard: tuple[str, ...]
 
     @property
     def shape(self) -> str:
         """How many words went in and came out."""
-        return f"{len(self.said)}>{len(self.heard)}"
+        return f"{len(self.spoken)}>{len(self.heard)}"
 
 
-def regions(said: Sequence[str], heard: Sequence[str]) -> Iterator[Region]:
+def regions(spoken: Sequence[str], heard: Sequence[str]) -> Iterator[Region]:
     """The error regions of an utterance."""
-    start = end = at = upto = 0
-    for code in [*Levenshtein.opcodes(said, heard)]:
+    start = end = heard_start = heard_end = 0
+    for code in [*Levenshtein.opcodes(spoken, heard)]:
         if code.tag == "equal":
-            yield from _pieces(start, said[start:end], heard[at:upto])
-            start, at = code.src_end, code.dest_end
-        end, upto = code.src_end, code.dest_end
-    yield from _pieces(start, said[start:end], heard[at:upto])
+            yield from _pieces(start, spoken[start:end], heard[heard_start:heard_end])
+            start, heard_start = code.src_end, code.dest_end
+        end, heard_end = code.src_end, code.dest_end
+    yield from _pieces(start, spoken[start:end], heard[heard_start:heard_end])
 
 
-def _pieces(start: int, said: Sequence[str], heard: Sequence[str]) -> Iterator[Region]:
+def _pieces(start: int, spoken: Sequence[str], heard: Sequence[str]) -> Iterator[Region]:
     """A region, cut evenly if it is long."""
-    count = -(-max(len(said), len(heard)) // LONGEST)
+    count = -(-max(len(spoken), len(heard)) // LONGEST)
     for piece in range(count):
-        first, last = len(said) * piece // count, len(said) * (piece + 1) // count
+        first, last = len(spoken) * piece // count, len(spoken) * (piece + 1) // count
         low, high = len(heard) * piece // count, len(heard) * (piece + 1) // count
-        yield Region(start + first, tuple(said[first:last]), tuple(heard[low:high]))
+        yield Region(start + first, tuple(spoken[first:last]), tuple(heard[low:high]))
 
 
-def fit(heard: Mapping[str, Sequence[Sequence[Pair]]], known: Iterable[str] = ()) -> Fit:
-    """Count, for each kind and level of noise, what was said and heard. `known` is the recogniser's vocabulary."""
-    vocabulary = packed(known)
+def fit(pairs: Mapping[str, Sequence[Sequence[Pair]]], known: Iterable[str] = ()) -> Fit:
+    """Count, for each kind and level of noise, what was spoken and heard. `known` is the recogniser's vocabulary."""
+    vocabulary = pack_words(known)
     familiar = Vocabulary(vocabulary)
     table: defaultdict[str, Counter[str]] = defaultdict(Counter)
     strange: Counter[str] = Counter()
@@ -92,42 +92,35 @@ def fit(heard: Mapping[str, Sequence[Sequence[Pair]]], known: Iterable[str] = ()
     begun: Counter[str] = Counter()
     output: Counter[str] = Counter()
     levels: dict[str, list[Level]] = {}
-    for kind, noisy in heard.items():
-        found = []
-        for pairs in noisy:
+    for kind, by_level in pairs.items():
+        levels[kind] = []
+        for level_pairs in by_level:
             shapes: Counter[str] = Counter()
-            for said, came in pairs:
-                output.update(came)
+            for spoken, heard in level_pairs:
+                output.update(heard)
                 inside: set[int] = set()
-                for region in regions(said, came):
+                for region in regions(spoken, heard):
                     shapes[region.shape] += 1
-                    table[" ".join(region.said)][" ".join(region.heard)] += 1
-                    inside.update(range(region.start + 1, region.start + len(region.said)))
-                    if region.said:
-                        begun[region.said[0]] += 1
-                        if region.said[0] not in familiar:
+                    table[" ".join(region.spoken)][" ".join(region.heard)] += 1
+                    inside.update(range(region.start + 1, region.start + len(region.spoken)))
+                    if region.spoken:
+                        begun[region.spoken[0]] += 1
+                        if region.spoken[0] not in familiar:
                             strange[region.shape] += 1
-                tried.update(word for place, word in enumerate(said) if place not in inside)
-            errors = _errors(pairs)
-            found.append(Level(round(errors.rate, 4), _rounded(errors.mix), dict(sorted(shapes.items()))))
-        levels[kind] = sorted(found, key=lambda level: level.wer)
+                tried.update(word for place, word in enumerate(spoken) if place not in inside)
+            errors = total(word_errors(spoken, heard) for spoken, heard in level_pairs)
+            substituted, deleted, inserted = (round(share, 4) for share in errors.mix)
+            mix = substituted, deleted, inserted
+            levels[kind].append(Level(round(errors.rate, 4), mix, dict(sorted(shapes.items()))))
+        levels[kind].sort(key=lambda level: level.wer)
     return Fit(
         levels,
-        {said: dict(sorted(came.items())) for said, came in sorted(table.items())},
+        {spoken: dict(sorted(heard.items())) for spoken, heard in sorted(table.items())},
         {word: (tried[word], begun[word]) for word in sorted(tried)},
         dict(sorted(output.items())),
         vocabulary,
         dict(sorted(strange.items())),
     )
-
-
-def _errors(pairs: Iterable[Pair]) -> WordErrors:
-    return total(word_errors(said, came) for said, came in pairs)
-
-
-def _rounded(mix: Mix) -> Mix:
-    substituted, deleted, inserted = (round(share, 4) for share in mix)
-    return substituted, deleted, inserted
 
 
 class Blend(NamedTuple):

@@ -36,33 +36,25 @@ def domain_language(folder: Path, texts: Iterable[str]) -> Language:
     key = content_key("2", *(part for pair in sorted(sentences.items()) for part in pair)).hex()
     model, dictionary = folder / "languages" / f"{key}.arpa", folder / "languages" / f"{key}.dict"
     if not (model.exists() and dictionary.exists()):
-        known = pronunciations(_vocabulary(sentences))
+        known = pronunciations(word for sentence in sentences for word in sentence.split())
         with replacing(dictionary) as out:
-            out.writelines(f"{line}\n".encode() for word in sorted(known) for line in _entries(word, known[word]))
+            for word in sorted(known):
+                for number, phones in enumerate(known[word], 1):
+                    out.write((f"{word} {phones}\n" if number == 1 else f"{word}({number}) {phones}\n").encode())
         with replacing(model) as out:
             out.writelines(f"{line}\n".encode() for line in arpa(sentences, known))
     return Language(str(model), str(dictionary))
 
 
-def _vocabulary(sentences: Mapping[str, int]) -> list[str]:
-    return sorted({word for sentence in sentences for word in sentence.split()})
-
-
-def _entries(word: str, forms: Iterable[str]) -> Iterator[str]:
-    for number, form in enumerate(forms, 1):
-        yield f"{word} {form}" if number == 1 else f"{word}({number}) {form}"
-
-
 def arpa(sentences: Mapping[str, int], vocabulary: Iterable[str]) -> Iterator[str]:
     """The lines of an ARPA file; words outside the vocabulary part a sentence in two."""
-    levels = [
-        _kept(counts, fewest) for counts, fewest in zip(_counted(sentences, set(vocabulary)), FEWEST, strict=True)
-    ]
+    counted = zip(_count_grams(sentences, set(vocabulary)), FEWEST, strict=True)
+    levels = [{gram: count for gram, count in counts.items() if count >= fewest} for counts, fewest in counted]
     probabilities = [_unigrams(levels[0])]
     backoffs: list[dict[Gram, float]] = []
     for counts in filter(None, levels[1:]):
-        known, weights = _discounted(counts, probabilities, backoffs)
-        probabilities.append(known)
+        discounted, weights = _discount_level(counts, probabilities, backoffs)
+        probabilities.append(discounted)
         backoffs.append(weights)
     yield "\\data\\"
     yield from (f"ngram {order}={len(level)}" for order, level in enumerate(probabilities, 1))
@@ -75,7 +67,7 @@ def arpa(sentences: Mapping[str, int], vocabulary: Iterable[str]) -> Iterator[st
     yield "\n\\end\\"
 
 
-def _counted(sentences: Mapping[str, int], vocabulary: set[str]) -> list[Counter[Gram]]:
+def _count_grams(sentences: Mapping[str, int], vocabulary: set[str]) -> list[Counter[Gram]]:
     levels: list[Counter[Gram]] = [Counter() for _ in range(ORDER)]
     for sentence, times in sentences.items():
         tokens = [START, *sentence.split(), END]
@@ -87,18 +79,13 @@ def _counted(sentences: Mapping[str, int], vocabulary: set[str]) -> list[Counter
     return levels
 
 
-def _kept(level: Counter[Gram], fewest: int) -> dict[Gram, int]:
-    return {gram: count for gram, count in level.items() if count >= fewest}
-
-
 def _unigrams(level: Mapping[Gram, int]) -> dict[Gram, float]:
     """Log-probabilities of words; each has one more than was counted, so that a rare word is not out of reach."""
     total = sum(count + 1 for gram, count in level.items() if gram != (START,))
-    found = {gram: math.log10((count + 1) / total) for gram, count in level.items()}
-    return {**found, (START,): _NEVER}
+    return {gram: math.log10((count + 1) / total) for gram, count in level.items()} | {(START,): _NEVER}
 
 
-def _discounted(
+def _discount_level(
     level: Mapping[Gram, int], lower: list[dict[Gram, float]], backoffs: list[dict[Gram, float]]
 ) -> tuple[dict[Gram, float], dict[Gram, float]]:
     """Log-probabilities of a level's n-grams, and the back-off weights of their histories."""
@@ -106,24 +93,24 @@ def _discounted(
     totals: Counter[Gram] = Counter()
     for gram, count in level.items():
         totals[gram[:-1]] += count
-    given: defaultdict[Gram, float] = defaultdict(float)
+    seen: defaultdict[Gram, float] = defaultdict(float)
     below: defaultdict[Gram, float] = defaultdict(float)
-    found: dict[Gram, float] = {}
+    probabilities: dict[Gram, float] = {}
     for gram, count in level.items():
         share = (count - discount) / totals[gram[:-1]]
-        found[gram] = math.log10(share)
-        given[gram[:-1]] += share
+        probabilities[gram] = math.log10(share)
+        seen[gram[:-1]] += share
         below[gram[:-1]] += 10 ** _log_probability(gram[1:], lower, backoffs)
     weights: dict[Gram, float] = {}
     for history in totals:
         weights[history] = 0.0
         # Where all words were seen, there is nothing to back off to, and nothing to give up.
         if below[history] < _ALL_SEEN:
-            weights[history] = math.log10((1 - given[history]) / (1 - below[history]))
-    for gram in found:
+            weights[history] = math.log10((1 - seen[history]) / (1 - below[history]))
+    for gram in probabilities:
         if below[gram[:-1]] >= _ALL_SEEN:
-            found[gram] -= math.log10(given[gram[:-1]])
-    return found, weights
+            probabilities[gram] -= math.log10(seen[gram[:-1]])
+    return probabilities, weights
 
 
 def _discount(level: Mapping[Gram, int]) -> float:

@@ -15,7 +15,7 @@ from random import Random
 from typing import Generic, NamedTuple, TypeVar
 
 from dstress.stressors.speech.confusions import LONGEST, Fit, blend
-from dstress.stressors.speech.sounds import Lookalikes
+from dstress.stressors.speech.sounds import SoundAlikes
 from dstress.stressors.speech.vocabulary import Vocabulary
 from dstress.stressors.speech.word_errors import WordErrors, total, word_errors
 
@@ -62,7 +62,7 @@ class Mishearing:
 
     def __init__(self, fit: Fit, noise: str, wer: float) -> None:
         self.fit, self.wer, self.target = fit, wer, blend(fit.levels[noise], wer)
-        self._alike = Lookalikes(fit.heard)
+        self._alike = SoundAlikes(fit.heard)
         self._substitutes: dict[str, Draw[str]] = {}
         self._vocabulary = Vocabulary(fit.vocabulary)
         self._by_length, self._strange_rate, self._rates = _rates(fit, self._vocabulary)
@@ -85,7 +85,7 @@ class Mishearing:
             Draw([(shape, self._weigh(shape) * weight) for shape, weight in self._strange_shapes if shape[0] <= ahead])
             for ahead in range(LONGEST + 1)
         ]
-        regions = sum(weight for (said, _), weight in weights if said)
+        regions = sum(weight for (spoken, _), weight in weights if spoken)
         self._slip = min(0.5, knobs.adding * _shifted(self._average, knobs.bias) * (1 - regions) / (regions or 1.0))
         self._extra = Draw(
             [(tuple(heard.split()), float(count)) for heard, count in self.fit.regions.get("", {}).items()]
@@ -104,36 +104,37 @@ class Mishearing:
                 heard.append(word)
                 at += 1
             else:
-                taken, came = self._confused(words[at : at + LONGEST], random)
-                heard += came
-                at += taken
+                size, confused = self._confuse(words[at : at + LONGEST], random)
+                heard += confused
+                at += size
         return heard
 
     def tune(self, sample: Sequence[Sequence[str]]) -> WordErrors:
         """Turn the knobs until rate and mix come out right on some utterances; what comes out then."""
         for _ in range(_ROUNDS):
-            found = self._tune_rate(sample)
-            _, deleted, inserted = self.target.mix
+            _, deleted, inserted = self._tune_rate(sample).mix
+            _, wanted_deleted, wanted_inserted = self.target.mix
             bias, dropping, adding = self.knobs
-            self.set(Knobs(bias, dropping * _ratio(deleted, found.mix[1]), adding * _ratio(inserted, found.mix[2])))
+            dropping *= _ratio(wanted_deleted, deleted)
+            self.set(Knobs(bias, dropping, adding * _ratio(wanted_inserted, inserted)))
         return self._tune_rate(sample)
 
     def measure(self, sample: Sequence[Sequence[str]]) -> WordErrors:
         """The errors on some utterances, always with the same random numbers."""
-        return total(word_errors(said, self.mishear(said, Random(place))) for place, said in enumerate(sample))
+        return total(word_errors(words, self.mishear(words, Random(place))) for place, words in enumerate(sample))
 
     def _tune_rate(self, sample: Sequence[Sequence[str]]) -> WordErrors:
         low, high = self.knobs.bias - _WIDEST, self.knobs.bias + _WIDEST
-        found = WordErrors()
+        errors = WordErrors()
         for _ in range(_HALVINGS):
             self.set(self.knobs._replace(bias=(low + high) / 2))
-            found = self.measure(sample)
-            low, high = (low, self.knobs.bias) if found.rate > self.wer else (self.knobs.bias, high)
-        return found
+            errors = self.measure(sample)
+            low, high = (low, self.knobs.bias) if errors.rate > self.wer else (self.knobs.bias, high)
+        return errors
 
     def _weigh(self, shape: Shape) -> float:
-        said, came = shape
-        return self.knobs.dropping if came < said else self.knobs.adding if came > said else 1.0
+        spoken, heard = shape
+        return self.knobs.dropping if heard < spoken else self.knobs.adding if heard > spoken else 1.0
 
     def _begin(self, word: str) -> float:
         """For a word that was never said to the channel: as for words of its length, or as for strange words."""
@@ -143,10 +144,10 @@ class Mishearing:
             self._begins[word] = _shifted(rate, self.knobs.bias)
         return _shifted(rate, self.knobs.bias)
 
-    def _confused(self, ahead: Sequence[str], random: Random) -> tuple[int, Sequence[str]]:
+    def _confuse(self, ahead: Sequence[str], random: Random) -> tuple[int, Sequence[str]]:
         """How many of the words ahead go wrong together, and what is heard for them."""
         stretches = [" ".join(ahead[:size]) for size in range(1, len(ahead) + 1)]
-        known = [(size, self._ways(said)) for size, said in enumerate(stretches, 1) if said in self.fit.regions]
+        known = [(size, self._ways(words)) for size, words in enumerate(stretches, 1) if words in self.fit.regions]
         chosen = random.random() * (TRUST + sum(ways.weight for _, ways in known))
         for size, ways in known:
             chosen -= ways.weight
@@ -154,49 +155,51 @@ class Mishearing:
                 return size, ways(random)
         usual = self._shapes[len(ahead)]
         strange = self._strange[len(ahead)]
-        said, came = (strange if strange.items and ahead[0] not in self._vocabulary else usual)(random)
-        return said, self._filled(ahead[:said], came, random)
+        spoken, heard = (strange if strange.items and ahead[0] not in self._vocabulary else usual)(random)
+        return spoken, self._fill(ahead[:spoken], heard, random)
 
-    def _ways(self, said: str) -> Draw[tuple[str, ...]]:
+    def _ways(self, stretch: str) -> Draw[tuple[str, ...]]:
         """What a stretch was heard as, weighed by how usual each shape is at this error rate."""
-        ways = self._seen.get(said)
+        ways = self._seen.get(stretch)
         if ways is None:
-            size = said.count(" ") + 1
+            size = stretch.count(" ") + 1
             weights = []
-            for heard, count in self.fit.regions[said].items():
-                came = tuple(heard.split())
-                name = f"{size}>{len(came)}"
+            for text, count in self.fit.regions[stretch].items():
+                heard = tuple(text.split())
+                name = f"{size}>{len(heard)}"
                 usual = self.target.shapes.get(name, 0.0) / self._usual[name]
-                weights.append((came, count * usual * self._weigh((size, len(came)))))
-            self._seen[said] = ways = Draw(weights)
+                weights.append((heard, count * usual * self._weigh((size, len(heard)))))
+            self._seen[stretch] = ways = Draw(weights)
         return ways
 
-    def _filled(self, said: Sequence[str], came: int, random: Random) -> list[str]:
+    def _fill(self, stretch: Sequence[str], count: int, random: Random) -> list[str]:
         """So many words for a stretch: its longest words, or the pieces of long ones, as others that sound alike."""
-        places = sorted(sorted(range(len(said)), key=lambda place: -len(said[place]))[:came])
-        pieces = [said[place] for place in places]
-        while len(pieces) < came:
+        places = sorted(sorted(range(len(stretch)), key=lambda place: -len(stretch[place]))[:count])
+        pieces = [stretch[place] for place in places]
+        while len(pieces) < count:
             longest = max(range(len(pieces)), key=lambda place: len(pieces[place]))
-            pieces[longest : longest + 1] = _halves(pieces[longest])
+            word = pieces[longest]
+            middle = max(1, len(word) // 2)
+            pieces[longest : longest + 1] = [word[:middle] or word, word[middle:] or word]
         heard = []
         for piece in pieces:
-            others = self._substitute(piece)
+            others = self._substitutes_of(piece)
             heard.append(others(random) if others.items else piece)
         return heard
 
-    def _substitute(self, word: str) -> Draw[str]:
+    def _substitutes_of(self, word: str) -> Draw[str]:
         """Other words for a word: those that were heard for it, and those that sound alike."""
-        found = self._substitutes.get(word)
-        if found is None:
-            seen = [(heard, count) for heard, count in self.fit.regions.get(word, {}).items() if heard.count(" ") == 0]
-            alike = self._alike.like(word)
+        substitutes = self._substitutes.get(word)
+        if substitutes is None:
+            heard = self.fit.regions.get(word, {}).items()
+            weights = [(other, float(count)) for other, count in heard if other and " " not in other]
+            alike = self._alike.find(word)
             scale = TRUST / (sum(weight for _, weight in alike) or 1.0)
-            weights = [(heard, float(count)) for heard, count in seen if heard]
-            found = Draw(weights + [(other, weight * scale) for other, weight in alike])
+            substitutes = Draw(weights + [(other, weight * scale) for other, weight in alike])
             if len(self._substitutes) >= _REMEMBERED:
                 self._substitutes.clear()
-            self._substitutes[word] = found
-        return found
+            self._substitutes[word] = substitutes
+        return substitutes
 
 
 def _rates(fit: Fit, vocabulary: Vocabulary) -> tuple[list[float], float, dict[str, float]]:
@@ -222,12 +225,6 @@ def _rates(fit: Fit, vocabulary: Vocabulary) -> tuple[list[float], float, dict[s
     return by_length, unfamiliar, rates
 
 
-def _halves(word: str) -> list[str]:
-    """A word in two pieces that may each be heard as a word."""
-    middle = max(1, len(word) // 2)
-    return [word[:middle] or word, word[middle:] or word]
-
-
 def _usual_shapes(fit: Fit) -> dict[str, float]:
     """Each shape's share over all that was heard."""
     counts: Counter[str] = Counter()
@@ -239,8 +236,8 @@ def _usual_shapes(fit: Fit) -> dict[str, float]:
 
 
 def _shape(name: str) -> Shape:
-    said, _, came = name.partition(">")
-    return int(said), int(came)
+    spoken, _, heard = name.partition(">")
+    return int(spoken), int(heard)
 
 
 def _shifted(rate: float, bias: float) -> float:

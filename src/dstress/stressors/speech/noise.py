@@ -37,7 +37,7 @@ def level(samples: Samples | Signal) -> float:
 def add_noise(speech: Samples, noise: Signal, snr: float) -> Samples:
     """Speech with a noise of power 1 under it, `snr` decibels softer than the speech."""
     scaled = noise * np.sqrt(level(speech) / 10 ** (snr / 10))
-    return _whole(speech + scaled)
+    return _as_samples(speech + scaled)
 
 
 def white(length: int, seed: int) -> Signal:
@@ -69,8 +69,8 @@ def babble_bank(say: Callable[[str, str], Samples] = speak) -> Samples:
     for number, sentence in enumerate(babble_sentences()):
         samples = say(sentence, BABBLE_VOICES[number % len(BABBLE_VOICES)])
         spoken.append(samples * (1000.0 / np.sqrt(level(samples))))
-    return _whole(np.concatenate(spoken))
+    return _as_samples(np.concatenate(spoken))
 
 
-def _whole(signal: Signal) -> Samples:
+def _as_samples(signal: Signal) -> Samples:
     return np.asarray(np.clip(np.rint(signal), -32768, 32767), np.int16)

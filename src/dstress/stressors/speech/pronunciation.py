@@ -29,11 +29,11 @@ def dictionary() -> dict[str, tuple[str, ...]]:
     return found
 
 
-def pronunciations(wanted: Iterable[str]) -> dict[str, tuple[str, ...]]:
+def pronunciations(words: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The pronunciations of words; words that nobody can pronounce are left out."""
-    asked = sorted(set(wanted))
-    known = {word: dictionary()[word] for word in asked if word in dictionary()}
-    others = [word for word in asked if word not in known]
+    distinct = sorted(set(words))
+    known = {word: dictionary()[word] for word in distinct if word in dictionary()}
+    others = [word for word in distinct if word not in known]
     for start in range(0, len(others), _TOGETHER):
         known.update(_by_rule(others[start : start + _TOGETHER]))
     return known
@@ -43,7 +43,7 @@ def _by_rule(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """What flite would say, many words in one breath with pauses between them; one by one where that fails."""
     spoken = _phones(". ".join(words))
     if len(spoken) == len(words):
-        return {word: (said,) for word, said in zip(words, spoken, strict=True)}
+        return {word: (phones,) for word, phones in zip(words, spoken, strict=True)}
     if len(words) == 1:
         return {words[0]: (" ".join(spoken),)} if spoken else {}
     half = len(words) // 2

@@ -45,16 +45,17 @@ GENERAL = Language()
 
 
 @cache
-def unheard() -> tuple[str, ...]:
+def excluded_prefixes() -> tuple[str, ...]:
     """Beginnings of words that the recogniser may not give."""
     return tuple(read_table(__package__, "recognizer.toml")["unheard"])
 
 
 @cache
-def general(folder: Path) -> Language:
+def general_language(folder: Path) -> Language:
     """pocketsphinx's own model of English, less some words; its dictionary is written to `folder` once."""
     source = (model_folder() / "cmudict-en-us.dict").read_text(encoding="utf-8")
-    kept = "".join(line for line in source.splitlines(keepends=True) if not line.startswith(unheard())).encode()
+    lines = source.splitlines(keepends=True)
+    kept = "".join(line for line in lines if not line.startswith(excluded_prefixes())).encode()
     path = folder / "languages" / f"general-{blake2b(kept, digest_size=8).hexdigest()}.dict"
     if not path.exists():
         with replacing(path) as out:
@@ -82,7 +83,7 @@ def version() -> str:
         number = installed_version("pocketsphinx")
     except PackageNotFoundError:
         number = "?"
-    return f"pocketsphinx-{number}, noise estimated anew, {sorted(SEARCH.items())}, without {unheard()}"
+    return f"pocketsphinx-{number}, noise estimated anew, {sorted(SEARCH.items())}, without {excluded_prefixes()}"
 
 
 def model_folder() -> Path:
@@ -92,10 +93,10 @@ def model_folder() -> Path:
     return Path(pocketsphinx.get_model_path("en-us"))
 
 
-def hear(audio: Samples, language: Language = GENERAL) -> str:
+def recognize(audio: Samples, language: Language = GENERAL) -> str:
     """What the recogniser makes of an utterance; empty if nothing."""
     decoder = _decoder(language)
-    _forget(decoder)
+    _reset_noise_estimate(decoder)
     decoder.start_utt()
     decoder.process_raw(audio.tobytes(), full_utt=True)
     decoder.end_utt()
@@ -112,7 +113,7 @@ def known_words(language: Language) -> list[str]:
     return sorted(word for word in words if "(" not in word and model.prob([word]) > _IMPOSSIBLE)
 
 
-def _forget(decoder: Any) -> None:
+def _reset_noise_estimate(decoder: Any) -> None:
     """Drop the estimate of the background noise, which would go on from one utterance to the next."""
     if not hasattr(decoder, "start_stream"):
         decoder.reinit_feat()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from dstress.dialogue import Dialogue
 from dstress.stressors.speech.audio_cache import content_key
 
 
-class Drawn(NamedTuple):
+class SampledUtterance(NamedTuple):
     """One user utterance and its place."""
 
     dialogue: Dialogue
@@ -22,12 +22,12 @@ class Drawn(NamedTuple):
         return self.dialogue.turns[self.place].user
 
 
-def drawn(dialogues: Iterable[Dialogue], most: int) -> list[Drawn]:
+def draw_sample(dialogues: Iterable[Dialogue], most: int) -> list[SampledUtterance]:
     """At most so many utterances, those with the smallest hashes of their places; the first ones are a sample too."""
-    return [found for _, _, _, found in heapq.nsmallest(most, _hashed(dialogues), key=lambda each: each[:3])]
+    utterances = (SampledUtterance(dialogue, place) for dialogue in dialogues for place in range(len(dialogue.turns)))
+    return heapq.nsmallest(most, utterances, key=_hash_of_place)
 
 
-def _hashed(dialogues: Iterable[Dialogue]) -> Iterator[tuple[bytes, str, int, Drawn]]:
-    for dialogue in dialogues:
-        for index in range(len(dialogue.turns)):
-            yield content_key("drawn", dialogue.id, index), dialogue.id, index, Drawn(dialogue, index)
+def _hash_of_place(utterance: SampledUtterance) -> tuple[bytes, str, int]:
+    name, place = utterance.dialogue.id, utterance.place
+    return content_key("drawn", name, place), name, place

@@ -29,7 +29,7 @@ def sound_of(word: str) -> str:
     return word
 
 
-class Lookalikes:
+class SoundAlikes:
     """Finds, for any word, words of a vocabulary that sound like it."""
 
     def __init__(self, frequencies: Mapping[str, int]) -> None:
@@ -37,14 +37,14 @@ class Lookalikes:
         self.sounds = [sound_of(word) for word in self.words]
         self.frequencies = [frequencies[word] for word in self.words]
 
-    def like(self, word: str) -> list[tuple[str, float]]:
+    def find(self, word: str) -> list[tuple[str, float]]:
         """The nearest words and their weights: the nearer and the more frequent, the likelier."""
         nearest = process.extract(
             sound_of(word), self.sounds, scorer=Levenshtein.normalized_similarity, processor=None, limit=_NEAREST + 1
         )
-        found = []
+        weights = []
         for _, similarity, place in nearest:
             if self.words[place] != word:
                 weight = (0.05 + similarity) ** _SHARPNESS * self.frequencies[place] ** 0.5
-                found.append((self.words[place], weight))
-        return found[:_NEAREST]
+                weights.append((self.words[place], weight))
+        return weights[:_NEAREST]

@@ -10,13 +10,20 @@ from dstress.dialogue import Dialogue, Schema
 from dstress.errors import DstressError, SpecError, unknown
 from dstress.resources import Resources
 from dstress.stressors.base import Outcome, TurnStressor, Unchanged
-from dstress.stressors.speech.calibration import SAMPLES, Progress, Search, Utterances, calibration_path, keep, stored
-from dstress.stressors.speech.channel import Channel, Conditions, speaker
-from dstress.stressors.speech.channel_pool import Listeners
+from dstress.stressors.speech.calibration import (
+    SAMPLES,
+    CalibrationSearch,
+    Progress,
+    calibration_path,
+    load_calibration,
+    save_calibration,
+)
+from dstress.stressors.speech.channel import Channel, Conditions, draw_speaker
+from dstress.stressors.speech.channel_pool import ChannelPool
 from dstress.stressors.speech.language_model import domain_language
 from dstress.stressors.speech.noise import BABBLE_VOICES, Noise
 from dstress.stressors.speech.recognizer import GENERAL, check_recogniser
-from dstress.stressors.speech.sample import Drawn, drawn
+from dstress.stressors.speech.sample import SampledUtterance, draw_sample
 from dstress.stressors.speech.spoken import words
 from dstress.stressors.speech.voice import check_voices
 from dstress.stressors.speech.word_errors import WordErrors, word_errors
@@ -101,15 +108,17 @@ class Speech(TurnStressor):
             language = domain_language(self.folder, texts)
         self.conditions = self.conditions._replace(language=language)
         if self.wer is not None:
-            self.conditions = self.conditions._replace(snr=self._calibrated(resources.corpus, self.wer))
+            self.conditions = self.conditions._replace(snr=self._calibrated_snr(resources.corpus, self.wer))
         self.channel = Channel(self.folder, self.conditions)
 
     def rewrite_utterances(self, utterances: Sequence[Utterance]) -> Sequence[Outcome]:
         """What the recogniser understands of each utterance."""
         if self.channel is None:
             raise RuntimeError("speech was not prepared")
-        asked = [(one.text, speaker(one.random, self.voices)) for one in utterances]
-        return [Unchanged(heard.problem) if heard.problem else heard.text for heard in self.channel.hear(asked)]
+        recognitions = self.channel.transmit(
+            [(utterance.text, draw_speaker(utterance.random, self.voices)) for utterance in utterances]
+        )
+        return [Unchanged(heard.problem) if heard.problem else heard.text for heard in recognitions]
 
     def calibrate(
         self,
@@ -124,15 +133,20 @@ class Speech(TurnStressor):
                 raise unknown("target", name, ["wer"], fix="speech can be calibrated to --calibrate wer=0.30")
         wer = target["wer"]
         check_wer("speech", wer)
-        sample = drawn(corpus, SAMPLES[-1])
-        path = self._path(wer, sample)
-        found = stored(path)
-        if found is None or found.seed != seed:
-            with Listeners(self.folder) as listeners:
-                search = Search(self._spoken(sample, seed), self.conditions, listeners, progress or (lambda *_: None))
-                found = search.run(wer, seed)
-            keep(path, found)
-        return {"snr": found.snr}
+        sample = draw_sample(corpus, SAMPLES[-1])
+        path = self._calibration_path(wer, sample)
+        calibration = load_calibration(path)
+        if calibration is None or calibration.seed != seed:
+            # Utterances with the voice and the noise that they have when the corpus is stressed.
+            utterances = []
+            for sampled in sample:
+                random = Utterance(sampled.dialogue, sampled.place, Schema(), (seed, self.key())).random
+                utterances.append((sampled.text, draw_speaker(random, self.voices)))
+            with ChannelPool(self.folder) as pool:
+                search = CalibrationSearch(utterances, self.conditions, pool, progress or (lambda *_: None))
+                calibration = search.run(wer, seed)
+            save_calibration(path, calibration)
+        return {"snr": calibration.snr}
 
     def counts(self, before: str, after: str) -> dict[str, int]:
         """Word errors."""
@@ -142,20 +156,15 @@ class Speech(TurnStressor):
         """The word error rate that was reached."""
         return error_figures(counted)
 
-    def _spoken(self, sample: Sequence[Drawn], seed: int) -> Utterances:
-        """Utterances with the voice and the noise that they have when the corpus is stressed."""
-        randoms = [Utterance(one.dialogue, one.place, Schema(), (seed, self.key())).random for one in sample]
-        return [(one.text, speaker(random, self.voices)) for one, random in zip(sample, randoms, strict=True)]
+    def _calibration_path(self, wer: float, sample: Sequence[SampledUtterance]) -> Path:
+        return calibration_path(self.folder, self.conditions, self.voices, wer, [sampled.text for sampled in sample])
 
-    def _path(self, wer: float, sample: Sequence[Drawn]) -> Path:
-        return calibration_path(self.folder, self.conditions, self.voices, wer, [one.text for one in sample])
-
-    def _calibrated(self, corpus: Iterable[Dialogue], wer: float) -> float:
-        found = stored(self._path(wer, drawn(corpus, SAMPLES[-1])))
-        if found is None:
+    def _calibrated_snr(self, corpus: Iterable[Dialogue], wer: float) -> float:
+        calibration = load_calibration(self._calibration_path(wer, draw_sample(corpus, SAMPLES[-1])))
+        if calibration is None:
             raise DstressError(
                 f"no noise level is stored for a word error rate of {wer:.0%} on these dialogues",
                 fix=f"find it first: dstress stress CORPUS:SPLIT --with speech --calibrate wer={wer:g} --out DIR, with "
                 "the same noise, voices, speed, lm and limit; or give snr= yourself",
             )
-        return found.snr
+        return calibration.snr

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import islice
 
-from dstress.dialogue import Dialogue
 from dstress.errors import DstressError, SpecError
 from dstress.resources import Resources
 from dstress.stressors.base import Outcome, TurnStressor, Unchanged
 from dstress.stressors.speech.channel import HEARD_NOTHING, NOTHING_SAID
-from dstress.stressors.speech.confusion_fit import VOICES, fitted, shipped, texts_of
+from dstress.stressors.speech.confusion_fit import VOICES, load_or_fit, sample_texts, shipped
 from dstress.stressors.speech.confusions import Fit
 from dstress.stressors.speech.mishearing import Mishearing
 from dstress.stressors.speech.noise import Noise
@@ -48,8 +47,9 @@ class SpeechText(TurnStressor):
     def prepare(self, resources: Resources) -> None:
         """Fit, if asked to; then set rate and mix on the corpus's first utterances."""
         super().prepare(resources)
-        self._model = Mishearing(self._fitted(resources), self.noise, self.wer)
-        sample = [said for said in map(words, islice(_utterances(resources.corpus), _TUNED_ON)) if said]
+        self._model = Mishearing(self._confusions(resources), self.noise, self.wer)
+        texts = (turn.user for dialogue in resources.corpus for turn in dialogue.turns)
+        sample = [spoken for spoken in map(words, islice(texts, _TUNED_ON)) if spoken]
         if sample:
             self._model.tune(sample)
 
@@ -70,16 +70,12 @@ class SpeechText(TurnStressor):
         """The word error rate that was reached."""
         return error_figures(counted)
 
-    def _fitted(self, resources: Resources) -> Fit:
+    def _confusions(self, resources: Resources) -> Fit:
         if self.fit is None:
             return shipped()
         check_voices(VOICES)
         check_recogniser()
-        texts = texts_of(resources.load(self.fit), self.utterances)
+        texts = sample_texts(resources.load(self.fit), self.utterances)
         if not texts:
             raise DstressError(f"{self.fit} says nothing to fit on", fix="name a corpus with user utterances")
-        return fitted(texts, resources.folder / "speech")
-
-
-def _utterances(corpus: Iterable[Dialogue]) -> Iterable[str]:
-    return (turn.user for dialogue in corpus for turn in dialogue.turns)
+        return load_or_fit(texts, resources.folder / "speech")

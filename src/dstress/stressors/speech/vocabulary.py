@@ -13,7 +13,7 @@ BITS, HASHES = 8, 5
 """Bits for each word, and places that each word sets."""
 
 
-def packed(words: Iterable[str]) -> str:
+def pack_words(words: Iterable[str]) -> str:
     """A vocabulary as text."""
     known = sorted(set(words))
     bits = bytearray(len(known) * BITS // 8 + 1) if known else bytearray()

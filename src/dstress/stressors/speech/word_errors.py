@@ -1,4 +1,4 @@
-"""Word errors: substitutions, deletions and insertions against what was said, and the rate that they make."""
+"""Word errors: substitutions, deletions and insertions against what was spoken, and the rate that they make."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ class WordErrors(NamedTuple):
         return self.substituted / every, self.deleted / every, self.inserted / every
 
 
-def word_errors(said: Sequence[str], heard: Sequence[str]) -> WordErrors:
-    """The fewest errors that turn what was said into what was heard; other spellings of a word are none."""
-    said, heard = comparable(said), comparable(heard)
+def word_errors(spoken: Sequence[str], heard: Sequence[str]) -> WordErrors:
+    """The fewest errors that turn what was spoken into what was heard; other spellings of a word are none."""
+    spoken, heard = comparable(spoken), comparable(heard)
     counts = {"replace": 0, "delete": 0, "insert": 0}
-    for operation in Levenshtein.editops(said, heard):
+    for operation in Levenshtein.editops(spoken, heard):
         counts[operation.tag] += 1
-    return WordErrors(len(said), counts["replace"], counts["delete"], counts["insert"])
+    return WordErrors(len(spoken), counts["replace"], counts["delete"], counts["insert"])
 
 
-def total(found: Iterable[WordErrors]) -> WordErrors:
+def total(errors: Iterable[WordErrors]) -> WordErrors:
     """Errors of many utterances, pooled: long ones weigh more."""
-    columns = list(zip(*found, strict=True)) or [(0,)] * 4
+    columns = list(zip(*errors, strict=True)) or [(0,)] * 4
     return WordErrors(*map(sum, columns))

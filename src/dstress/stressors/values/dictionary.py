@@ -30,8 +30,8 @@ class Dictionary:
 
     def __init__(self, unseen: Pools, seen: Pools | None = None, *, where: str = "a dictionary") -> None:
         self.where = where
-        self._unseen = _pools(unseen, where)
-        self._seen = _pools(seen or {}, where)
+        self._unseen = _check_pools(unseen, where)
+        self._seen = _check_pools(seen or {}, where)
         self._pools: dict[str, tuple[str, ...]] = {}
         for slot in dict.fromkeys((*self._unseen, *self._seen)):
             new, known = self._unseen.get(slot, ()), self._seen.get(slot, ())
@@ -72,15 +72,15 @@ class Dictionary:
     def settled(self, schema: Schema) -> Dictionary:
         """A person's own dictionary in the schema's spelling of slots. Every slot must be one of the schema's."""
         names, known = SlotNames(schema), schema.slots
-        found: dict[str, str] = {}
+        settled: dict[str, str] = {}
         for slot in self._pools:
-            settled = names.split(slot)
-            if settled not in known:
+            own = names.split(slot)
+            if own not in known:
                 raise unknown("slot", slot, known, where=self.where, fix="slots are written as service-slot")
-            if settled in found.values():
-                raise DstressError(f"the slot {settled} is there twice, also as {slot!r}", where=self.where)
-            found[slot] = settled
-        parts = ({found[slot]: pool for slot, pool in part.items()} for part in (self._unseen, self._seen))
+            if own in settled.values():
+                raise DstressError(f"the slot {own} is there twice, also as {slot!r}", where=self.where)
+            settled[slot] = own
+        parts = ({settled[slot]: pool for slot, pool in part.items()} for part in (self._unseen, self._seen))
         return Dictionary(*parts, where=self.where)
 
     def adapted(self, schema: Schema) -> Dictionary:
@@ -109,9 +109,9 @@ class Dictionary:
         return Dictionary(unseen, seen, where=self.where)
 
 
-def _pools(given: Pools, where: str) -> dict[str, tuple[str, ...]]:
-    pools = {}
-    for slot, listed in given.items():
+def _check_pools(pools: Pools, where: str) -> dict[str, tuple[str, ...]]:
+    checked = {}
+    for slot, listed in pools.items():
         values = tuple(listed)
         if not values:
             raise DstressError(f"{slot} has no values", where=where, fix="leave the slot out: its values then stay")
@@ -121,8 +121,8 @@ def _pools(given: Pools, where: str) -> dict[str, tuple[str, ...]]:
         if len({*folded}) < len(folded):
             twice = next(value for value in folded if folded.count(value) > 1)
             raise DstressError(f"{slot} has {twice!r} twice", where=where)
-        pools[slot] = values
-    return pools
+        checked[slot] = values
+    return checked
 
 
 @cache
@@ -139,8 +139,8 @@ def read(path: str | Path) -> Dictionary:
 def _read(table: Any, where: str) -> Dictionary:
     if not isinstance(table, dict):
         raise DstressError("a dictionary is a table of slots with lists of values", where=where)
-    parted = table.keys() <= {"seen", "unseen"} and all(isinstance(part, dict) for part in table.values())
-    unseen, seen = (table.get("unseen", {}), table.get("seen", {})) if parted else (table, {})
+    has_parts = table.keys() <= {"seen", "unseen"} and all(isinstance(part, dict) for part in table.values())
+    unseen, seen = (table.get("unseen", {}), table.get("seen", {})) if has_parts else (table, {})
     return Dictionary(_lists(unseen, where), _lists(seen, where), where=where)
 
 
@@ -157,26 +157,24 @@ Counts = dict[str, dict[str, int]]
 
 def values_of(dialogues: Iterable[Dialogue]) -> Counts:
     """The values of a corpus's states, every accepted form."""
-    return counted(dialogues)[0]
+    return count_values(dialogues)[0]
 
 
-def counted(dialogues: Iterable[Dialogue]) -> tuple[Counts, Counts]:
+def count_values(dialogues: Iterable[Dialogue]) -> tuple[Counts, Counts]:
     """The values of a corpus's states: all accepted forms, and only the preferred ones."""
     every: Counts = {}
     preferred: Counts = {}
     for dialogue in dialogues:
-        held: dict[tuple[str, tuple[str, ...]], None] = {}
+        labels: dict[tuple[str, tuple[str, ...]], None] = {}
         before: State = {}
         for turn in dialogue.turns:
             if turn.state != before:
-                held.update(((slot, forms), None) for slot, forms in turn.state.items() if before.get(slot) != forms)
+                labels.update(((slot, forms), None) for slot, forms in turn.state.items() if before.get(slot) != forms)
                 before = turn.state
-        _count(preferred, {(slot, forms[0]) for slot, forms in held if forms})
-        _count(every, {(slot, form) for slot, forms in held for form in forms})
+        first_forms = {(slot, forms[0]) for slot, forms in labels if forms}
+        all_forms = {(slot, form) for slot, forms in labels for form in forms}
+        for counts, pairs in ((preferred, first_forms), (every, all_forms)):
+            for slot, form in sorted(pairs):
+                values = counts.setdefault(slot, {})
+                values[form] = values.get(form, 0) + 1
     return every, preferred
-
-
-def _count(counts: Counts, pairs: Iterable[tuple[str, str]]) -> None:
-    for slot, form in sorted(pairs):
-        values = counts.setdefault(slot, {})
-        values[form] = values.get(form, 0) + 1

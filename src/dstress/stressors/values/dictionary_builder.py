@@ -19,7 +19,7 @@ from dstress.errors import SpecError, unknown
 from dstress.resources import Material, Resources
 from dstress.stressors.entities.words import entity_words
 from dstress.stressors.values import dictionary
-from dstress.stressors.values.dictionary import Counts, Dictionary, counted, values_of
+from dstress.stressors.values.dictionary import Counts, Dictionary, count_values, values_of
 from dstress.text.letters import words_of
 from dstress.text.numbers import number_of, number_words
 from dstress.text.tables import is_table_file
@@ -54,10 +54,10 @@ def choose(source: str, resources: Resources, train: str, minimum: int) -> Dicti
     """The dictionary that a text means, in the corpus's spelling of slots, marked by what the training corpus has."""
     if source in dictionary.SHIPPED or is_table_file(source):
         if source in dictionary.SHIPPED:
-            found = dictionary.shipped(source).adapted(resources.schema)
+            chosen = dictionary.shipped(source).adapted(resources.schema)
         else:
-            found = dictionary.read(source).settled(resources.schema)
-        return found.marked(values_of(resources.load(train))) if train else found
+            chosen = dictionary.read(source).settled(resources.schema)
+        return chosen.marked(values_of(resources.load(train))) if train else chosen
     if source != BUILT and ":" not in source:
         raise unknown(
             "dictionary", source, (*dictionary.SHIPPED, BUILT), fix="or give a .toml or .json file, or a corpus:split"
@@ -70,8 +70,8 @@ def choose(source: str, resources: Resources, train: str, minimum: int) -> Dicti
 
 def build(train: Material, test: Material, minimum: int = 5) -> Dictionary:
     """Unseen, well-formed values where a slot has at least `minimum`, else frequent seen ones, marked as seen."""
-    trained, preferred = counted(train)
-    tested = counted(test)[1]
+    trained, preferred = count_values(train)
+    tested = count_values(test)[1]
     everything = {value: count for counts in trained.values() for value, count in counts.items()}
     unseen: dict[str, list[str]] = {}
     seen: dict[str, list[str]] = {}
@@ -97,17 +97,18 @@ def _unseen(slot: str, entry: Slot, known: Mapping[str, int], trained: Counts, t
         return [value for value in new if value in entry.values]
     if _are_mostly(time_of, known):
         times = {time_of(value) for value in known}
-        return _once(value for value in new if _CLOCK.fullmatch(value) and time_of(value) not in times)
+        return _without_respellings(value for value in new if _CLOCK.fullmatch(value) and time_of(value) not in times)
     if _are_mostly(number_of, known):
         numbers = [number for value in known if (number := number_of(value)) is not None]
         return [value for value in new if value.isdecimal() and min(numbers) <= int(value) <= 2 * max(numbers)]
     elsewhere = _elsewhere(slot, trained, tested)
     cores = sorted({core for value in known if (core := _core(value))})
-    return _once(value for value in new if _core(value) not in elsewhere and _is_name(value, cores))
+    return _without_respellings(value for value in new if _core(value) not in elsewhere and _is_name(value, cores))
 
 
 def _by_frequency(counts: Mapping[str, int]) -> list[str]:
-    return sorted((value for value in counts if value.casefold() not in _NOTHING), key=lambda one: (-counts[one], one))
+    values = (value for value in counts if value.casefold() not in _NOTHING)
+    return sorted(values, key=lambda value: (-counts[value], value))
 
 
 def _are_mostly(kind: Callable[[str], float | None], known: Mapping[str, int]) -> bool:
@@ -115,9 +116,9 @@ def _are_mostly(kind: Callable[[str], float | None], known: Mapping[str, int]) -
     return bool(total) and sum(n for value, n in known.items() if kind(value) is not None) >= _MOSTLY * total
 
 
-def _once(found: Iterable[str]) -> list[str]:
+def _without_respellings(values: Iterable[str]) -> list[str]:
     """Each value in its most frequent spelling."""
-    return list({"".join(words_of(value)): value for value in reversed(list(found))}.values())[::-1]
+    return list({"".join(words_of(value)): value for value in reversed(list(values))}.values())[::-1]
 
 
 def _is_name(value: str, cores: list[str]) -> bool:
@@ -130,8 +131,8 @@ def _is_name(value: str, cores: list[str]) -> bool:
         return False
     if process.extractOne(core, cores, scorer=OSA.distance, score_cutoff=max(1, len(core) // 5)):
         return False
-    said = {_digits(word) for word in words}
-    return not any(core in other or (len(other) >= _SHORTEST and other in core) or other in said for other in cores)
+    written = {_digits(word) for word in words}
+    return not any(core in other or (len(other) >= _SHORTEST and other in core) or other in written for other in cores)
 
 
 def _core(value: str) -> str:
@@ -149,20 +150,20 @@ def _elsewhere(slot: str, trained: Counts, tested: Counts) -> set[str]:
     """Values of slots that hold other things: a train goes to no restaurant, a taxi does."""
     own = trained.get(slot, {})
     total = sum(own.values())
-    found: set[str] = set()
+    elsewhere: set[str] = set()
     for other, counts in trained.items():
         shared = sum(n for value, n in own.items() if value in counts)
         if other != slot and total and shared < _SHARED * total:
-            found.update(_core(value) for value in (*counts, *tested.get(other, ())))
-    return found - {_core(value) for value in own}
+            elsewhere.update(_core(value) for value in (*counts, *tested.get(other, ())))
+    return elsewhere - {_core(value) for value in own}
 
 
 def _frequent(entry: Slot, counts: Mapping[str, int]) -> list[str]:
     """Values that training shows often; one that is rare is as likely a slip."""
     least = max(2.0, _RARE * sum(counts.values()))
-    found = [value for value in _by_frequency(counts) if counts[value] >= least]
+    frequent = [value for value in _by_frequency(counts) if counts[value] >= least]
     if entry.categorical:
-        return [value for value in found if value in entry.values]
+        return [value for value in frequent if value in entry.values]
     if _are_mostly(time_of, counts):
-        found = [value for value in found if _CLOCK.fullmatch(value)]
-    return _once(found)
+        frequent = [value for value in frequent if _CLOCK.fullmatch(value)]
+    return _without_respellings(frequent)

@@ -46,13 +46,13 @@ class Values(TurnStressor):
 
     def rewrite_utterance(self, utterance: Utterance) -> Outcome:
         """The utterance with other values; the state with them."""
-        found = places(utterance)
-        if not found:
+        changeable = places(utterance)
+        if not changeable:
             return None
-        pools = {place: self.dictionary.pool(place.slot) for place in found}
-        known = [place for place in found if pools[place]]
+        pools = {place: self.dictionary.pool(place.slot) for place in changeable}
+        known = [place for place in changeable if pools[place]]
         if not known:
-            return Unchanged(f"the dictionary has no {found[0].slot}")
+            return Unchanged(f"the dictionary has no {changeable[0].slot}")
         fitting = {place: fit for place in known if (fit := candidates(utterance, place, pools[place]))}
         if not fitting:
             return Unchanged("the dictionary has no other value that fits")
@@ -63,14 +63,14 @@ class Values(TurnStressor):
                 return Rewrite(reworded(utterance, chosen), utterance.turn.state | changed, tags=(self.tag(chosen),))
         return Unchanged("no new values go together")
 
-    def objection(self, utterance: Utterance, restated: Rewrite) -> str:
+    def objection(self, utterance: Utterance, rewrite: Rewrite) -> str:
         """Every new value must be found in the new words; all other words are the same as before."""
-        state = utterance.turn.state if restated.state is None else restated.state
-        told, text = {mention.slot for mention in utterance.mentions}, restated.text.lower()
-        changed = [slot for slot in told if state[slot] != utterance.turn.state[slot]]
+        state = utterance.turn.state if rewrite.state is None else rewrite.state
+        mentioned, text = {mention.slot for mention in utterance.mentions}, rewrite.text.lower()
+        changed = [slot for slot in mentioned if state[slot] != utterance.turn.state[slot]]
         # Most new values stand in the words as they are; only others need a search.
         unsure = [slot for slot in changed if not _stands(text, state[slot][0].lower())]
-        return "" if all(find(restated.text, slot, state[slot]) for slot in unsure) else "a new value is not said"
+        return "" if all(find(rewrite.text, slot, state[slot]) for slot in unsure) else "a new value is not said"
 
     def tag(self, chosen: dict[Place, str]) -> str:
         """`seen` if the training data have every new value for its slot, else `unseen`."""
