@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from dstress.cli.train import command
 from dstress.errors import DstressError
 from tests.generators.training import training
-from tests.stressors.parts import need
+from tests.parts import need
 
 
 def called(out: Path, *arguments: str) -> Result:

@@ -11,10 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from tests.conftest import IN_CI
 from tests.fakes.trackers import SUITE
+from tests.parts import need
 from tests.paths import SEARCHED
 
 HEAD = """
@@ -85,10 +83,7 @@ print(json.dumps(run("ray", Ray(workers=2), 0.02) == expected))
 
 
 def answer(code: str, folder: Path) -> object:
-    try:
-        import ray  # noqa: F401
-    except ImportError:
-        (pytest.fail if IN_CI else pytest.skip)("ray is not installed")
+    need("ray")
     (folder / "small.toml").write_text(SUITE)
     script = folder / "script.py"
     indented = "".join(f"    {line}\n" for line in code.strip().splitlines())

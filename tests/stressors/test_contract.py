@@ -22,7 +22,7 @@ from dstress.stressors.base import SchemaStressor
 from dstress.text import mentions as values
 from dstress.text.edits import undo
 from tests.generators.training import training
-from tests.stressors.parts import needed
+from tests.parts import need_parts_of
 from tests.stressors.samples import CORPORA, in_memory, sample
 from tests.stressors.schema.schemas import add_sgd
 
@@ -57,7 +57,7 @@ def stressed(request: pytest.FixtureRequest, corpus_name: str, tmp_path: Path) -
     if name in LEARNING:
         spec = spec.replace("TRAIN", training(corpus_name, shared))
     for part in create(spec).parts:
-        needed(part)
+        need_parts_of(part)
     if (name, corpus_name) == ("schema_variant", "sgd"):
         add_sgd(shared, tmp_path)
     corpus = sample(corpus_name, shared)

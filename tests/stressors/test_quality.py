@@ -10,7 +10,7 @@ from dstress.stressors.base import Rewriter
 from dstress.stressors.quality import Quality
 from dstress.text.similarity import Encoder
 from dstress.text.utterance import Ranges
-from tests.stressors.parts import need
+from tests.parts import need
 from tests.stressors.samples import in_memory
 from tests.stressors.test_base import CORPUS, SCHEMA
 

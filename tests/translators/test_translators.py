@@ -20,7 +20,7 @@ from dstress.translators import Translation, Translator, translators
 from dstress.translators.apertium import Apertium
 from dstress.translators.base import round_trips, steps
 from dstress.translators.http import Http
-from tests.stressors.parts import need
+from tests.parts import need
 
 
 class Letters(Translator):

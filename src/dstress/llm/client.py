@@ -14,7 +14,7 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import msgspec
 
-from dstress.errors import SpecError, unknown
+from dstress.errors import SpecError
 from dstress.llm.chat import BAD_REPLY, Endpoint, Reply
 from dstress.llm.post import Unanswered
 from dstress.storage.cache import ResponseCache, Spent, key_of
@@ -85,14 +85,6 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             return ""
         bill = f"{spent.money:.4f} of {self.budget:g}" if priced else f"{spent.tokens:,} of {self.budget:,.0f} tokens"
         return f"{bill}; raise budget= and resume"
-
-
-def read_options(kind: type[Chosen], given: Mapping[str, Any], others: Sequence[str]) -> Chosen:
-    """The options that a component was given. `others` are its further arguments, for the names that it suggests."""
-    for name in given:
-        if name not in kind.__struct_fields__:
-            raise unknown("argument of llm", name, [*others, *kind.__struct_fields__])
-    return kind.read(msgspec.structs.asdict(kind()) | dict(given))
 
 
 class Question(NamedTuple, Generic[T]):

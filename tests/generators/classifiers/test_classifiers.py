@@ -26,7 +26,7 @@ from dstress.generators.classifiers.examples import Labelled, label_turns, train
 from dstress.generators.classifiers.linear import Linear
 from dstress.generators.classifiers.unseen_values import Unfamiliar
 from dstress.resources import Material, Resources
-from tests.conftest import IN_CI
+from tests.parts import need
 from tests.stressors.samples import in_memory
 
 HOTEL = Schema(
@@ -269,9 +269,7 @@ def test_linear_holds_its_figures_on_multiwoz(shared: Path) -> None:
 @pytest.fixture
 def tiny(tmp_path: Path) -> Iterator[Path]:
     """A BERT of one narrow layer, with the words of `reminder` for its vocabulary."""
-    if not IN_CI:
-        pytest.importorskip("torch")
-        pytest.importorskip("transformers")
+    need("torch", "models")
     import torch
     from transformers import BertConfig, BertModel, BertTokenizer
 
@@ -402,13 +400,13 @@ def test_a_folder_that_is_no_classifier_is_named(tiny: Path, tmp_path: Path, not
     assert caught.value.where == str(folder) and "fit_slot_classifier" in caught.value.fix
 
 
-def test_encoder_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_encoder_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     resources = resources_for(load_reminder("dev"))
     monkeypatch.setattr("dstress.generators.classifiers.encoder.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match="needs torch") as caught:
         Encoder().prepare(resources, small_train())
     assert "dstress[models]" in caught.value.fix
-    monkeypatch.undo()
+    monkeypatch.setattr("dstress.generators.classifiers.encoder.find_spec", lambda name: object())
     monkeypatch.setattr("dstress.text.similarity.Encoder.find", lambda: None)
     with pytest.raises(MissingExtraError, match="none is installed") as caught:
         Encoder().prepare(resources, small_train())

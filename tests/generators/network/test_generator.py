@@ -1,5 +1,7 @@
 """The `seq2seq` generator: networks small enough to train here, from scratch and from a checkpoint made on the spot."""
 
+# ruff: noqa: E402  what needs torch is imported once it is known to be there
+
 from __future__ import annotations
 
 import json
@@ -14,11 +16,9 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import IN_CI
+from tests.parts import need
 
-if not IN_CI:  # there it must be installed
-    pytest.importorskip("torch")
-    pytest.importorskip("transformers")
+need("torch", "models")
 
 import torch
 

@@ -16,8 +16,8 @@ from dstress.pipeline.stress import stress
 from dstress.resources import Resources
 from dstress.stressors import create
 from dstress.translators import Translation, Translator
+from tests.parts import need
 from tests.paths import DOCS
-from tests.stressors.parts import need
 from tests.stressors.samples import in_memory, sample
 
 PAGES = DOCS / "stressors/paraphrase.md"

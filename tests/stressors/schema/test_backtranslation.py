@@ -12,8 +12,8 @@ from dstress.pipeline.stress import stress
 from dstress.resources import Resources
 from dstress.stressors import create
 from dstress.stressors.schema.backtranslation import _joined_like, _spoken
+from tests.parts import need
 from tests.paths import DOCS
-from tests.stressors.parts import need
 from tests.stressors.samples import sample
 
 PAGES = DOCS / "stressors/schema_backtranslation.md"

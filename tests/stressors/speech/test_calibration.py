@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.errors import DstressError
+from dstress.stressors.speech import recognizer, voice
 from dstress.stressors.speech.calibration import (
     SAMPLES,
     Calibration,
@@ -90,7 +91,9 @@ def test_a_turn_that_stays_has_no_errors() -> None:
     assert (errors.words, errors.errors) == (4, 1)
 
 
-def test_calibrations_are_kept_by_all_that_matters(tmp_path: Path) -> None:
+def test_calibrations_are_kept_by_all_that_matters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for program in (voice, recognizer):
+        monkeypatch.setattr(program, "version", lambda: "1.0")
     found = Calibration(0.3, 27.5, 0.302, 100, 1)
     path = calibration_path(tmp_path, Conditions(snr=3.0), ["slt"], 0.3, ["a", "b"])
     save_calibration(path, found)
@@ -102,7 +105,9 @@ def test_calibrations_are_kept_by_all_that_matters(tmp_path: Path) -> None:
         calibration_path(tmp_path, Conditions(), ["slt"], 0.31, ["a", "b"]),
         calibration_path(tmp_path, Conditions(), ["slt"], 0.3, ["a", "c"]),
     ]
+    monkeypatch.setattr(recognizer, "version", lambda: "2.0")
+    others.append(calibration_path(tmp_path, Conditions(), ["slt"], 0.3, ["a", "b"]))
     assert path not in others
-    assert [load_calibration(other) for other in others] == [None] * 4
+    assert [load_calibration(other) for other in others] == [None] * 5
     path.write_bytes(b"{broken")
     assert load_calibration(path) is None

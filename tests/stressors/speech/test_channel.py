@@ -33,7 +33,7 @@ from dstress.stressors.speech.channel_pool import ChannelPool
 from dstress.stressors.speech.noise import TALKERS, add_noise, babble, babble_bank, level, white
 from dstress.stressors.speech.spoken import words
 from dstress.stressors.speech.word_errors import total, word_errors
-from tests.stressors.parts import need
+from tests.parts import need
 
 UTTERANCES = [
     ("I need a train to Cambridge after 17:15, please.", Speaker("slt", 1)),

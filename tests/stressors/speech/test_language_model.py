@@ -14,7 +14,7 @@ from dstress.stressors.speech import recognizer
 from dstress.stressors.speech.language_model import END, START, arpa, domain_language
 from dstress.stressors.speech.pronunciation import pronunciations
 from dstress.stressors.speech.voice import speak
-from tests.stressors.parts import need
+from tests.parts import need
 
 WORDS = ["a", "b", "c", "d"]
 SENTENCES = st.dictionaries(

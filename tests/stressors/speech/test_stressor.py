@@ -16,9 +16,8 @@ from dstress.stressors import stressors
 from dstress.stressors.speech import recognizer, voice
 from dstress.stressors.speech.spoken import words
 from dstress.stressors.speech.word_errors import total, word_errors
-from tests.conftest import IN_CI
+from tests.parts import IN_CI, need
 from tests.paths import DOCS
-from tests.stressors.parts import need
 from tests.stressors.samples import in_memory, sample
 
 PAGES = DOCS / "stressors"
@@ -120,6 +119,7 @@ def documented(name: str) -> list[tuple[str, str, str]]:
 
 
 def test_the_documented_examples_are_true() -> None:
+    need("flite", "pocketsphinx")
     if (voice.version(), version("pocketsphinx")) != ("flite-2.2-current", "5.1.1") and not IN_CI:
         pytest.skip("other versions of voice and recogniser make other mistakes")
     examples = documented("speech")

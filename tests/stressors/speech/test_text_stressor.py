@@ -18,7 +18,7 @@ from dstress.stressors.speech.confusion_fit import FILE, load_or_fit, sample_tex
 from dstress.stressors.speech.confusions import blend
 from dstress.stressors.speech.spoken import words
 from dstress.stressors.speech.word_errors import WordErrors, total, word_errors
-from tests.stressors.parts import need
+from tests.parts import need
 from tests.stressors.samples import in_memory, sample
 from tests.stressors.speech.test_stressor import documented
 
