@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dstress.conventions import conventions
-from dstress.reports.html import convention_of, html, write_html
+from dstress.reports.html import convention_of, render_html, write_html
 from dstress.runs.folder import RunFolder
 
 
@@ -96,7 +96,7 @@ def test_failed_turns_are_told(elements: Elements, run: RunFolder) -> None:
 
 
 def test_the_same_run_gives_the_same_page(run: RunFolder, text: str) -> None:
-    assert html(run, conventions.create(convention_of(run.scores))) == text
+    assert render_html(run, conventions.create(convention_of(run.scores))) == text
 
 
 def test_a_page_can_go_elsewhere(run: RunFolder, tmp_path: Path) -> None:
