@@ -56,7 +56,8 @@ def list_corpora(json_file: str | None) -> None:
     available = {name: entry for name, entry in catalogue().items() if name not in stored}
     if json_file:
         described = {
-            name: {"title": one.title, "url": one.url, "licence": one.licence} for name, one in available.items()
+            name: {"title": entry.title, "url": entry.url, "licence": entry.licence}
+            for name, entry in available.items()
         }
         counts = {name: _counts(manifest) for name, manifest in stored.items()}
         write_json({"corpora": counts, "catalogue": described}, json_file)

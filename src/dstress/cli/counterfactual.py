@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
@@ -121,8 +122,8 @@ class Desk:
             "turn": self.index,
             "system": self.utterance.turn.system,
             "user": self.utterance.text,
-            "own": own_goal(self.utterance)._asdict(),
-            "goal": self.goal._asdict(),
+            "own": _goal_json(own_goal(self.utterance)),
+            "goal": _goal_json(self.goal),
             "candidates": [
                 {
                     "text": verdict.candidate.text,
@@ -167,6 +168,11 @@ def _show(desk: Desk, note: str = "") -> None:
         cells = ("✗" if rejected else "✓", escape(candidate.text), f"{candidate.score:.2f}", escape(verdict.why))
         shown.add_row(*cells, style="dim" if rejected else "")
     out.print(shown if shown.row_count else "  no candidate")
+
+
+def _goal_json(goal: Goal) -> dict[str, Mapping[str, str]]:
+    """A goal under the keys that `--json` has always had."""
+    return {"said": goal.spoken, "taken": goal.unspoken}
 
 
 def _goal_text(goal: Goal) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 import msgspec
 
 from dstress.corpora.base import Corpus
-from dstress.dialogue import DONTCARE, Dialogue, service_of
+from dstress.dialogue import DONTCARE, Dialogue
 
 
 class SplitCounts(msgspec.Struct):
@@ -72,8 +72,3 @@ def unseen_services(corpus: Corpus, train: Corpus) -> list[str]:
     """The services that training data never shows: SGD reports results on them apart."""
     seen = set(train.schema.by_name)
     return [service.name for service in corpus.schema.services if service.name not in seen]
-
-
-def slots_of(corpus: Corpus, service: str) -> list[str]:
-    """Slot ids of one service."""
-    return [slot for slot in corpus.schema.slots if service_of(slot) == service]
