@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from dstress import corpora
-from dstress.cli.schemas import analysis
-from dstress.errors import CorpusError, SpecError
+from dstress.analysis.schema_variants import measure_variants
 from tests.cli.test_cli import run
 from tests.corpora import layouts
 from tests.corpora.test_sgdx import variant_folder
@@ -41,7 +40,7 @@ def test_json_has_the_same_figures() -> None:
     assert found["paper"]["sgd-x"]["v1"]["name_distance"] == 0.3
     assert (
         found["versions"]["sgd-x/v1"]["name_distance"]
-        == analysis("sgd", ["schema_noise"]).versions["sgd-x/v1"].name_distance
+        == measure_variants("sgd", ["schema_noise"]).versions["sgd-x/v1"].name_distance
     )
 
 
@@ -53,14 +52,6 @@ def test_any_corpus_and_any_schema_stressor() -> None:
     near, far, mean = (float(rows[name][2]) for name in wanted)
     assert near < mean < far and mean == pytest.approx((near + far) / 2, abs=0.001)
     assert "paper" not in shown
-
-
-def test_what_cannot_be_compared_is_told() -> None:
-    corpora.ensure_embedded()
-    with pytest.raises(CorpusError, match="no schema variants of 'reminder'"):
-        analysis("reminder")
-    with pytest.raises(SpecError, match="does not change the schema"):
-        analysis("reminder", ["typos"])
 
 
 def test_also_goes_with_variants() -> None:

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from dstress import corpora
-from dstress.cli.demo import perfect
 from dstress.cli.main import cli, main
 from dstress.conventions import conventions
 from dstress.predictions import write_predictions
+from tests.fakes.predictions import perfect
 
 GOLDEN = {
     "sgd/preds_a": ("sgd/ref", {"jga": 0.9252511170688115, "aga": 0.976433710088943}),

@@ -37,7 +37,7 @@ def test_a_small_network_is_trained(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "words"), [("epoch=2", "did you mean 'epochs'"), ("epochs=two", "epochs"), ("epochs=0", "above 0")]
 )
-def test_wrong_settings_are_told(tmp_path: Path, resources: str, words: str) -> None:
+def test_wrong_settings_are_told(tmp_path: Path, setting: str, words: str) -> None:
     with pytest.raises(DstressError, match=words):
-        called(tmp_path / "said", "--set", resources)
+        called(tmp_path / "said", "--set", setting)
     assert not (tmp_path / "said").exists()

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from dstress import corpora
-from dstress.cli.demo import perfect
 from dstress.dialogue import Dialogue
 from dstress.engines.local import Local
 from dstress.errors import DstressError, SpecError
@@ -18,6 +17,7 @@ from dstress.storage.file_names import folder_name
 from dstress.stressors.base import Rewriter
 from dstress.stressors.quality import Quality
 from dstress.text.utterance import Ranges
+from tests.fakes.predictions import perfect
 from tests.stressors.samples import in_memory, sample
 
 REMINDER = sample("reminder", None, 40)

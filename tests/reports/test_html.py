@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dstress.reports.html import html, write_html
+from dstress.reports.html import render_html, write_html
 from dstress.runs.folder import RunFolder
 from dstress.runs.scores import find_errors
 
@@ -96,7 +96,7 @@ def test_failed_turns_are_told(elements: Elements, run: RunFolder) -> None:
 
 
 def test_the_same_run_gives_the_same_page(run: RunFolder, text: str) -> None:
-    assert html(run, find_errors(run)) == text
+    assert render_html(run, find_errors(run)) == text
 
 
 def test_a_page_can_go_elsewhere(run: RunFolder, tmp_path: Path) -> None:

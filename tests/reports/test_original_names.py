@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from dstress.dialogue import Schema, Service, Slot
-from dstress.reports.original_names import aligned
-from dstress.reports.plots import plots
+from dstress.reports.original_names import scores_by_original_names
+from dstress.reports.plots import make_plots
 from dstress.runs.folder import Manifest, RunFolder, Scores
 from dstress.scoring.scorecard import Scorecard, SlotErrors
 from dstress.suites import Suite
@@ -36,16 +36,16 @@ def card(service: str, slot: str, other: str, jga: float = 0.5) -> Scorecard:
 
 
 def test_names_are_led_back(renamed_run: RunFolder) -> None:
-    scores = aligned(renamed_run)
+    scores = scores_by_original_names(renamed_run)
     found = scores.variants["schema_noise"]
     assert found.slices["service"] == {"hotel": {"jga": 0.5}, "taxi": {"jga": 0.7}}
     assert found.slices["stress"] == {"changed": {"jga": 0.5}}
     assert list(found.slots) == ["hotel-area"]
-    assert "services" in plots(scores)
-    assert "services" not in plots(renamed_run.scores)
+    assert "services" in make_plots(scores)
+    assert "services" not in make_plots(renamed_run.scores)
 
 
 def test_what_is_no_renaming_stays(renamed_run: RunFolder) -> None:
     other = msgspec.structs.replace(AFTER, services=AFTER.services[:1])
     renamed_run.write_stressed("schema_noise", [], other, dict)
-    assert aligned(renamed_run).variants["schema_noise"] == renamed_run.scores.variants["schema_noise"]
+    assert scores_by_original_names(renamed_run).variants["schema_noise"] == renamed_run.scores.variants["schema_noise"]

@@ -18,11 +18,11 @@ from dstress.reports.charts import (
     WIDE,
     Layout,
     Plot,
-    adaptive_svg,
+    draw_adaptive_svg,
+    draw_svg,
     export,
-    svg,
 )
-from dstress.reports.plots import plots
+from dstress.reports.plots import make_plots
 from dstress.runs.folder import RunFolder, Scores
 
 NAMES = ["drops", "profile", "services", "sensitivity", "slots", "metrics"]
@@ -30,7 +30,7 @@ NAMES = ["drops", "profile", "services", "sensitivity", "slots", "metrics"]
 
 @pytest.fixture(scope="module")
 def drawn(run: RunFolder) -> dict[str, Plot]:
-    return plots(run.scores)
+    return make_plots(run.scores)
 
 
 def test_a_run_with_stressors_has_every_plot(drawn: dict[str, Plot]) -> None:
@@ -46,7 +46,7 @@ def test_a_plot_is_a_valid_specification(drawn: dict[str, Plot], name: str, layo
 @pytest.mark.parametrize("layout", [WIDE, NARROW], ids=["wide", "narrow"])
 @pytest.mark.parametrize("name", NAMES)
 def test_in_a_page_every_colour_follows_the_page(drawn: dict[str, Plot], name: str, layout: Layout) -> None:
-    page = adaptive_svg(drawn[name], layout)
+    page = draw_adaptive_svg(drawn[name], layout)
     assert ElementTree.fromstring(page).tag.endswith("svg")
     bare = re.sub(r"var\(--plot-\w+, #\w{6}\)", "", page)
     assert not re.findall(r"#[0-9a-fA-F]{6}\b|rgb\(", bare)
@@ -56,13 +56,13 @@ def test_in_a_page_every_colour_follows_the_page(drawn: dict[str, Plot], name: s
 
 
 def test_a_narrow_plot_shows_names_of_stressors(drawn: dict[str, Plot]) -> None:
-    assert "entities" in adaptive_svg(drawn["drops"], NARROW)
+    assert "entities" in draw_adaptive_svg(drawn["drops"], NARROW)
 
 
 def test_names_cannot_bring_markup_along(drawn: dict[str, Plot]) -> None:
     for name in ("slots", "drops"):
-        assert "<b>" not in svg(drawn[name])
-    assert "hotel-na&lt;b&gt;me" in svg(drawn["slots"])
+        assert "<b>" not in draw_svg(drawn[name])
+    assert "hotel-na&lt;b&gt;me" in draw_svg(drawn["slots"])
 
 
 def test_a_plot_is_exported_as_svg_png_and_specification(drawn: dict[str, Plot], tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_plot_is_exported_as_svg_png_and_specification(drawn: dict[str, Plot],
 
 
 def test_without_stressors_there_is_nothing_to_plot(run: RunFolder) -> None:
-    assert plots(Scores({"original": run.scores.variants["original"]})) == {}
+    assert make_plots(Scores({"original": run.scores.variants["original"]})) == {}
 
 
 def luminance(color: str) -> float:
@@ -101,4 +101,4 @@ def test_a_plot_that_could_show_nothing_is_not_made(run: RunFolder) -> None:
     scores = run.scores
     original = scores.variants["original"]
     same = Scores({"original": original, "one": original, "two": original}, drops=scores.drops)
-    assert list(plots(same)) == ["drops", "profile"]
+    assert list(make_plots(same)) == ["drops", "profile"]

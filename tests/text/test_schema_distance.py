@@ -93,11 +93,11 @@ NEAR = {"name_distance": 0.0051, "description_bleu": 0.6, "slot_names_seen": 0.0
 
 
 def test_the_released_variants_beside_the_paper(shared: Path, tmp_path: Path) -> None:
-    from dstress.cli.schemas import analysis
+    from dstress.analysis.schema_variants import measure_variants
     from tests.stressors.schema.schemas import add_sgd
 
     add_sgd(shared, tmp_path / "sgd")
-    made = analysis("sgd", ["schema_noise"])
+    made = measure_variants("sgd", ["schema_noise"])
     assert (made.services, made.slot_names, made.intent_names, len(made.unseen_services)) == (45, 365, 88, 15)
     original = made.versions["original"]
     assert (original.slot_names_seen, original.intent_names_seen) == (pytest.approx(75 / 116), pytest.approx(20 / 28))

@@ -1,4 +1,7 @@
-"""What the papers' own tables need: runs over several seeds (CheckDST), and correlations that are compared (GCA).
+"""Is a metric biased, is a tracker better? What the papers' own tables need to say so.
+
+From CheckDST: medians over seeds, marks of the best and the worst, slack behind the best, bounds of conditional JGA.
+From GCA: correlations (say, of a metric with the turn), and the interval of the difference of two of them.
 
 CheckDST is "CheckDST: Measuring Real-World Generalization of Dialogue State Tracking Performance"; GCA is Aksu & Chen,
 "Granular Change Accuracy: A More Accurate Performance Metric for Dialogue State Tracking".
@@ -16,6 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dstress.scoring.resampling import UNKNOWN, Floats, Interval
 
+Flags = NDArray[np.bool_]
+
 
 class Median(NamedTuple):
     """A median over runs and the standard error of the runs."""
@@ -27,8 +32,8 @@ class Median(NamedTuple):
 class Marks(NamedTuple):
     """Which rows of a column are marked best and which worst; a row may be both where all overlap."""
 
-    best: NDArray[np.bool_]
-    worst: NDArray[np.bool_]
+    best: Flags
+    worst: Flags
 
 
 class CjgaBounds(NamedTuple):
@@ -58,14 +63,15 @@ def best_and_worst(medians: ArrayLike, errors: ArrayLike, *, higher_is_better: b
     """
     centres = np.asarray(medians, dtype=np.float64) * (1 if higher_is_better else -1)
     widths = np.nan_to_num(np.asarray(errors, dtype=np.float64))
-    return Marks(_overlapping_top(centres, widths), _overlapping_top(-centres, widths))
+    return Marks(_overlap_with_top(centres, widths), _overlap_with_top(-centres, widths))
 
 
-def _overlapping_top(centres: Floats, widths: Floats) -> NDArray[np.bool_]:
+def _overlap_with_top(centres: Floats, widths: Floats) -> Flags:
+    """Which intervals reach that of the highest centre, but for rounding."""
     if np.isnan(centres).all():
         return np.zeros(centres.shape, dtype=np.bool_)
-    reach = (centres - widths)[centres == np.nanmax(centres)].min()
-    return np.asarray(centres + widths >= reach - 1e-9 * max(1.0, abs(reach)))
+    lower_end = (centres - widths)[centres == np.nanmax(centres)].min()
+    return np.asarray(centres + widths >= lower_end - 1e-9 * max(1.0, abs(lower_end)))
 
 
 def average_slack(scores: ArrayLike, *, higher_is_better: Sequence[bool] | bool = True) -> Floats:
@@ -120,14 +126,14 @@ def zou_interval(first: float, second: float, between: float, pairs: int, level:
     """
     if pairs < 4:
         return UNKNOWN
-    first_ends, second_ends = _fisher(first, pairs, level), _fisher(second, pairs, level)
+    first_ends, second_ends = _fisher_interval(first, pairs, level), _fisher_interval(second, pairs, level)
     shared = _correlation_of_correlations(first, second, between)
-    down = _joined(first - first_ends.low, second_ends.high - second, shared)
-    up = _joined(first_ends.high - first, second - second_ends.low, shared)
+    down = _join_widths(first - first_ends.low, second_ends.high - second, shared)
+    up = _join_widths(first_ends.high - first, second - second_ends.low, shared)
     return Interval(first - second - down, first - second + up)
 
 
-def _fisher(correlation: float, pairs: int, level: float) -> Interval:
+def _fisher_interval(correlation: float, pairs: int, level: float) -> Interval:
     if abs(correlation) >= 1:
         return Interval(correlation, correlation)
     centre = math.atanh(correlation)
@@ -137,12 +143,13 @@ def _fisher(correlation: float, pairs: int, level: float) -> Interval:
 
 def _correlation_of_correlations(first: float, second: float, between: float) -> float:
     """Zou's equation for overlapping correlations, after Olkin & Siotani; 0 where one is exact and so does not vary."""
-    exact = (1 - first**2) * (1 - second**2)
-    if exact <= 0:
+    unexplained = (1 - first**2) * (1 - second**2)
+    if unexplained <= 0:
         return 0.0
-    open_share = 1 - first**2 - second**2 - between**2
-    return ((between - first * second / 2) * open_share + between**3) / exact
+    left_over = 1 - first**2 - second**2 - between**2
+    return ((between - first * second / 2) * left_over + between**3) / unexplained
 
 
-def _joined(one: float, other: float, shared: float) -> float:
-    return math.sqrt(max(0.0, one**2 + other**2 - 2 * shared * one * other))
+def _join_widths(first: float, second: float, shared: float) -> float:
+    """The width of a difference, from the widths of its two sides and how far they vary together."""
+    return math.sqrt(max(0.0, first**2 + second**2 - 2 * shared * first * second))

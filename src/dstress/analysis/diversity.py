@@ -9,14 +9,22 @@ dialogues pass; only distinct n-grams and values are held.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from math import log10
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from dstress.corpora import load
+from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema, State, Turn, service_of
+from dstress.errors import DstressError
 from dstress.text.letters import words_of
 from dstress.text.ngrams import Grams, words_in
+
+TRAIN, ORIGINAL, STRESSED = "train", "original", "stressed"
+OnProgress = Callable[[str, int], None]
 
 
 class Coverage(msgspec.Struct, frozen=True):
@@ -60,6 +68,14 @@ class Figures(msgspec.Struct, frozen=True):
     company: dict[str, Company]
 
 
+class CorpusFigures(msgspec.Struct):
+    """The figures of a corpus and of what stands beside it: its training data, and the turns as they were."""
+
+    corpus: str
+    train: str
+    data: dict[str, Figures]
+
+
 class Diversity:
     """Sees dialogues pass, and sums up. `known` has the values of the training data by slot (`values_of`)."""
 
@@ -96,7 +112,9 @@ class Diversity:
     def figures(self) -> Figures:
         """All of it."""
         count, slots = self.counted, [slot for slot in self.schema.slots if self.turns[slot]]
-        covered = {} if self.known is None else {slot: self._coverage(slot, self.known.get(slot, ())) for slot in slots}
+        covered = (
+            {slot: self._coverage(slot, self.known.get(slot, ())) for slot in slots} if self.known is not None else {}
+        )
         return Figures(
             count["dialogues"],
             count["turns"],
@@ -157,3 +175,45 @@ def _letters(form: str) -> str:
 def entropy(shares: Iterable[float]) -> float:
     """The entropy of a distribution in log 10, as CoCo's table 6 has it."""
     return 0.0 - sum(share * log10(share) for share in shares if share)
+
+
+def measure(
+    corpus: Corpus, name: str, train: str = "", on_progress: OnProgress = lambda what, done: None
+) -> CorpusFigures:
+    """The figures of a corpus; of a stressed one, also those of the turns as they were."""
+    train = train or corpus.train or _train_of(Path(name.rpartition(":")[0] or name), Path(name))
+    counters: dict[str, Diversity] = {}
+    known = None
+    if train:
+        training = load(train)
+        counters[TRAIN] = Diversity(training.schema, grams=False)
+
+        def counted() -> Iterator[Dialogue]:
+            for done, dialogue in enumerate(training, start=1):
+                counters[TRAIN].add(dialogue)
+                on_progress(TRAIN, done)
+                yield dialogue
+
+        known = values_of(counted())
+    counters[ORIGINAL] = Diversity(corpus.schema, known)
+    if corpus.stressed:
+        counters[STRESSED] = Diversity(corpus.schema, known)
+    for done, dialogue in enumerate(corpus, start=1):
+        counters[ORIGINAL].add(originals(dialogue) if corpus.stressed else dialogue)
+        if corpus.stressed:
+            counters[STRESSED].add(dialogue)
+        on_progress(name, done)
+    return CorpusFigures(name, train, {label: counter.figures() for label, counter in counters.items()})
+
+
+def _train_of(*folders: Path) -> str:
+    """The training split of the corpus that a stressed one was made from, where it is there."""
+    for folder in folders:
+        description = folder / "stress.json"
+        if description.is_file():
+            about = msgspec.json.decode(description.read_bytes(), type=dict[str, Any])
+            try:
+                return load(str(about.get("corpus", ""))).train
+            except DstressError:  # it was made elsewhere, or its corpus is gone
+                return ""
+    return ""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import click
 
 from dstress.cli.output import console, json_option, print_table, write_json
-from dstress.cli.progress import counting
+from dstress.cli.progress import counting_calls
 from dstress.cli.stress import engine_for
 from dstress.corpora import load
 from dstress.errors import DstressError
 from dstress.pipeline.augment import TEST_DICTIONARY, Augmentation, Augmenting, Layout
 from dstress.pipeline.stress import SEED, first
+from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
 
 
@@ -40,7 +41,18 @@ from dstress.reports.tables import Table
 @click.option("--seed", default=SEED, show_default=True, help="seed of the first version; the next count up")
 @click.option("--workers", type=click.IntRange(0), default=0, help="processes; default: cores, where it pays")
 @json_option
-def command(corpus: str, stressor: str, **given: Any) -> None:
+def command(
+    corpus: str,
+    stressor: str,
+    times: int,
+    out: Path,
+    layout: Layout,
+    keep_out: str,
+    limit: int | None,
+    seed: int,
+    workers: int,
+    json_file: str | None,
+) -> None:
     """Write a training corpus: the dialogues as they are, and stressed versions of them.
 
     Every verb takes DIR in place of a corpus name. A value of the test dictionary that would come in is an error, and
@@ -52,41 +64,26 @@ def command(corpus: str, stressor: str, **given: Any) -> None:
       dstress augment mwz21-trade:train --with "counterfactual(values=train-O)" --layout examples --out examples
     """
     original = load(corpus)
-    original = first(original, given["limit"]) if given["limit"] else original
-    folder: Path = given["out"]
-    if folder.exists() and any(folder.iterdir()):
-        raise DstressError("the folder is not empty", where=str(folder), fix="give another --out, or empty it")
-    made = Augmenting(
-        original,
-        stressor,
-        given["times"],
-        seed=given["seed"],
-        keep_out=given["keep_out"],
-        engine=engine_for(stressor, given["workers"]),
-    )
-    with counting("dialogues") as progress:
-        done = 0
-
-        def watch(label: str) -> None:
-            nonlocal done
-            done += 1
-            progress(label, done)
-
-        told = made.write(folder, given["layout"], watch)
-    if given["json_file"]:
-        write_json(told, given["json_file"])
+    original = first(original, limit) if limit else original
+    if out.exists() and any(out.iterdir()):
+        raise DstressError("the folder is not empty", where=str(out), fix="give another --out, or empty it")
+    engine = engine_for(stressor, workers)
+    augmenting = Augmenting(original, stressor, times, seed=seed, keep_out=keep_out, engine=engine)
+    with counting_calls("dialogues") as on_progress:
+        augmentation = augmenting.write(out, layout, on_progress)
+    if json_file:
+        write_json(augmentation, json_file)
         return
-    _show(told, folder)
-
-
-def _show(told: Augmentation, folder: Path) -> None:
-    quality, counts = told.quality, told.dialogues
-    columns = ("stressor", "#times", "#dialogues", "#added", "#unchanged, left out", "#changed turns", "#of turns %")
-    share = 100 * quality["changed"] / max(quality["turns"], 1)
-    numbers = (told.times, counts["original"], counts["added"], counts["unchanged"], told.examples)
-    row = (told.stressor, *(f"{number:,}" for number in numbers), f"{share:.1f}")
-    kept = f"{told.values_kept_out:,} values of {told.keep_out} were watched for; none came in"
-    print_table(Table(columns, [row], kept if told.values_kept_out else "no values were watched for"))
-    for reason, count in quality["fallbacks"].items():
+    print_table(_table(augmentation))
+    for reason, count in augmentation.quality["fallbacks"].items():
         console().print(f"{count:,} turns stay as they were: {reason}", markup=False)
-    console().print(f"written to {folder}", markup=False)
+    console().print(f"written to {out}", markup=False)
+
+
+def _table(made: Augmentation) -> Table:
+    columns = ("stressor", "#times", "#dialogues", "#added", "#unchanged, left out", "#changed turns", "#of turns %")
+    counts = (made.times, *(made.dialogues[kind] for kind in ("original", "added", "unchanged")), made.examples)
+    share = made.quality["changed"] / max(made.quality["turns"], 1)
+    row = (made.stressor, *(f"{number:,}" for number in counts), PLAIN.percent(share, 1))
+    watched = f"{made.values_kept_out:,} values of {made.keep_out} were watched for; none came in"
+    return Table(columns, [row], watched if made.values_kept_out else "no values were watched for")

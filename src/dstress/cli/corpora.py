@@ -9,7 +9,7 @@ import click
 from rich.markup import escape
 
 from dstress import corpora
-from dstress.cli.output import console, json_option, table, write_json
+from dstress.cli.output import console, json_option, make_table, write_json
 from dstress.cli.progress import counting, downloading
 from dstress.corpora import store
 from dstress.corpora.base import Corpus
@@ -52,43 +52,38 @@ def list_command(json_file: str | None) -> None:
 
 def list_corpora(json_file: str | None) -> None:
     """The corpora that are there and those that could be."""
-    there = {name: store.require_manifest(name) for name in store.stored_names()}
-    known = {name: entry for name, entry in catalogue().items() if name not in there}
+    stored = {name: store.require_manifest(name) for name in store.stored_names()}
+    available = {name: entry for name, entry in catalogue().items() if name not in stored}
     if json_file:
-        available = {
-            name: {"title": entry.title, "url": entry.url, "licence": entry.licence} for name, entry in known.items()
+        described = {
+            name: {"title": entry.title, "url": entry.url, "licence": entry.licence}
+            for name, entry in available.items()
         }
-        write_json(
-            {"corpora": {name: _brief(entry) for name, entry in there.items()}, "catalogue": available}, json_file
-        )
+        counts = {name: _counts(manifest) for name, manifest in stored.items()}
+        write_json({"corpora": counts, "catalogue": described}, json_file)
         return
-    shown = table("corpus", "splits", "#dialogues", "#user turns", "from")
-    for name, entry in there.items():
-        splits = ", ".join(entry.splits)
-        dialogues = sum(split.dialogues for split in entry.splits.values())
-        turns = sum(split.turns for split in entry.splits.values())
-        shown.add_row(name, splits, f"{dialogues:,}", f"{turns:,}", escape(_origin(entry)))
-    if corpora.EMBEDDED not in there:
-        shown.add_row(corpora.EMBEDDED, "train, dev, test", "900", "", "embedded, generated at first use")
-    console().print(shown)
-    more = table("not yet here", "what it is", "licence")
-    for name, item in known.items():
-        more.add_row(name, item.title, item.licence)
+    here = make_table("corpus", "splits", "#dialogues", "#user turns", "from")
+    for name, manifest in stored.items():
+        splits = manifest.splits.values()
+        dialogues, turns = sum(split.dialogues for split in splits), sum(split.turns for split in splits)
+        origin = f"renamed from {manifest.derived_from}" if manifest.derived_from else manifest.source
+        origin = "embedded" if name == corpora.EMBEDDED else origin
+        here.add_row(name, ", ".join(manifest.splits), f"{dialogues:,}", f"{turns:,}", escape(origin))
+    if corpora.EMBEDDED not in stored:
+        here.add_row(corpora.EMBEDDED, "train, dev, test", "900", "", "embedded, generated at first use")
+    console().print(here)
+    more = make_table("not yet here", "what it is", "licence")
+    for name, entry in available.items():
+        more.add_row(name, entry.title, entry.licence)
     console().print("\nAdd one with `dstress corpora add NAME [PATH_OR_URL]`:", more)
 
 
-def _origin(entry: Manifest) -> str:
-    if entry.name == corpora.EMBEDDED:
-        return "embedded"
-    return f"renamed from {entry.derived_from}" if entry.derived_from else entry.source
-
-
-def _brief(entry: Manifest) -> dict[str, Any]:
+def _counts(manifest: Manifest) -> dict[str, Any]:
     counts = {
         name: {"dialogues": split.dialogues, "turns": split.turns, "frames": split.frames}
-        for name, split in entry.splits.items()
+        for name, split in manifest.splits.items()
     }
-    return {"splits": counts, "source": entry.source}
+    return {"splits": counts, "source": manifest.source}
 
 
 @command.command("add")
@@ -110,34 +105,29 @@ def add_command(name: str, sources: tuple[str, ...], json_file: str | None) -> N
     entry = catalogue().get(name)
     if not sources and entry is None:
         raise unknown("corpus of the catalogue", name, catalogue(), fix="give a path or an address to import from")
-    wanted = sources or (entry.url if entry else "",)
+    paths = [_fetch(source, entry) for source in sources or (entry.url if entry else "",)]
     within = entry.within if entry and not sources else ""
-    paths = [_fetched(source, entry) for source in wanted]
-    with counting("dialogues") as progress:
-        added = corpora.add(name, *paths, progress=progress, within=within)
+    with counting("dialogues") as on_progress:
+        added = corpora.add(name, *paths, progress=on_progress, within=within)
     if json_file:
-        write_json({item.name: _brief(item) for item in added}, json_file)
+        write_json({manifest.name: _counts(manifest) for manifest in added}, json_file)
         return
-    for item in added:
-        _report_added(item, entry)
+    for manifest in added:
+        shown = make_table(manifest.name, "#dialogues", "#user turns", "#frames", "published")
+        for split, counts in manifest.splits.items():
+            published = _published(entry, split, counts.dialogues)
+            shown.add_row(split, f"{counts.dialogues:,}", f"{counts.turns:,}", f"{counts.frames:,}", published)
+        console().print(shown)
 
 
-def _fetched(source: str, entry: CatalogueEntry | None) -> str:
+def _fetch(source: str, entry: CatalogueEntry | None) -> str:
     if not corpora.is_address(source):
         return source
     from dstress.corpora.download import download
 
     checksum = entry.git if entry and source == entry.url else ""
-    with downloading(source) as progress:
-        return str(download(source, home() / "downloads", git=checksum, progress=progress))
-
-
-def _report_added(item: Manifest, entry: CatalogueEntry | None) -> None:
-    shown = table(item.name, "#dialogues", "#user turns", "#frames", "published")
-    for name, split in item.splits.items():
-        published = _published(entry, name, split.dialogues)
-        shown.add_row(name, f"{split.dialogues:,}", f"{split.turns:,}", f"{split.frames:,}", published)
-    console().print(shown)
+    with downloading(source) as on_progress:
+        return str(download(source, home() / "downloads", git=checksum, progress=on_progress))
 
 
 def _published(entry: CatalogueEntry | None, split: str, dialogues: int) -> str:
@@ -168,33 +158,21 @@ def show_command(name: str, dialogue: str, variants: bool, also: tuple[str, ...]
     if also and not variants:
         raise click.UsageError("--also goes with --variants")
     if variants:
-        from dstress.cli.schemas import show
+        from dstress.cli.schemas import show_variants
 
-        show(name, also, json_file)
+        show_variants(name, also, json_file)
         return
-    opened, counted = _counted(name, dialogue)
     if json_file:
-        write_json(_facts(name.partition(":")[0], opened, counted), json_file)
+        opened = _open(name)
+        write_json(_facts(name.partition(":")[0], opened, _count(opened, dialogue)), json_file)
         return
-    _print_counted(name, dialogue, opened, counted)
+    print_corpus(name, dialogue)
 
 
-def print_corpus(name: str) -> None:
-    """Print a corpus as `dstress corpora show` does."""
-    _print_counted(name, "", *_counted(name, ""))
-
-
-def _counted(name: str, dialogue: str) -> tuple[dict[str, Corpus], dict[str, SplitCounts]]:
+def print_corpus(name: str, dialogue: str = "") -> None:
+    """Print a corpus as `dstress corpora show` does: splits, slots, and a dialogue, by default any."""
     opened = _open(name)
-    counted: dict[str, SplitCounts] = {}
-    with counting("splits") as progress:
-        for index, (split, corpus) in enumerate(opened.items()):
-            progress(f"counting {split}", index)
-            counted[split] = count_split(corpus, dialogue)
-    return opened, counted
-
-
-def _print_counted(name: str, dialogue: str, opened: dict[str, Corpus], counted: dict[str, SplitCounts]) -> None:
+    counted = _count(opened, dialogue)
     _show_splits(name, opened, counted)
     last = list(opened)[-1]
     _show_slots(last, counted[last])
@@ -204,13 +182,22 @@ def _print_counted(name: str, dialogue: str, opened: dict[str, Corpus], counted:
     _show_dialogue(sample)
 
 
+def _count(opened: dict[str, Corpus], dialogue: str) -> dict[str, SplitCounts]:
+    counted = {}
+    with counting("splits") as on_progress:
+        for index, (split, corpus) in enumerate(opened.items()):
+            on_progress(f"counting {split}", index)
+            counted[split] = count_split(corpus, dialogue)
+    return counted
+
+
 def _open(text: str) -> dict[str, Corpus]:
     name, _, split = text.partition(":")
     if name == corpora.EMBEDDED:
         corpora.ensure_embedded()
-    entry = store.require_manifest(name)
-    splits = [store.find_split(entry, split)] if split else list(entry.splits)
-    return {found: corpora.load(f"{name}:{found}") for found in splits}
+    manifest = store.require_manifest(name)
+    splits = [store.find_split(manifest, split)] if split else list(manifest.splits)
+    return {split: corpora.load(f"{name}:{split}") for split in splits}
 
 
 def _facts(name: str, opened: dict[str, Corpus], counted: dict[str, SplitCounts]) -> dict[str, Any]:
@@ -242,7 +229,7 @@ def _unseen(opened: dict[str, Corpus], split: str) -> int:
 
 def _show_splits(name: str, opened: dict[str, Corpus], counted: dict[str, SplitCounts]) -> None:
     has_train = any(canonical_split(split) == "train" for split in opened)
-    shown = table(name, "#dialogues", "#user turns", "#frames", "#services", "#slots", "#unseen services")
+    shown = make_table(name, "#dialogues", "#user turns", "#frames", "#services", "#slots", "#unseen services")
     for split, c in counted.items():
         schema = opened[split].schema
         unseen = str(_unseen(opened, split)) if has_train else "-"
@@ -252,7 +239,7 @@ def _show_splits(name: str, opened: dict[str, Corpus], counted: dict[str, SplitC
 
 
 def _show_slots(split: str, counts: SplitCounts) -> None:
-    shown = table("slot", "#values", "#updates", f"most frequent in {split}")
+    shown = make_table("slot", "#values", "#updates", f"most frequent in {split}")
     for slot, seen in counts.values.items():
         top = ", ".join(f"{value} ({times:,})" for value, times in list(seen.items())[:_TOP_VALUES])
         shown.add_row(escape(slot), f"{len(seen):,}", f"{sum(seen.values()):,}", escape(top))
@@ -317,9 +304,9 @@ def variants_command(sgd: Path, sgdx: Path, out: Path) -> None:
     from dstress.corpora.sgdx import write_variants
 
     written = 0
-    with counting("files") as progress, open_source(sgd) as source, open_source(sgdx) as schemas:
+    with counting("files") as on_progress, open_source(sgd) as source, open_source(sgdx) as schemas:
         for written, path in enumerate(write_variants(source, schemas, out), start=1):
-            progress(path.parent.parent.name, written)
+            on_progress(path.parent.parent.name, written)
     if not written:
         raise DstressError(
             "no dialogue files were found", where=str(sgd), fix="give the folder with train, dev and test"
@@ -341,22 +328,21 @@ def compare_command(first: str, second: str, most: int, json_file: str | None) -
     """
     from dstress.corpora.difference import compare_corpora
 
-    found = compare_corpora(corpora.load(first), corpora.load(second))
+    differences = compare_corpora(corpora.load(first), corpora.load(second))
     if json_file:
-        write_json(found, json_file)
+        write_json(differences, json_file)
         return
     out = console()
-    out.print(
-        f"{found.dialogues:,} shared dialogues; {found.turns_that_differ:,} of {found.turns:,} turns have other labels"
-    )
-    for name, ids in ((first, found.only_first), (second, found.only_second)):
+    turns = f"{differences.turns_that_differ:,} of {differences.turns:,} turns have other labels"
+    out.print(f"{differences.dialogues:,} shared dialogues; {turns}")
+    for name, ids in ((first, differences.only_first), (second, differences.only_second)):
         if ids:
             out.print(f"only in {name}: {', '.join(ids[:10])}{' ...' if len(ids) > 10 else ''}")
-    if found.other_length:
-        out.print(f"another number of turns: {', '.join(found.other_length[:10])}")
-    shown = table("#turns", "slot", escape(first), escape(second), "for example")
-    for row in found.labels[:most]:
+    if differences.other_length:
+        out.print(f"another number of turns: {', '.join(differences.other_length[:10])}")
+    shown = make_table("#turns", "slot", escape(first), escape(second), "for example")
+    for row in differences.labels[:most]:
         shown.add_row(f"{row.turns:,}", row.slot, escape(row.first or "-"), escape(row.second or "-"), row.example)
     out.print("", shown)
-    if len(found.labels) > most:
-        out.print(f"... and {len(found.labels) - most:,} more; --most {len(found.labels)} shows all")
+    if len(differences.labels) > most:
+        out.print(f"... and {len(differences.labels) - most:,} more; --most {len(differences.labels)} shows all")

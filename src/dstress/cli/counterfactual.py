@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
 import click
 
-from dstress.cli.output import console, json_option, table, write_json
+from dstress.cli.output import console, json_option, make_table, write_json
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
-from dstress.dialogue import Dialogue
 from dstress.errors import DstressError, unknown
-from dstress.generators import Goal
+from dstress.generators import Candidate, Goal
 from dstress.generators.goals import own_goal, read_goal
 from dstress.pipeline.stress import SEED, stress
 from dstress.stressors.base import Unchanged
@@ -39,7 +38,16 @@ _HELP = """\
 @click.option("--seed", default=SEED, show_default=True, help="seed of the goal")
 @click.option("--interactive", is_flag=True, help="pick turns, edit goals and look, until you quit")
 @json_option
-def command(corpus: str, spec: str, **given: Any) -> None:
+def command(
+    corpus: str,
+    dialogue: str | None,
+    turn: int | None,
+    goal: str | None,
+    spec: str,
+    seed: int,
+    interactive: bool,
+    json_file: str | None,
+) -> None:
     """Look at one counterfactual turn: its goal, every candidate, and which filter rejected which and why.
 
     \b
@@ -48,13 +56,13 @@ def command(corpus: str, spec: str, **given: Any) -> None:
       dstress counterfactual mwz21-trade:test --dialogue MUL0003 --turn 1 --goal "hotel-area=west,hotel-stars=4"
       dstress counterfactual mwz21-trade:test --with "counterfactual(combinations=neu)" --interactive
     """
-    desk = Desk(load(corpus), spec, given["seed"])
-    desk.go_to(given["dialogue"], given["turn"])
-    if given["goal"]:
-        desk.goal = read_goal(_pairs(given["goal"]), desk.corpus.schema, own_goal(desk.said).unspoken)
-    if given["json_file"]:
-        write_json(desk.as_json(), given["json_file"])
-    elif given["interactive"]:
+    desk = Desk(load(corpus), spec, seed)
+    desk.go_to(dialogue, turn)
+    if goal:
+        desk.goal = read_goal(_parse_goal(goal), desk.corpus.schema, own_goal(desk.utterance).unspoken)
+    if json_file:
+        write_json(desk.as_json(), json_file)
+    elif interactive:
         _converse(desk)
     else:
         _show(desk)
@@ -73,65 +81,70 @@ class Desk:
 
     def go_to(self, dialogue: str | None, turn: int | None) -> None:
         """Put a turn on the desk, with a counterfactual goal."""
-        self.dialogue = self._found(dialogue)
+        wanted = (one for one in self.corpus if dialogue is None or one.id == dialogue)
+        if (first := next(wanted, None)) is None:
+            some = [one.id for one in islice(iter(self.corpus), 1000)]
+            raise unknown("dialogue", dialogue or "", some, where=f"{self.corpus.name}:{self.corpus.split}")
+        self.dialogue = first
         turns = len(self.dialogue.turns)
         if turn is not None and turn >= turns:
             raise DstressError(f"{self.dialogue.id} has {turns} user turns, counted from 0; there is no turn {turn}")
-        telling = (index for index in range(turns) if own_goal(self._utterance(index)).spoken)
-        self.index = next(telling, 0) if turn is None else turn
+        self.index = turn if turn is not None else self._first_with_goal(0) or 0
         self.draw()
 
     def draw(self, again: int = 0) -> str:
         """Draw a goal; `again` gives another one. Says why there is none, and then takes the user's own."""
-        self.said = self._utterance(self.index, again)
-        drawn = self.stressor.goal(self.said)
+        self.utterance = self._utterance(self.index, again)
+        drawn = self.stressor.goal(self.utterance)
         if drawn is None or isinstance(drawn, Unchanged):
-            self.goal = own_goal(self.said)
+            self.goal = own_goal(self.utterance)
             return "the turn adds nothing to the state" if drawn is None else drawn.reason
         self.goal = drawn.goal
         return ""
 
     def next_turn(self) -> bool:
         """The next turn that says something; False at the end of the dialogue."""
-        later = range(self.index + 1, len(self.dialogue.turns))
-        found = next((index for index in later if own_goal(self._utterance(index)).spoken), None)
-        if found is not None:
-            self.index = found
-            self.draw()
-        return found is not None
+        index = self._first_with_goal(self.index + 1)
+        if index is None:
+            return False
+        self.index = index
+        self.draw()
+        return True
 
     def verdicts(self) -> list[Verdict]:
         """The candidates for the goal, judged."""
-        return self.stressor.judge(self.said, self.goal) if self.goal.spoken else []
+        return self.stressor.judge(self.utterance, self.goal) if self.goal.spoken else []
 
     def as_json(self) -> dict[str, Any]:
         """All of it."""
         return {
             "dialogue": self.dialogue.id,
             "turn": self.index,
-            "system": self.said.turn.system,
-            "user": self.said.text,
-            "own": own_goal(self.said)._asdict(),
-            "goal": self.goal._asdict(),
+            "system": self.utterance.turn.system,
+            "user": self.utterance.text,
+            "own": _goal_json(own_goal(self.utterance)),
+            "goal": _goal_json(self.goal),
             "candidates": [
-                {"text": one.candidate.text, "score": one.candidate.score, "rejected": one.filter, "why": one.why}
-                for one in self.verdicts()
+                {
+                    "text": verdict.candidate.text,
+                    "score": verdict.candidate.score,
+                    "rejected": verdict.filter,
+                    "why": verdict.why,
+                }
+                for verdict in self.verdicts()
             ],
         }
+
+    def _first_with_goal(self, start: int) -> int | None:
+        turns = range(start, len(self.dialogue.turns))
+        return next((index for index in turns if own_goal(self._utterance(index)).spoken), None)
 
     def _utterance(self, index: int, again: int = 0) -> Utterance:
         key = (self.seed, self.stressor.key(), again) if again else (self.seed, self.stressor.key())
         return Utterance(self.dialogue, index, self.corpus.schema, key)
 
-    def _found(self, wanted: str | None) -> Dialogue:
-        for dialogue in self.corpus:
-            if wanted is None or dialogue.id == wanted:
-                return dialogue
-        some = [dialogue.id for dialogue in islice(iter(self.corpus), 1000)]
-        raise unknown("dialogue", wanted or "", some, where=f"{self.corpus.name}:{self.corpus.split}")
 
-
-def _pairs(text: str) -> dict[str, str]:
+def _parse_goal(text: str) -> dict[str, str]:
     pairs = [part.partition("=") for part in text.split(",") if part.strip()]
     if wrong := next((slot for slot, sign, _ in pairs if not sign), None):
         raise DstressError(f"{wrong.strip()!r} is no slot with a value", fix='write "hotel-area=west,hotel-stars=4"')
@@ -139,33 +152,33 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 def _show(desk: Desk, note: str = "") -> None:
+    from rich.markup import escape
+
     out = console()
     out.print(f"{desk.dialogue.id}, turn {desk.index}", style="bold", markup=False)
-    out.print(f"  system: {desk.said.turn.system or '(nothing yet)'}", markup=False)
-    out.print(f"  user:   {desk.said.text}", markup=False)
-    out.print(f"  own goal: {_told(own_goal(desk.said))}", style="dim", markup=False)
-    out.print(f"  new goal: {_told(desk.goal)}", style="cyan", markup=False)
+    out.print(f"  system: {desk.utterance.turn.system or '(nothing yet)'}", markup=False)
+    out.print(f"  user:   {desk.utterance.text}", markup=False)
+    out.print(f"  own goal: {_goal_text(own_goal(desk.utterance))}", style="dim", markup=False)
+    out.print(f"  new goal: {_goal_text(desk.goal)}", style="cyan", markup=False)
     if note:
         out.print(f"  {note}", style="yellow", markup=False)
-    shown = table("", "candidate", "#score", "rejected because")
+    shown = make_table("", "candidate", "#score", "rejected because")
     for verdict in desk.verdicts():
-        shown.add_row(*_row(verdict), style="dim" if verdict.filter else "")
+        candidate, rejected = verdict.candidate, bool(verdict.filter)
+        cells = ("✗" if rejected else "✓", escape(candidate.text), f"{candidate.score:.2f}", escape(verdict.why))
+        shown.add_row(*cells, style="dim" if rejected else "")
     out.print(shown if shown.row_count else "  no candidate")
 
 
-def _row(verdict: Verdict) -> Iterator[str]:
-    from rich.markup import escape
-
-    yield "✗" if verdict.filter else "✓"
-    yield escape(verdict.candidate.text)
-    yield f"{verdict.candidate.score:.2f}"
-    yield escape(verdict.why)
+def _goal_json(goal: Goal) -> dict[str, Mapping[str, str]]:
+    """A goal under the keys that `--json` has always had."""
+    return {"said": goal.spoken, "taken": goal.unspoken}
 
 
-def _told(goal: Goal) -> str:
-    said = ", ".join(f"{slot}={value}" for slot, value in goal.spoken.items()) or "nothing"
-    taken = ", ".join(f"{slot}={value}" for slot, value in goal.unspoken.items())
-    return f"{said} (and without words: {taken})" if taken else said
+def _goal_text(goal: Goal) -> str:
+    spoken = ", ".join(f"{slot}={value}" for slot, value in goal.spoken.items()) or "nothing"
+    unspoken = ", ".join(f"{slot}={value}" for slot, value in goal.unspoken.items())
+    return f"{spoken} (and without words: {unspoken})" if unspoken else spoken
 
 
 def _converse(desk: Desk) -> None:
@@ -173,19 +186,20 @@ def _converse(desk: Desk) -> None:
     console().print(_HELP, style="dim", markup=False)
     _show(desk)
     drawn = 0
-    while (order := _order()) not in ("q", "quit", "exit"):
-        note = ""
+    while (order := _read_order()) not in ("q", "quit", "exit"):
+        if order in ("?", "help", "h", ""):
+            console().print(_HELP, style="dim", markup=False)
+            continue
+        drawn += order == "new"
         try:
-            drawn += order == "new"
-            note = _obeyed(desk, order, drawn)
+            note = _obey(desk, order, drawn)
         except DstressError as error:
             console().print(str(error), style="red", markup=False)
-            continue
-        if note != _HELP:
+        else:
             _show(desk, note)
 
 
-def _order() -> str:
+def _read_order() -> str:
     sys.stdout.flush()
     try:
         return input("> " if sys.stdin.isatty() else "").strip()
@@ -193,12 +207,9 @@ def _order() -> str:
         return "q"
 
 
-def _obeyed(desk: Desk, order: str, drawn: int) -> str:
-    """Do what an order says; what comes back is to be told."""
+def _obey(desk: Desk, order: str, drawn: int) -> str:
+    """Do what an order says; what comes back is a note to show with the turn."""
     verb, _, rest = order.partition(" ")
-    if order in ("?", "help", "h", ""):
-        console().print(_HELP, style="dim", markup=False)
-        return _HELP
     if verb == "d":
         desk.go_to(rest.strip(), None)
     elif verb == "t" and rest.strip().isdecimal():
@@ -206,30 +217,23 @@ def _obeyed(desk: Desk, order: str, drawn: int) -> str:
     elif order == "n":
         return "" if desk.next_turn() else "this was the last turn that says something"
     elif order == "own":
-        desk.goal = own_goal(desk.said)
+        desk.goal = own_goal(desk.utterance)
     elif order == "new":
         return desk.draw(drawn)
     elif verb == "say":
-        return _judged(desk, rest)
+        (verdict,) = desk.stressor.filters.judge(desk.utterance, desk.goal, [Candidate(rest)])
+        return f"{rest!r}: {verdict.why or 'says the goal'}"
     else:
-        desk.goal = _edited(desk, order)
+        desk.goal = _edited_goal(desk, order)
     return ""
 
 
-def _judged(desk: Desk, words: str) -> str:
-    from dstress.generators import Candidate
-
-    (verdict,) = desk.stressor.filters.judge(desk.said, desk.goal, [Candidate(words)])
-    return f"{words!r}: {verdict.why or 'says the goal'}"
-
-
-def _edited(desk: Desk, order: str) -> Goal:
+def _edited_goal(desk: Desk, order: str) -> Goal:
     """`slot=value` adds or changes, `-slot` drops."""
-    said: Mapping[str, str] = desk.goal.spoken
+    spoken, unspoken = desk.goal.spoken, desk.goal.unspoken
     if order.startswith("-"):
         slot = order[1:].strip()
-        if slot not in said:
-            raise unknown("slot of the goal", slot, said)
-        said = {known: value for known, value in said.items() if known != slot}
-        return Goal(said, desk.goal.unspoken)
-    return read_goal({**said, **_pairs(order)}, desk.corpus.schema, desk.goal.unspoken)
+        if slot not in spoken:
+            raise unknown("slot of the goal", slot, spoken)
+        return Goal({known: value for known, value in spoken.items() if known != slot}, unspoken)
+    return read_goal({**spoken, **_parse_goal(order)}, desk.corpus.schema, unspoken)

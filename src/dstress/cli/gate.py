@@ -8,20 +8,22 @@ import click
 
 from dstress.cli.output import console, json_option, print_table, write_json
 from dstress.cli.progress import waiting
-from dstress.cli.score import percent
 from dstress.pipeline.gate import Limits, Verdict, gate
+from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
 from dstress.runs.folder import RunFolder
 
+_RUN = click.Path(exists=True, file_okay=False, path_type=Path)
+
 
 @click.command("gate")
-@click.argument("new", type=click.Path(exists=True, file_okay=False))
-@click.option("--against", "old", required=True, type=click.Path(exists=True, file_okay=False), help="the last run")
+@click.argument("new", type=_RUN)
+@click.option("--against", "old", required=True, type=_RUN, help="the last run")
 @click.option("--max-drop", default=1.0, show_default=True, help="points that a stressor may cost more than before")
 @click.option("--alpha", default=0.05, show_default=True, help="how often chance alone may fail a release")
 @click.option("--metric", default="jga", show_default=True, help="the metric to compare")
 @json_option
-def command(new: str, old: str, max_drop: float, alpha: float, metric: str, json_file: str | None) -> int:
+def command(new: Path, old: Path, max_drop: float, alpha: float, metric: str, json_file: str | None) -> int:
     """Fail (exit code 1) where the run NEW is significantly less robust than the last.
 
     Both runs must be over the same corpus and stressors. Each stressor is tested pairwise by dialogue; Holm's
@@ -33,7 +35,7 @@ def command(new: str, old: str, max_drop: float, alpha: float, metric: str, json
       dstress gate runs/new --against runs/released --max-drop 0.5 --alpha 0.01 --json verdict.json
     """
     with waiting("comparing"):
-        verdict = gate(RunFolder.open(Path(new)), RunFolder.open(Path(old)), Limits(max_drop / 100, alpha, metric))
+        verdict = gate(RunFolder.open(new), RunFolder.open(old), Limits(max_drop / 100, alpha, metric))
     if json_file:
         write_json(verdict, json_file)
     else:
@@ -48,18 +50,15 @@ def _table(verdict: Verdict) -> Table:
     rows = [
         (
             variant,
-            percent(check.old),
-            percent(check.new),
-            f"{100 * check.difference:+.2f}",
-            f"{100 * check.low:+.2f} - {100 * check.high:+.2f}",
-            f"{check.p_holm:.4f}",
+            PLAIN.percent(check.old),
+            PLAIN.percent(check.new),
+            PLAIN.points(check.difference),
+            PLAIN.change_interval(check.low, check.high),
+            PLAIN.probability(check.p_holm),
             "passed" if check.passed else "FAILED",
         )
         for variant, check in verdict.checks.items()
     ]
     columns = ("variant", "#old %", "#new %", "#change", "#interval", "#p (Holm)", "verdict")
-    return Table(
-        columns,
-        rows,
-        f"{verdict.metric}; fails if p <= {verdict.alpha} and worse by over {100 * verdict.max_drop:g} points",
-    )
+    rule = f"fails if p <= {verdict.alpha} and worse by over {100 * verdict.max_drop:g} points"
+    return Table(columns, rows, f"{verdict.metric}; {rule}")

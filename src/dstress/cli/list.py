@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dstress.cli.output import console, json_option, table, write_json
+from dstress.cli.output import console, json_option, make_table, write_json
 from dstress.registry import Registry
 
 KINDS = {
@@ -28,10 +28,10 @@ KINDS = {
 def registry(kind: str) -> Registry[Any]:
     """The registry of a kind, imported now."""
     module, _, name = KINDS[kind].partition(":")
-    found = getattr(importlib.import_module(module), name)
-    if not isinstance(found, Registry):
+    components = getattr(importlib.import_module(module), name)
+    if not isinstance(components, Registry):
         raise click.UsageError(f"{kind} cannot be listed")
-    return found
+    return components
 
 
 @click.command("list")
@@ -50,21 +50,17 @@ def command(kind: str, json_file: str | None) -> None:
 
         list_corpora(json_file)
         return
-    summaries = _suites() if kind == "suites" else _summaries(registry(kind))
+    if kind == "suites":
+        from dstress import suites
+
+        summaries = {name: suites.load(name).about for name in suites.names()}
+    else:
+        components = registry(kind)
+        summaries = {name: components.summary(name) for name in components}
     if json_file:
         write_json(summaries, json_file)
         return
-    shown = table(kind.removesuffix("s"), "what it is")
+    shown = make_table(kind.removesuffix("s"), "what it is")
     for name, summary in summaries.items():
         shown.add_row(name, summary)
     console().print(shown)
-
-
-def _summaries(found: Registry[Any]) -> dict[str, str]:
-    return {name: found.summary(name) for name in found}
-
-
-def _suites() -> dict[str, str]:
-    from dstress import suites
-
-    return {name: suites.load(name).about for name in suites.names()}

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from dstress._version import __version__
-from dstress.errors import DstressError
+from dstress.errors import DstressError, unknown
 
 VERBS = {
     "demo": "the whole flow on the embedded corpus, from nothing to a report",
@@ -66,8 +66,6 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        from dstress.errors import unknown
-
         if args and not args[0].startswith("-") and args[0] not in VERBS:
             ctx.fail(unknown("verb", args[0], VERBS).problem)
         return super().resolve_command(ctx, args)

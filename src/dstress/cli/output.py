@@ -6,21 +6,19 @@ Rich is imported when something is printed: a script that asks for JSON need not
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import msgspec
 
-from dstress.reports.tables import Table as Content
-from dstress.reports.tables import latex as as_latex
-from dstress.reports.tables import markdown as as_markdown
+from dstress.reports.tables import Table, latex, markdown
 from dstress.storage.atomic import replacing
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
 json_option = click.option(
     "--json",
@@ -43,42 +41,10 @@ def console() -> Console:
 
 def write_json(content: Any, file: str) -> None:
     """Write content as indented JSON, whole or not at all; `-` is standard output."""
-    data = msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
-    if file == "-":
-        click.echo(data.decode(), nl=False)
-        return
-    with replacing(Path(file)) as out:
-        out.write(data)
+    _write(msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n", file)
 
 
-def table(*columns: str, title: str = "") -> Table:
-    """A table in the house style: names to the left, numbers (`#`-columns) to the right."""
-    from rich.table import Table
-
-    made = Table(title=title or None, title_justify="left", header_style="bold", box=None, pad_edge=False)
-    for column in columns:
-        numeric = column.startswith("#")
-        made.add_column(column.lstrip("#"), justify="right" if numeric else "left", no_wrap=numeric)
-    return made
-
-
-def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--markdown FILE` and `--latex FILE` on a verb that prints a table; `-` is the screen."""
-    for name, form in (("--latex", "LaTeX (booktabs)"), ("--markdown", "Markdown")):
-        command = click.option(name, metavar="FILE", help=f"write the table as {form}; - is the screen")(command)
-    return command
-
-
-def write_tables(tables: list[Content], markdown_file: str | None, latex_file: str | None) -> bool:
-    """Write tables where they were asked for; tells whether they were."""
-    for file, written in ((markdown_file, as_markdown), (latex_file, as_latex)):
-        if file:
-            write_text("\n".join(map(written, tables)), file)
-    return bool(markdown_file or latex_file)
-
-
-def write_text(text: str, file: str) -> None:
-    """Write text, whole or not at all; `-` is standard output."""
+def _write(text: str, file: str) -> None:
     if file == "-":
         click.echo(text, nl=False)
         return
@@ -86,15 +52,54 @@ def write_text(text: str, file: str) -> None:
         out.write(text.encode())
 
 
-def print_table(content: Content) -> None:
+def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--markdown FILE` and `--latex FILE` on a verb that prints a table; `-` is the screen."""
+    for option, form in (("--latex", "LaTeX (booktabs)"), ("--markdown", "Markdown")):
+        parameter = f"{option.lstrip('-')}_file"
+        text = f"write the table as {form}; - is the screen"
+        command = click.option(option, parameter, metavar="FILE", help=text)(command)
+    return command
+
+
+class OutputFiles(NamedTuple):
+    """Where `--json`, `--markdown` and `--latex` write; None where they were not given."""
+
+    json: str | None
+    markdown: str | None
+    latex: str | None
+
+    def write(self, content: Any, tables: Sequence[Table], remarks: Sequence[str] = ()) -> bool:
+        """Write content as JSON, tables and remarks as Markdown and LaTeX; tells whether any of it was asked for."""
+        if self.json:
+            write_json(content, self.json)
+        if self.markdown:
+            _write("\n".join([*map(markdown, tables), *(f"{remark}\n" for remark in remarks)]), self.markdown)
+        if self.latex:
+            comments = "".join(f"% {remark}\n" for remark in remarks)
+            _write("\n".join([*map(latex, tables), *([comments] if comments else [])]), self.latex)
+        return any(self)
+
+
+def make_table(*columns: str) -> RichTable:
+    """An empty table in the house style: names to the left, numbers (`#`-columns) to the right."""
+    from rich.table import Table as RichTable
+
+    table = RichTable(header_style="bold", box=None, pad_edge=False)
+    for column in columns:
+        is_number = column.startswith("#")
+        table.add_column(column.lstrip("#"), justify="right" if is_number else "left", no_wrap=is_number)
+    return table
+
+
+def print_table(table: Table) -> None:
     """A table on the console, its caption below."""
     from rich.markup import escape
 
-    shown = table(*content.columns)
-    for row in content.rows:
+    shown = make_table(*table.columns)
+    for row in table.rows:
         shown.add_row(*map(escape, row))
     console().print(shown)
-    console().print(f"[dim]{escape(content.caption)}[/dim]\n" if content.caption else "")
+    console().print(f"[dim]{escape(table.caption)}[/dim]\n" if table.caption else "")
 
 
 def print_notes(notes: Iterable[str]) -> None:

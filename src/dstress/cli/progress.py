@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 
 import click
 
@@ -29,6 +30,14 @@ def counting(what: str) -> Iterator[Callable[[str, int], None]]:
             yield show
         return
     yield _plain(what)
+
+
+@contextmanager
+def counting_calls(what: str) -> Iterator[Callable[[str], None]]:
+    """The same for whoever calls once for each thing that is done, and does not count."""
+    done = count(1)
+    with counting(what) as show:
+        yield lambda label: show(label, next(done))
 
 
 @contextmanager

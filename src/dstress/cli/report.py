@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.markup import escape
 
-from dstress.cli.output import console, json_option, print_notes, print_table, table_options, write_json, write_tables
+from dstress.cli.output import OutputFiles, console, json_option, print_notes, print_table, table_options
 from dstress.cli.progress import waiting
-from dstress.cli.run import tables
-from dstress.reports.charts import Plot, export
-from dstress.reports.curves import curves
+from dstress.cli.run import run_tables
+from dstress.reports.charts import export
+from dstress.reports.curves import make_curves
 from dstress.reports.findings import Finding, findings
 from dstress.reports.html import write_html
-from dstress.reports.original_names import aligned
-from dstress.reports.plots import plots
-from dstress.runs.folder import RunFolder, Scores
+from dstress.reports.original_names import scores_by_original_names
+from dstress.reports.plots import make_plots
+from dstress.runs.folder import RunFolder
 from dstress.runs.scores import find_errors
 
 
@@ -28,7 +27,15 @@ from dstress.runs.scores import find_errors
 @click.option("--after", multiple=True, metavar="RUN", type=click.Path(path_type=Path), help="an earlier checkpoint's")
 @table_options
 @json_option
-def command(run_folder: Path, html: Path | None, plots_folder: Path | None, **given: Any) -> None:
+def command(
+    run_folder: Path,
+    html: Path | None,
+    plots_folder: Path | None,
+    after: tuple[Path, ...],
+    markdown_file: str | None,
+    latex_file: str | None,
+    json_file: str | None,
+) -> None:
     """Report a RUN: its tables and findings here, and a page with every number, plot and example.
 
     The page is one file that opens offline. With --markdown, --latex, --plots or --json only what is named is written.
@@ -42,33 +49,25 @@ def command(run_folder: Path, html: Path | None, plots_folder: Path | None, **gi
       dstress report runs/epoch3 --after runs/epoch1 --after runs/epoch2
     """
     run = RunFolder.open(run_folder)
-    scores = aligned(run)
-    earlier = [RunFolder.open(folder) for folder in given["after"]]
-    asked = write_tables(tables(run, scores), given["markdown"], given["latex"])
-    if given["json_file"]:
-        write_json({"findings": findings(scores), "scores": run.scores}, given["json_file"])
+    scores = scores_by_original_names(run)
+    earlier = [RunFolder.open(folder) for folder in after]
+    tables, found = run_tables(run.manifest, scores), findings(scores)
+    files = OutputFiles(json_file, markdown_file, latex_file)
+    only_files = files.write({"findings": found, "scores": run.scores}, tables) or bool(plots_folder)
     if plots_folder:
-        _write_plots([*plots(scores).values(), *([curves([*earlier, run])] if earlier else [])], plots_folder)
-    asked = asked or bool(given["json_file"] or plots_folder)
-    if html or not asked:
+        with waiting("drawing"):
+            drawn = [*make_plots(scores).values(), *([make_curves([*earlier, run])] if earlier else [])]
+            written = [file for plot in drawn for file in export(plot, plots_folder)]
+        click.echo(f"{len(written)} files in {plots_folder}", err=True)
+    if html or not only_files:
         with waiting("writing the page"):
             page = write_html(run, find_errors(run), html, earlier)
-    if not asked:
-        _show(run, scores)
+    if not only_files:
+        for table in tables:
+            print_table(table)
+        print_findings(found)
+        print_notes(scores.notes)
         console().print(f"the page: {page}", markup=False)
-
-
-def _write_plots(shown: list[Plot], folder: Path) -> None:
-    with waiting("drawing"):
-        files = [file for plot in shown for file in export(plot, folder)]
-    click.echo(f"{len(files)} files in {folder}", err=True)
-
-
-def _show(run: RunFolder, scores: Scores) -> None:
-    for table in tables(run, scores):
-        print_table(table)
-    print_findings(findings(scores))
-    print_notes(scores.notes)
 
 
 def print_findings(found: list[Finding]) -> None:

@@ -8,19 +8,19 @@ import click
 
 from dstress.cli.output import json_option, print_notes, print_table, write_json
 from dstress.cli.progress import waiting
-from dstress.cli.run import tables
+from dstress.cli.run import run_tables
 from dstress.pipeline.run import rescore
 from dstress.runs.folder import RunFolder
 from dstress.spec import parse_list
 
 
 @click.command("rescore")
-@click.argument("run", type=click.Path(exists=True, file_okay=False))
+@click.argument("run", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--convention", default="", help="what counts as correct; default: as before")
 @click.option("--metrics", default="", metavar="A,B", help="other metrics; default: as before")
 @click.option("--resamples", default=1000, show_default=True, help="bootstrap resamples of dialogues")
 @json_option
-def command(run: str, convention: str, metrics: str, resamples: int, json_file: str | None) -> None:
+def command(run: Path, convention: str, metrics: str, resamples: int, json_file: str | None) -> None:
     """Score a RUN anew, under another convention or with other metrics, without asking the tracker again.
 
     \b
@@ -28,12 +28,13 @@ def command(run: str, convention: str, metrics: str, resamples: int, json_file: 
       dstress rescore runs/mine --convention trade
       dstress rescore runs/mine --metrics jga,aga,gca
     """
-    wanted = tuple(parse_list(metrics)) if metrics else ()
+    names = tuple(parse_list(metrics)) if metrics else ()
     with waiting("scoring"):
-        again = rescore(RunFolder.open(Path(run)), convention, wanted, resamples)
+        rescored = rescore(RunFolder.open(run), convention, names, resamples)
+    scores = rescored.scores
     if json_file:
-        write_json(again.scores, json_file)
+        write_json(scores, json_file)
         return
-    for table in tables(again, again.scores):
+    for table in run_tables(rescored.manifest, scores):
         print_table(table)
-    print_notes(again.scores.notes)
+    print_notes(scores.notes)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
-from dstress.cli.output import console, json_option, print_notes, print_table, table_options, write_json, write_tables
+from dstress.cli.output import OutputFiles, console, json_option, print_notes, print_table, table_options
 from dstress.cli.progress import counting
-from dstress.cli.score import percent
-from dstress.engines import Engine, Local, engines
+from dstress.engines import Local, engines
 from dstress.errors import DstressError
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import RunOptions
 from dstress.reports.html import REPORT
+from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
-from dstress.runs.folder import Cell, RunFolder, Scores
+from dstress.runs.folder import Manifest, RunFolder, Scores
 from dstress.spec import parse, parse_list
 from dstress.suites import Suite
 
@@ -26,7 +25,9 @@ from dstress.suites import Suite
 @click.argument("suite", required=False)
 @click.option("--tracker", metavar="SPEC", help="gold, rules, saved(PATH), module:Class, http(url=...), llm(...) ...")
 @click.option("--corpus", metavar="CORPUS[:SPLIT]", help="what to track, such as multiwoz21:test")
-@click.option("--out", metavar="DIR", type=click.Path(file_okay=False), help="the run folder; default: runs/SUITE")
+@click.option(
+    "--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="the run folder; default: runs/SUITE"
+)
 @click.option("--resume", is_flag=True, help="go on with the run in --out; ask again where answers failed")
 @click.option("--only", metavar="SPEC[,SPEC]", help="only these of the suite's stressors")
 @click.option("--limit", type=click.IntRange(0), default=0, metavar="N", help="only the first N dialogues")
@@ -37,7 +38,23 @@ from dstress.suites import Suite
 @click.option("--engine", default="local", show_default=True, help="local, ray, or ray(address=...)")
 @table_options
 @json_option
-def command(suite: str | None, tracker: str | None, corpus: str | None, **given: Any) -> None:
+def command(
+    suite: str | None,
+    tracker: str | None,
+    corpus: str | None,
+    out: Path | None,
+    resume: bool,
+    only: str | None,
+    limit: int,
+    seed: int,
+    convention: str,
+    workers: int,
+    timeout: float | None,
+    engine: str,
+    markdown_file: str | None,
+    latex_file: str | None,
+    json_file: str | None,
+) -> None:
     """Run a SUITE: stress a corpus, let a tracker answer, score, report.
 
     SUITE is quick, full, checkdst, coco, raddle, sgd-x, gca, or a TOML file of your own. Whatever happens to a run, the
@@ -49,89 +66,68 @@ def command(suite: str | None, tracker: str | None, corpus: str | None, **given:
       dstress run checkdst --tracker my_package:MyTracker --corpus multiwoz21:test --out runs/mine --workers 4
       dstress run --resume --out runs/mine
     """
-    asked = _asked(suite, tracker, corpus, given)
+    if suite and tracker and corpus:
+        names = tuple(parse_list(only)) if only else ()
+        order = _Order(suite, tracker, corpus, RunOptions(seed, limit, names, convention, resume))
+    elif resume:
+        order = _continued(out, tracker, corpus)
+    else:
+        missing = "SUITE" if not suite else "--corpus" if tracker else "--tracker"
+        raise click.UsageError(f"{missing} is missing; try `dstress run quick --tracker rules --corpus reminder:test`")
+    engine_spec = parse(engine)
+    workforce = Local(workers, timeout) if engine_spec.name == "local" else engines.create(engine_spec)
+    folder = out or Path("runs") / Path(suite or "").stem
     with counting("done") as on_progress:
-        options = RunOptions(
-            asked.seed, asked.limit, asked.only, asked.convention, given["resume"], on_progress=on_progress
-        )
-        run = evaluate(asked.suite, asked.tracker, asked.corpus, asked.out, options, _engine(given))
+        options = order.options._replace(on_progress=on_progress)
+        run = evaluate(order.suite, order.tracker, order.corpus, folder, options, workforce)
     scores = run.scores
-    if given["json_file"]:
-        write_json(scores, given["json_file"])
-    if write_tables(tables(run, scores), given["markdown"], given["latex"]) or given["json_file"]:
+    tables = run_tables(run.manifest, scores)
+    if OutputFiles(json_file, markdown_file, latex_file).write(scores, tables):
         return
-    for table in tables(run, scores):
+    for table in tables:
         print_table(table)
     print_notes(scores.notes)
     console().print(f"all of it is in {run.path}; look at {run.path / REPORT}", markup=False)
 
 
-class _Asked(NamedTuple):
-    """A run as the command line, or the manifest of a run that goes on, describes it."""
+class _Order(NamedTuple):
+    """What to run, and how."""
 
     suite: str | Suite
     tracker: str
     corpus: str
-    out: Path
-    seed: int
-    limit: int
-    only: tuple[str, ...]
-    convention: str
+    options: RunOptions
 
 
-def _asked(suite: str | None, tracker: str | None, corpus: str | None, given: dict[str, Any]) -> _Asked:
-    out = Path(given["out"] or Path("runs") / Path(suite or "").stem)
-    if given["resume"] and not (suite and tracker and corpus):
-        if not given["out"]:
-            raise DstressError("which run is to go on?", fix="give its folder with --out")
-        told = RunFolder.open(out).manifest
-        return _Asked(
-            told.suite, tracker or told.tracker, corpus or told.corpus, out, told.seed, told.limit, (), told.convention
-        )
-    for name, value in (("SUITE", suite), ("--tracker", tracker), ("--corpus", corpus)):
-        if not value:
-            raise click.UsageError(f"{name} is missing; try `dstress run quick --tracker rules --corpus reminder:test`")
-    only = tuple(parse_list(given["only"])) if given["only"] else ()
-    return _Asked(
-        suite or "", tracker or "", corpus or "", out, given["seed"], given["limit"], only, given["convention"]
-    )
+def _continued(out: Path | None, tracker: str | None, corpus: str | None) -> _Order:
+    """The run in `out`, as its manifest describes it; the tracker and the corpus may be named anew."""
+    if not out:
+        raise DstressError("which run is to go on?", fix="give its folder with --out")
+    begun = RunFolder.open(out).manifest
+    options = RunOptions(begun.seed, begun.limit, convention=begun.convention, resume=True)
+    return _Order(begun.suite, tracker or begun.tracker, corpus or begun.corpus, options)
 
 
-def _engine(given: dict[str, Any]) -> Engine:
-    spec = parse(given["engine"])
-    if spec.name == "local":
-        return Local(given["workers"], given["timeout"])
-    return engines.create(spec)
-
-
-def tables(run: RunFolder, scores: Scores) -> list[Table]:
+def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
     """The suite's own table, and what each stressor costs."""
-    title = f"{run.manifest.suite.title}: {run.manifest.tracker} on {run.manifest.corpus}"
-    cells = [(cell.column, *_shown(cell)) for cell in scores.table]
+    cells = []
+    for cell in scores.table:
+        score = cell.score
+        shown = (PLAIN.percent(score.value), PLAIN.interval(score.low, score.high)) if score else ("-", cell.missing)
+        cells.append((cell.column, *shown))
+    title = f"{manifest.suite.title}: {manifest.tracker} on {manifest.corpus}"
     headline = Table(("measure", "#%", "#95 % interval"), cells, title)
+    if not scores.drops:
+        return [headline]
     drops = [
         (
             variant,
-            percent(drop.stressed),
-            _points(drop.difference),
-            _interval(drop.low, drop.high),
-            f"{drop.p_holm:.4f}",
+            PLAIN.percent(drop.stressed),
+            PLAIN.points(drop.difference),
+            PLAIN.interval(drop.low, drop.high),
+            PLAIN.probability(drop.p_holm),
         )
         for variant, drop in scores.drops.items()
     ]
-    costs = Table(("stressor", "#jga %", "#change", "#95 % interval", "#p (Holm)"), drops, "change in points of jga")
-    return [headline, costs] if drops else [headline]
-
-
-def _shown(cell: Cell) -> tuple[str, str]:
-    if cell.score is None:
-        return "-", cell.missing
-    return percent(cell.score.value), _interval(cell.score.low, cell.score.high)
-
-
-def _interval(low: float, high: float) -> str:
-    return "-" if math.isnan(low) else f"{100 * low:.2f} - {100 * high:.2f}"
-
-
-def _points(difference: float) -> str:
-    return f"{100 * difference:+.2f}"
+    columns = ("stressor", "#jga %", "#change", "#95 % interval", "#p (Holm)")
+    return [headline, Table(columns, drops, "change in points of jga")]

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from dstress.cli.output import console, json_option, print_table, write_json
-from dstress.cli.progress import counting
+from dstress.cli.progress import counting, counting_calls
 from dstress.corpora import load
-from dstress.dialogue import Dialogue, Edit, Turn
+from dstress.dialogue import Dialogue, Stress, Turn
 from dstress.engines.local import Local
 from dstress.errors import DstressError
 from dstress.pipeline.stress import SEED, StressedCorpus, calibrated, describe, first, stress, write
+from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
 from dstress.spec import parse_list
 from dstress.storage.file_names import folder_name
@@ -33,14 +34,26 @@ _PREVIEW = 5
 @click.command("stress")
 @click.argument("corpus", metavar="CORPUS:SPLIT")
 @click.option("--with", "stressors", required=True, metavar="SPEC[,SPEC]", help="stressors; a+b applies both")
-@click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="write each stressed corpus into DIR")
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="write each stressed corpus into DIR"
+)
 @click.option("--preview", type=click.IntRange(0), metavar="N", help="show N changed turns before and after")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="only the first N dialogues")
 @click.option("--seed", default=SEED, show_default=True, help="seed of all randomness")
 @click.option("--workers", type=click.IntRange(0), default=0, help="processes; default: cores, where it pays")
 @click.option("--calibrate", metavar="wer=0.30", help="first find what gives this word error rate, and store it")
 @json_option
-def command(corpus: str, stressors: str, **given: Any) -> None:
+def command(
+    corpus: str,
+    stressors: str,
+    out: Path | None,
+    preview: int | None,
+    limit: int | None,
+    seed: int,
+    workers: int,
+    calibrate: str | None,
+    json_file: str | None,
+) -> None:
     """Stress a corpus: break its words on purpose, keep its labels true.
 
     Each SPEC gives a corpus of its own under DIR, which every verb takes in place of a corpus name, and a summary of
@@ -54,27 +67,29 @@ def command(corpus: str, stressors: str, **given: Any) -> None:
       dstress stress sgd:test --with "schema_variant(version=v3)" --out v3
     """
     original = load(corpus)
-    original = first(original, given["limit"]) if given["limit"] else original
+    original = first(original, limit) if limit else original
     specs = parse_list(stressors)
-    if given["calibrate"]:
-        with counting("trials") as progress:
-            target = _target(given["calibrate"])
-            specs = [calibrated(original, spec, target, seed=given["seed"], progress=progress) for spec in specs]
+    if calibrate:
+        target = _parse_target(calibrate)
+        with counting("trials") as on_progress:
+            specs = [calibrated(original, spec, target, seed=seed, progress=on_progress) for spec in specs]
     # All are prepared before the first is run: what is missing is told before any work.
-    stressed = [stress(original, spec, seed=given["seed"], engine=engine_for(spec, given["workers"])) for spec in specs]
-    if given["out"] is None:
-        for one in stressed:
-            _show(one, islice(_changed(one), _PREVIEW if given["preview"] is None else given["preview"]))
+    versions = [stress(original, spec, seed=seed, engine=engine_for(spec, workers)) for spec in specs]
+    if out is None:
+        for stressed in versions:
+            changed = (place for dialogue in stressed for place in _changed_turns(dialogue))
+            _show(stressed, islice(changed, _PREVIEW if preview is None else preview))
         return
-    told = [_written(one, Path(given["out"]), given["preview"] or 0, bool(given["json_file"])) for one in stressed]
-    if given["json_file"]:
-        write_json({one.stressor.spec: describe(one, summary) for one, summary in told}, given["json_file"])
+    shown = 0 if json_file else preview or 0
+    summaries = {stressed.stressor.spec: _write(stressed, out, shown) for stressed in versions}
+    if json_file:
+        write_json({one.stressor.spec: describe(one, summaries[one.stressor.spec]) for one in versions}, json_file)
         return
-    _print_summaries({one.stressor.spec: summary for one, summary in told})
-    console().print(f"written to {given['out']}", markup=False)
+    _print_summaries(summaries)
+    console().print(f"written to {out}", markup=False)
 
 
-def _target(text: str) -> dict[str, float]:
+def _parse_target(text: str) -> dict[str, float]:
     name, _, value = text.partition("=")
     try:
         return {name.strip(): float(value)}
@@ -90,69 +105,64 @@ def engine_for(spec: str, workers: int) -> Local | None:
     return Local(wanted) if wanted > 1 else None
 
 
-def _written(stressed: StressedCorpus, folder: Path, preview: int, quiet: bool) -> tuple[StressedCorpus, Summary]:
-    shown: list[tuple[Dialogue, int]] = []
-    with counting("dialogues") as progress:
-        done = 0
+def _write(stressed: StressedCorpus, out: Path, preview: int) -> Summary:
+    """Write a stressed corpus into its own folder, and show the first changed turns."""
+    spec = stressed.stressor.spec
+    changed: list[tuple[Dialogue, int]] = []
+    with counting_calls("dialogues") as on_progress:
 
         def watch(dialogue: Dialogue) -> None:
-            nonlocal done
-            done += 1
-            progress(stressed.stressor.spec, done)
-            if len(shown) < preview:
-                shown.extend(_places(dialogue))
+            on_progress(spec)
+            if len(changed) < preview:
+                changed.extend(_changed_turns(dialogue))
 
-        summary = write(stressed, folder / folder_name(stressed.stressor.spec), Quality(stressed.stressor), watch)
-    if preview and not quiet:
-        _show(stressed, islice(iter(shown), preview))
-    return stressed, summary
+        summary = write(stressed, out / folder_name(spec), Quality(stressed.stressor), watch)
+    if preview:
+        _show(stressed, changed[:preview])
+    return summary
 
 
-def _changed(stressed: StressedCorpus) -> Iterator[tuple[Dialogue, int]]:
-    for dialogue in stressed:
-        yield from _places(dialogue)
-
-
-def _places(dialogue: Dialogue) -> Iterator[tuple[Dialogue, int]]:
+def _changed_turns(dialogue: Dialogue) -> Iterator[tuple[Dialogue, int]]:
     """Turns whose words are others; a label that changed with an earlier turn's words is no news."""
-    stressed = ((index, turn.stress) for index, turn in enumerate(dialogue.turns))
-    return ((dialogue, index) for index, stress in stressed if stress and (stress.edits or stress.system_edits))
+    for index, turn in enumerate(dialogue.turns):
+        if turn.stress and (turn.stress.edits or turn.stress.system_edits):
+            yield dialogue, index
 
 
-def _show(stressed: StressedCorpus, pairs: Iterator[tuple[Dialogue, int]]) -> None:
+def _show(stressed: StressedCorpus, changed: Iterable[tuple[Dialogue, int]]) -> None:
     out = console()
     out.print(stressed.stressor.spec, style="bold", markup=False)
     if stressed.stressor.scope == "schema":
         _show_names(stressed)
-    for dialogue, index in pairs:
+    for dialogue, index in changed:
         turn = dialogue.turns[index]
         out.print(f"\n{dialogue.id}, turn {index}", style="dim", markup=False)
-        for label, before, after, edits in _lines(turn):
-            out.print(_marked(f"- {label}", before, [(e.start, e.before) for e in edits], "red strike"))
-            out.print(_marked(f"+ {label}", after, _after(edits), "green"))
+        for line in _edited_lines(turn):
+            out.print(line)
+        before = turn.original.state
         for slot, values in turn.state.items():
-            was = turn.original.state.get(slot)
-            if was != values:
-                out.print(f"  {slot}: {'|'.join(was or ('none',))} -> {'|'.join(values)}", style="cyan", markup=False)
-        for slot in turn.original.state.keys() - turn.state.keys():
-            out.print(f"  {slot}: {'|'.join(turn.original.state[slot])} -> none", style="cyan", markup=False)
+            if before.get(slot) != values:
+                was = "|".join(before.get(slot) or ("none",))
+                out.print(f"  {slot}: {was} -> {'|'.join(values)}", style="cyan", markup=False)
+        for slot in before.keys() - turn.state.keys():
+            out.print(f"  {slot}: {'|'.join(before[slot])} -> none", style="cyan", markup=False)
     out.print()
 
 
-def _lines(turn: Turn) -> Iterator[tuple[str, str, str, tuple[Edit, ...]]]:
-    stress = turn.stress
-    if stress and stress.system_edits:
-        yield "system: ", stress.original.system, turn.system, stress.system_edits
-    if stress and stress.edits:
-        yield "user:   ", stress.original.user, turn.user, stress.edits
-
-
-def _after(edits: tuple[Edit, ...]) -> list[tuple[int, str]]:
-    grown, places = 0, []
-    for edit in edits:
-        places.append((edit.start + grown, edit.after))
-        grown += len(edit.after) - len(edit.before)
-    return places
+def _edited_lines(turn: Turn) -> Iterator[Text]:
+    """The turn's words before and after, with what was edited marked."""
+    stress = turn.stress or Stress(turn)
+    for label, before, after, edits in (
+        ("system: ", stress.original.system, turn.system, stress.system_edits),
+        ("user:   ", stress.original.user, turn.user, stress.edits),
+    ):
+        if edits:
+            grown, places = 0, []
+            for edit in edits:
+                places.append((edit.start + grown, edit.after))
+                grown += len(edit.after) - len(edit.before)
+            yield _marked(f"- {label}", before, [(edit.start, edit.before) for edit in edits], "red strike")
+            yield _marked(f"+ {label}", after, places, "green")
 
 
 def _marked(label: str, text: str, places: list[tuple[int, str]], style: str) -> Text:
@@ -177,28 +187,27 @@ def _show_names(stressed: StressedCorpus) -> None:
 
 
 def _print_summaries(summaries: dict[str, Summary]) -> None:
+    rows = []
+    for spec, summary in summaries.items():
+        fell_back = sum(summary.fallbacks.values()) / max(summary.turns, 1)
+        kept = summary.values_still_said / summary.values if summary.values else None
+        shares = (summary.share_changed, fell_back, summary.words_changed, kept)
+        grams = (f"{before:.3f} > {after:.3f}" for before, after in summary.distinct.values())
+        rows.append((spec, f"{summary.turns:,}", *(PLAIN.percent(share, 1) for share in shares), *grams))
     columns = ("stressor", "#turns", "#changed %", "#fell back %", "#words changed %", "#values kept %")
     distinct = tuple(f"#distinct-{n}" for n in range(1, 5))
-    rows = [_row(spec, summary) for spec, summary in summaries.items()]
     print_table(Table((*columns, *distinct), rows, "distinct-n: share of distinct n-grams, before > after"))
     for spec, summary in summaries.items():
-        told = [f"{name} {_figure(value)}" for name, value in summary.figures.items()]
-        if summary.similarity is not None:
-            told.append(f"embedding similarity {summary.similarity:.3f} over {summary.compared:,} changed turns")
-        told += [f"{count:,} turns: {tag}" for tag, count in summary.tags.items()]
-        told += [f"{count:,} {what}" for what, count in summary.counts.items()]
-        told += [f"{count:,} turns stay as they were: {reason}" for reason, count in summary.fallbacks.items()]
-        for line in told:
+        for line in _summary_lines(summary):
             console().print(f"{spec}: {line}", markup=False)
 
 
-def _figure(value: float) -> str:
-    return f"{100 * value:.1f} %" if 0 <= value <= 1 else f"{value:.2f}"
-
-
-def _row(spec: str, summary: Summary) -> tuple[str, ...]:
-    turns = max(summary.turns, 1)
-    kept = summary.values_still_said / summary.values if summary.values else None
-    shares = (summary.share_changed, sum(summary.fallbacks.values()) / turns, summary.words_changed, kept)
-    grams = (f"{before:.3f} > {after:.3f}" for before, after in summary.distinct.values())
-    return spec, f"{summary.turns:,}", *("-" if share is None else f"{100 * share:.1f}" for share in shares), *grams
+def _summary_lines(summary: Summary) -> Iterator[str]:
+    """What the table has no column for."""
+    for name, value in summary.figures.items():
+        yield f"{name} {PLAIN.percent(value, 1)} %" if 0 <= value <= 1 else f"{name} {value:.2f}"
+    if summary.similarity is not None:
+        yield f"embedding similarity {summary.similarity:.3f} over {summary.compared:,} changed turns"
+    yield from (f"{count:,} turns: {tag}" for tag, count in summary.tags.items())
+    yield from (f"{count:,} {what}" for what, count in summary.counts.items())
+    yield from (f"{count:,} turns stay as they were: {reason}" for reason, count in summary.fallbacks.items())

@@ -5,13 +5,16 @@ from __future__ import annotations
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from dstress.cli.output import console, json_option, write_json
 from dstress.corpora import load
 from dstress.errors import DstressError, MissingExtraError, unknown
+
+if TYPE_CHECKING:
+    from dstress.generators.network.training import TrainingOptions
 
 
 @click.command("train")
@@ -21,7 +24,7 @@ from dstress.errors import DstressError, MissingExtraError, unknown
 @click.option("--out", required=True, type=click.Path(path_type=Path), metavar="DIR", help="the folder to be written")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="epochs, width, model ...; see the docs")
 @json_option
-def command(recipe: str, corpus: str, dev: str, out: Path, **given: Any) -> None:
+def command(recipe: str, corpus: str, dev: str, out: Path, settings: tuple[str, ...], json_file: str | None) -> None:
     """Train a RECIPE on a corpus: `utterances` is the network of counterfactual(generator=seq2seq(folder=DIR)).
 
     From scratch on the corpus's own words, or with --set model=NAME from any Hugging Face sequence-to-sequence
@@ -34,37 +37,33 @@ def command(recipe: str, corpus: str, dev: str, out: Path, **given: Any) -> None
     """
     if find_spec("torch") is None:
         raise MissingExtraError("training needs torch", fix="pip install 'dstress[models]'")
-    config = _utterances(corpus, dev, out, given["settings"])
-    if given["json_file"]:
-        write_json(config, given["json_file"])
+    from dstress.generators.network.examples import write_examples
+    from dstress.generators.network.training import fit, read_data
+
+    options = _training_options(settings)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "examples.jsonl.gz")
+        write_examples(load(corpus), load(dev), path, {"train": corpus, "dev": dev})
+        examples, chosen_by, about = read_data(path)
+        config = fit(examples, chosen_by, out, options, about, lambda line: click.echo(line, err=True))
+    if json_file:
+        write_json(config, json_file)
         return
     best = config["best"]
     console().print(f"dev perplexity {best['dev_perplexity']:.3f} after epoch {best['epoch']}; written to {out}")
 
 
-def _utterances(corpus: str, dev: str, out: Path, settings: tuple[str, ...]) -> dict[str, Any]:
-    from dstress.generators.network.examples import write_examples
-    from dstress.generators.network.training import fit, read_data
-
-    options = _options(settings)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "examples.jsonl.gz")
-        write_examples(load(corpus), load(dev), path, {"train": corpus, "dev": dev})
-        examples, chosen_by, about = read_data(path)
-        return fit(examples, chosen_by, out, options, about, lambda line: click.echo(line, err=True))
-
-
-def _options(settings: tuple[str, ...]) -> Any:
+def _training_options(settings: tuple[str, ...]) -> TrainingOptions:
     """The recipe's options, from `name=value`."""
     import msgspec
 
     from dstress.generators.network.training import TrainingOptions
 
-    pairs = [resources.partition("=") for resources in settings]
+    values = {name: value for name, _, value in (text.partition("=") for text in settings)}
     known = list(TrainingOptions.__dataclass_fields__)
-    if wrong := next((name for name, _, _ in pairs if name not in known), None):
+    if wrong := next((name for name in values if name not in known), None):
         raise unknown("setting", wrong, known)
     try:
-        return msgspec.convert({name: value for name, _, value in pairs}, TrainingOptions, strict=False)
+        return msgspec.convert(values, TrainingOptions, strict=False)
     except msgspec.ValidationError as error:
         raise DstressError(f"--set: {error}") from None

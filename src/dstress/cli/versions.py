@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from dstress.cli.output import json_option, print_notes, print_table, table_options, write_json, write_tables
+from dstress.cli.output import OutputFiles, json_option, print_notes, print_table, table_options
 from dstress.cli.progress import waiting
 from dstress.cli.score import score_table
 from dstress.errors import DstressError
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import COMPARING, ScoringOptions
-from dstress.scoring.scorecard import Scorecard
 from dstress.scoring.versions import conditional, variants
 
 
@@ -26,7 +23,18 @@ from dstress.scoring.versions import conditional, variants
 @click.option("--seed", default=COMPARING.seed, show_default=True, help="seed of the resamples")
 @table_options
 @json_option
-def command(runs: tuple[str, ...], original: str | None, metric: str, convention: str, **given: Any) -> None:
+def command(
+    runs: tuple[str, ...],
+    original: str | None,
+    metric: str,
+    convention: str,
+    allow_partial: bool,
+    resamples: int,
+    seed: int,
+    markdown_file: str | None,
+    latex_file: str | None,
+    json_file: str | None,
+) -> None:
     """Score one tracker over several versions of the data.
 
     One version and its --original give CheckDST's cjga and consistent-jga. Two or more versions give SGD-X's accuracy
@@ -38,32 +46,22 @@ def command(runs: tuple[str, ...], original: str | None, metric: str, convention
       dstress versions typos.jsonl@typos:test --original plain.jsonl@multiwoz21:test
       dstress versions v1@sgd-x/v1:test v2@sgd-x/v2:test v3@sgd-x/v3:test --original v0@sgd:test
     """
-    options = ScoringOptions(given["allow_partial"], resamples=given["resamples"], seed=given["seed"])
-    held, first = [_run(text) for text in runs], _run(original) if original else None
+    options = ScoringOptions(allow_partial, resamples=resamples, seed=seed)
+    versions, first = [_run(text) for text in runs], _run(original) if original else None
     with waiting("scoring"):
-        card = _scored(held, first, metric, convention, options)
-    if given["json_file"]:
-        write_json(card, given["json_file"])
-    if write_tables([score_table(card)], given["markdown"], given["latex"]) or given["json_file"]:
+        if len(versions) > 1:
+            card = variants(versions, first, metric, convention, options)
+        elif first:
+            card = conditional(first, versions[0], convention, options)
+        else:
+            raise DstressError("one version alone shows nothing", fix="add --original, or more versions")
+    table = score_table(card)
+    if OutputFiles(json_file, markdown_file, latex_file).write(card, [table]):
         return
-    print_table(score_table(card))
+    print_table(table)
     print_notes(card.notes)
 
 
 def _run(text: str) -> PredictionSource:
     file, _, gold = text.partition("@")
     return PredictionSource(file, gold or None)
-
-
-def _scored(
-    runs: list[PredictionSource],
-    original: PredictionSource | None,
-    metric: str,
-    convention: str,
-    options: ScoringOptions,
-) -> Scorecard:
-    if len(runs) > 1:
-        return variants(runs, original, metric, convention, options)
-    if original is None:
-        raise DstressError("one version alone shows nothing", fix="add --original, or more versions")
-    return conditional(original, runs[0], convention, options)

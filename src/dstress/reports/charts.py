@@ -65,8 +65,8 @@ class Layout(NamedTuple):
 
     def legend(self, title: str | None = None, label: str | None = None) -> Chart:
         """The legend above the plot, where it fits on every screen."""
-        asked: dict[str, Any] = {"orient": "top", "title": title, "columns": 1 if self.narrow and label else 8}
-        return altair().Legend(**asked, **({"labelExpr": label} if label else {}))
+        columns = 1 if self.narrow and label else 8
+        return altair().Legend(orient="top", title=title, columns=columns, **({"labelExpr": label} if label else {}))
 
 
 class Plot(NamedTuple):
@@ -81,15 +81,15 @@ WIDE = Layout(False, 640, 24, 240)
 NARROW = Layout(True, 200, 26, 118)
 
 
-def svg(plot: Plot, layout: Layout = WIDE) -> str:
+def draw_svg(plot: Plot, layout: Layout = WIDE) -> str:
     """The plot as SVG, in the palette's own colours."""
     spec, version = _spec(plot, layout)
     return str(_converter().vegalite_to_svg(spec, vl_version=version))
 
 
-def adaptive_svg(plot: Plot, layout: Layout) -> str:
+def draw_adaptive_svg(plot: Plot, layout: Layout) -> str:
     """The plot as SVG for the page: its colours follow the page's, and it shrinks where it must."""
-    drawn = _COLOR.sub(lambda match: f"var(--plot-{_VARIABLES[match[0]]}, {match[0]})", svg(plot, layout))
+    drawn = _COLOR.sub(lambda match: f"var(--plot-{_VARIABLES[match[0]]}, {match[0]})", draw_svg(plot, layout))
     return _SIZE.sub(r"\1", drawn, count=1)
 
 
@@ -97,7 +97,7 @@ def export(plot: Plot, folder: Path) -> list[Path]:
     """Write the plot as SVG, PNG and as its Vega-Lite specification."""
     spec, version = _spec(plot, WIDE)
     files = {
-        ".svg": svg(plot).encode(),
+        ".svg": draw_svg(plot).encode(),
         ".png": bytes(_converter().vegalite_to_png(spec, vl_version=version, scale=_PNG_SCALE)),
         ".vl.json": msgspec.json.format(msgspec.json.encode(spec), indent=2) + b"\n",
     }

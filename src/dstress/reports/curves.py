@@ -13,11 +13,17 @@ from dstress.runs.folder import RunFolder
 CURVES = "curves"
 
 
-def curves(runs: Sequence[RunFolder]) -> Plot:
+def make_curves(runs: Sequence[RunFolder]) -> Plot:
     """Every column of the suite's table, from the first checkpoint's run to the last; runs go by their folders."""
     _check(runs)
     rows = [
-        {"measure": cell.column, "run": run.path.name, **{name: 100 * getattr(cell.score, name) for name in _TOLD}}
+        {
+            "measure": cell.column,
+            "run": run.path.name,
+            "value": 100 * cell.score.value,
+            "low": 100 * cell.score.low,
+            "high": 100 * cell.score.high,
+        }
         for run in runs
         for cell in run.scores.table
         if cell.score is not None and isfinite(cell.score.value)
@@ -25,9 +31,6 @@ def curves(runs: Sequence[RunFolder]) -> Plot:
     measures = list(dict.fromkeys(str(row["measure"]) for row in rows))
     order = [run.path.name for run in runs]
     return Plot(CURVES, "Over training", lambda layout: _chart(rows, measures, order, layout))
-
-
-_TOLD = ("value", "low", "high")
 
 
 def _check(runs: Sequence[RunFolder]) -> None:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from dstress.reports.numbers import change_interval, count, interval, percent, points, probability
+from dstress.reports.numbers import PAGE
 from dstress.runs.folder import ORIGINAL, Drop, Scores
-from dstress.scoring.scorecard import Scorecard, SlotErrors
+from dstress.scoring.scorecard import SlotErrors
 
 ALPHA = 0.05
 FLOOR = "jga-floor"
@@ -43,8 +43,9 @@ class Finding(msgspec.Struct, frozen=True):
 def findings(scores: Scores, most: int = _MOST) -> list[Finding]:
     """The most interesting findings, the first first; one of each kind, so that they do not say the same."""
     kinds = (_failures, _disagreement, _worst, _gain, _slot, _broken, _hidden, _harmless)
-    found = [best for kind in kinds if (best := max(kind(scores), key=lambda one: one.interest, default=None))]
-    return sorted(found, key=lambda one: -one.interest)[:most] or [_nothing(scores)]
+    best = (max(kind(scores), key=lambda finding: finding.interest, default=None) for kind in kinds)
+    ranked = sorted((finding for finding in best if finding), key=lambda finding: -finding.interest)
+    return ranked[:most] or [_nothing(scores)]
 
 
 def significant(drop: Drop) -> bool:
@@ -57,12 +58,16 @@ def _worst(scores: Scores) -> Iterator[Finding]:
     losses = {variant: drop for variant, drop in scores.drops.items() if significant(drop) and drop.difference < 0}
     for variant, drop in losses.items():
         others = f" {len(losses)} of {len(scores.drops)} stressors cost something." if len(scores.drops) > 1 else ""
-        text = (
-            f"Joint goal accuracy falls from {percent(drop.original)} % to {percent(drop.stressed)} %: "
-            f"{points(drop.difference)} points, 95 % interval {change_interval(drop.low, drop.high)}, "
-            f"p {_p(drop.p_holm)} after Holm's correction.{_where_changed(scores, variant)}{others}"
-        )
+        text = f"Joint goal accuracy falls {_change(drop)}{_where_changed(scores, variant)}{others}"
         yield Finding(f"{variant} costs most", text, 2 - drop.difference, variant)
+
+
+def _change(drop: Drop) -> str:
+    return (
+        f"from {PAGE.percent(drop.original)} % to {PAGE.percent(drop.stressed)} %: "
+        f"{PAGE.points(drop.difference)} points, 95 % interval {PAGE.change_interval(drop.low, drop.high)}, "
+        f"p {_p(drop.p_holm)} after Holm's correction."
+    )
 
 
 def _where_changed(scores: Scores, variant: str) -> str:
@@ -70,33 +75,32 @@ def _where_changed(scores: Scores, variant: str) -> str:
     changed, same = (slices.get(key, {}).get("jga") for key in ("changed", "as it was"))
     if changed is None or same is None:
         return ""
-    return f" On the turns that it changed it is {percent(changed)} %, on the others {percent(same)} %."
+    return f" On the turns that it changed it is {PAGE.percent(changed)} %, on the others {PAGE.percent(same)} %."
 
 
 def _gain(scores: Scores) -> Iterator[Finding]:
     """A stressor that helps is a surprise."""
     for variant, drop in scores.drops.items():
         if significant(drop) and drop.difference > 0:
-            text = (
-                f"Joint goal accuracy rises from {percent(drop.original)} % to {percent(drop.stressed)} %: "
-                f"{points(drop.difference)} points, 95 % interval {change_interval(drop.low, drop.high)}, "
-                f"p {_p(drop.p_holm)} after Holm's correction. Worth a look at its examples."
-            )
+            text = f"Joint goal accuracy rises {_change(drop)} Worth a look at its examples."
             yield Finding(f"{variant} makes it easier", text, 1.9 + drop.difference, variant)
 
 
 def _harmless(scores: Scores) -> Iterator[Finding]:
     """What does not matter: the whole interval lies within a point."""
-    calm = [variant for variant, drop in scores.drops.items() if _is_calm(drop)]
+    calm = {
+        variant: drop
+        for variant, drop in scores.drops.items()
+        if not significant(drop) and -_NO_MORE_THAN < drop.low <= drop.high < _NO_MORE_THAN
+    }
     if calm and len(calm) < len(scores.drops):
-        within = max(max(abs(scores.drops[variant].low), abs(scores.drops[variant].high)) for variant in calm)
-        text = f"With 95 % confidence {'it moves' if len(calm) == 1 else 'each of them moves'} joint goal accuracy by "
-        text += f"{percent(within, 2)} points at most."
-        yield Finding(f"{_listed(calm)} {'does' if len(calm) == 1 else 'do'} no harm", text, 1.0, calm[0])
-
-
-def _is_calm(drop: Drop) -> bool:
-    return not significant(drop) and -_NO_MORE_THAN < drop.low <= drop.high < _NO_MORE_THAN
+        within = PAGE.percent(max(max(abs(drop.low), abs(drop.high)) for drop in calm.values()), 2)
+        *others, last = calm
+        names, does, moves = (
+            (f"{', '.join(others)} and {last}", "do", "each of them moves") if others else (last, "does", "it moves")
+        )
+        text = f"With 95 % confidence {moves} joint goal accuracy by {within} points at most."
+        yield Finding(f"{names} {does} no harm", text, 1.0, next(iter(calm)))
 
 
 def _broken(scores: Scores) -> Iterator[Finding]:
@@ -106,14 +110,13 @@ def _broken(scores: Scores) -> Iterator[Finding]:
         if drop is None or kept is None or math.isnan(kept.high) or 1 - kept.high < _BROKEN_SHARE:
             continue
         text = (
-            f"Of the turns that are right on the original, {percent(1 - kept.value)} % become wrong "
-            f"(95 % interval {interval(1 - kept.high, 1 - kept.low)})"
+            f"Of the turns that are right on the original, {PAGE.percent(1 - kept.value)} % become wrong "
+            f"(95 % interval {PAGE.interval(1 - kept.high, 1 - kept.low)})"
         )
         net = max(0.0, -drop.difference) / max(drop.original, 1e-9)
         if 1 - kept.high > 2 * net:
-            text += (
-                f", while joint goal accuracy changes by only {points(drop.difference)} points: others become right."
-            )
+            change = PAGE.points(drop.difference)
+            text += f", while joint goal accuracy changes by only {change} points: others become right."
             yield Finding(f"{variant} breaks more than the total shows", text, 2.6 - kept.high, variant)
         else:
             yield Finding(f"{variant} breaks what was right", f"{text}.", 2.0 - kept.high, variant)
@@ -128,11 +131,11 @@ def _hidden(scores: Scores) -> Iterator[Finding]:
             after = scores.variants[variant].metrics.get(metric)
             if metric in ("jga", FLOOR) or after is None or not 0 <= before.value - after.value < -drop.difference / 4:
                 continue
-            text = (
-                f"Under {variant} jga loses {points(-drop.difference).lstrip('+')} points; {metric} goes from "
-                f"{percent(before.value)} % ({interval(before.low, before.high)}) to {percent(after.value)} % "
-                f"({interval(after.low, after.high)})."
+            start, end = (
+                f"{PAGE.percent(score.value)} % ({PAGE.interval(score.low, score.high)})" for score in (before, after)
             )
+            loss = PAGE.percent(-drop.difference)
+            text = f"Under {variant} jga loses {loss} points; {metric} goes from {start} to {end}."
             yield Finding(f"{metric} hardly sees it", text, 1.2 - drop.difference - before.value + after.value, variant)
 
 
@@ -161,7 +164,7 @@ def _gap(scores: Scores, metric: str, low: str, high: str) -> float:
 
 
 def _value(scores: Scores, variant: str, metric: str) -> str:
-    return percent(scores.variants[variant][metric].value)
+    return PAGE.percent(scores.variants[variant][metric].value)
 
 
 def _slot(scores: Scores) -> Iterator[Finding]:
@@ -175,9 +178,10 @@ def _slot(scores: Scores) -> Iterator[Finding]:
                 p = min(1.0, tests * _proportions(before[slot], errors))
                 if p <= ALPHA:
                     text = (
-                        f"Its values are right {percent(recall(before[slot]))} % of the time on the original, and "
-                        f"{percent(recall(errors))} % under {variant} ({points(-lost)} points, p {_p(p)} after "
-                        f"Bonferroni's correction over {count(tests)} slots and stressors){_how(errors)}."
+                        f"Its values are right {PAGE.percent(recall(before[slot]))} % of the time on the original, and "
+                        f"{PAGE.percent(recall(errors))} % under {variant} ({PAGE.points(-lost)} points, p {_p(p)} "
+                        f"after Bonferroni's correction over {tests:,} slots and stressors); {errors.missed:,} missed, "
+                        f"{errors.wrong:,} wrong."
                     )
                     yield Finding(f"{slot} suffers most", text, 1.7 + lost, variant, slot)
 
@@ -186,12 +190,6 @@ def recall(errors: SlotErrors) -> float:
     """How many of a slot's gold values are right."""
     gold = errors.right + errors.wrong + errors.missed
     return errors.right / gold if gold else math.nan
-
-
-def _how(errors: SlotErrors) -> str:
-    if not errors.wrong + errors.missed:
-        return ""
-    return f"; {count(errors.missed)} missed, {count(errors.wrong)} wrong"
 
 
 def _proportions(before: SlotErrors, after: SlotErrors) -> float:
@@ -205,19 +203,15 @@ def _proportions(before: SlotErrors, after: SlotErrors) -> float:
 
 def _failures(scores: Scores) -> Iterator[Finding]:
     """Turns without an answer, where they are many enough to move the numbers."""
-    turns = {variant: _turns(card) for variant, card in scores.variants.items()}
+    turns = {variant: int(card.signature.get("turns", "0")) for variant, card in scores.variants.items()}
     shares = {variant: failed / turns[variant] for variant, failed in scores.failed.items() if turns.get(variant)}
     for variant, share in shares.items():
         if share >= _FAILED_SHARE:
             text = (
-                f"{count(scores.failed[variant])} of {count(turns[variant])} turns ({percent(share)} %) have no answer "
+                f"{scores.failed[variant]:,} of {turns[variant]:,} turns ({PAGE.percent(share)} %) have no answer "
                 f"under {variant}, and count as wrong. `dstress run --resume` asks for them again."
             )
             yield Finding("Answers are missing", text, 3 + share, variant)
-
-
-def _turns(card: Scorecard) -> int:
-    return int(card.signature.get("turns", "0"))
 
 
 def _nothing(scores: Scores) -> Finding:
@@ -226,15 +220,11 @@ def _nothing(scores: Scores) -> Finding:
     widest = max(max(abs(drop.low), abs(drop.high)) for drop in scores.drops.values())
     text = (
         f"None of the {len(scores.drops)} stressors moves joint goal accuracy beyond chance; every 95 % interval lies "
-        f"within {percent(widest)} points of no change."
+        f"within {PAGE.percent(widest)} points of no change."
     )
     return Finding("No stressor makes a difference that is beyond chance", text, 0)
 
 
 def _p(p: float) -> str:
-    shown = probability(p)
+    shown = PAGE.probability(p)
     return shown if shown.startswith("<") else f"= {shown}"
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -19,13 +19,13 @@ import msgspec
 
 from dstress.alignment.errors import TurnErrors
 from dstress.reports import views
-from dstress.reports.charts import NARROW, WIDE, Plot, adaptive_svg
-from dstress.reports.curves import CURVES, curves
+from dstress.reports.charts import NARROW, WIDE, Plot, draw_adaptive_svg
+from dstress.reports.curves import CURVES, make_curves
 from dstress.reports.explorer import Explored, explore
 from dstress.reports.findings import findings
-from dstress.reports.numbers import count, percent, points
-from dstress.reports.original_names import aligned
-from dstress.reports.plots import plots
+from dstress.reports.numbers import PAGE
+from dstress.reports.original_names import scores_by_original_names
+from dstress.reports.plots import make_plots
 from dstress.runs.folder import ORIGINAL, RunFolder, Scores
 from dstress.scoring.garbage import without_collection
 from dstress.storage.atomic import replacing
@@ -42,30 +42,30 @@ def write_html(
     in order: then the page shows how each measure grew.
     """
     path = path or run.path / REPORT
-    content = html(run, errors, earlier).encode("utf-8", "replace")
+    content = render_html(run, errors, earlier).encode("utf-8", "replace")
     with replacing(path) as out:
         out.write(content)
     return path
 
 
-def html(run: RunFolder, errors: Mapping[str, TurnErrors], earlier: Sequence[RunFolder] = ()) -> str:
+def render_html(run: RunFolder, errors: Mapping[str, TurnErrors], earlier: Sequence[RunFolder] = ()) -> str:
     """The page as text. Plots are drawn while the examples are read: both take a few seconds for a large run."""
-    scores = aligned(run)
-    shown = plots(scores) | ({CURVES: curves([*earlier, run])} if earlier else {})
+    scores = scores_by_original_names(run)
+    plots = make_plots(scores) | ({CURVES: make_curves([*earlier, run])} if earlier else {})
     with ThreadPoolExecutor(1) as pool, without_collection():
-        drawn = pool.submit(_drawn, shown)
+        drawn = pool.submit(_draw, plots)
         explored = explore(run, errors)
-        return _page(run, scores, explored, drawn.result())
+        return _fill_template(run, scores, explored, drawn.result())
 
 
-def _drawn(shown: Mapping[str, Plot]) -> dict[str, dict[str, str]]:
+def _draw(plots: Mapping[str, Plot]) -> dict[str, dict[str, str]]:
     return {
-        name: {"title": plot.title, "wide": adaptive_svg(plot, WIDE), "narrow": adaptive_svg(plot, NARROW)}
-        for name, plot in shown.items()
+        name: {"title": plot.title, "wide": draw_adaptive_svg(plot, WIDE), "narrow": draw_adaptive_svg(plot, NARROW)}
+        for name, plot in plots.items()
     }
 
 
-def _page(run: RunFolder, scores: Scores, explored: Explored, drawn: dict[str, dict[str, str]]) -> str:
+def _fill_template(run: RunFolder, scores: Scores, explored: Explored, drawn: dict[str, dict[str, str]]) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -75,27 +75,33 @@ def _page(run: RunFolder, scores: Scores, explored: Explored, drawn: dict[str, d
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters |= {"percent": percent, "points": points, "count": count, "breakable": _breakable}
-    script = _own("report.js") + _own("explorer.js")
+    environment.filters |= {
+        "percent": PAGE.percent,
+        "points": PAGE.points,
+        "count": "{:,}".format,
+        "breakable": _breakable,
+    }
+    script = _page_file("report.js") + _page_file("explorer.js")
+    notes = [f"{variant}: {note}" for variant, card in scores.variants.items() for note in card.notes]
     return environment.get_template("report.html.j2").render(
         manifest=run.manifest,
         scores=scores,
         convention=scores.convention,
-        cards=views.cards(run, scores),
+        cards=views.cards(scores),
         findings=findings(scores),
         headline=views.headline(scores),
         costs=views.costs(run, scores),
         slots=views.slots(scores),
-        deeds=views.deeds(run),
+        stressors=views.stressors(run),
         failures=views.failures(explored.failures),
-        notes=_notes(scores),
+        notes=list(dict.fromkeys([*scores.notes, *notes])),
         command=views.command(run.manifest),
         signatures=list(views.signatures(scores)),
         plots=drawn,
         packets=explored.packets,
         left_out=sum(packet.left_out for packet in explored.packets),
-        meta=_embedded(_meta(scores, explored)),
-        style=_own("report.css"),
+        meta=_json_in_script(_meta(scores, explored)),
+        style=_page_file("report.css"),
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
@@ -108,13 +114,8 @@ def _breakable(spec: str) -> Any:
     return Markup(re.sub(r"([+(,])", r"\1<wbr>", str(escape(spec))))
 
 
-def _own(name: str) -> str:
+def _page_file(name: str) -> str:
     return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
-
-
-def _notes(scores: Scores) -> list[str]:
-    told = [f"{variant}: {note}" for variant, card in scores.variants.items() for note in card.notes]
-    return list(dict.fromkeys([*scores.notes, *told]))
 
 
 def _meta(scores: Scores, explored: Explored) -> dict[str, Any]:
@@ -129,6 +130,6 @@ def _meta(scores: Scores, explored: Explored) -> dict[str, Any]:
     return {"original": ORIGINAL, "first": costly, "packets": packets}
 
 
-def _embedded(content: Any) -> str:
+def _json_in_script(content: Any) -> str:
     """JSON that can stand inside a script element: nothing in it ends the element or starts a comment."""
     return msgspec.json.encode(content).decode().replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

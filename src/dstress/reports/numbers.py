@@ -1,43 +1,60 @@
-"""Numbers as a report prints them: percent and points with one decimal, true minus signs, p-values that stay honest."""
+"""Numbers as people read them: percent, points, intervals and p-values, on the page and in plain text.
+
+The page has one decimal and the signs of print; plain text, which the console, Markdown and LaTeX share, has two and
+only the signs of a keyboard.
+"""
 
 from __future__ import annotations
 
 import math
-
-MINUS = "\N{MINUS SIGN}"
-_SMALLEST_P = 0.001
+from typing import NamedTuple
 
 
-def percent(value: float | None, digits: int = 1) -> str:
-    """A fraction in percent, without the sign."""
-    if value is None or math.isnan(value):
-        return "–"
-    return f"{100 * value:.{digits}f}".replace("-", MINUS)
+class NumberFormat(NamedTuple):
+    """How numbers are written. `unknown` stands for a missing number, `no_interval` for a missing interval."""
+
+    digits: int
+    minus: str
+    unknown: str
+    no_interval: str
+    between: str
+    between_changes: str
+    zero_has_sign: bool
+    p_digits: int
+    below: str
+
+    def percent(self, value: float | None, digits: int | None = None) -> str:
+        """A fraction in percent, without the percent sign."""
+        if value is None or math.isnan(value):
+            return self.unknown
+        return f"{100 * value + 0.0:.{self.digits if digits is None else digits}f}".replace("-", self.minus)
+
+    def points(self, difference: float | None, digits: int | None = None) -> str:
+        """A difference of fractions in percentage points, with its sign."""
+        if difference is None or math.isnan(difference):
+            return self.unknown
+        text = f"{100 * difference + 0.0:+.{self.digits if digits is None else digits}f}"
+        if float(text) == 0 and not self.zero_has_sign:
+            return text.lstrip("+-")
+        return text.replace("-", self.minus)
+
+    def interval(self, low: float, high: float) -> str:
+        """Where a value lies, in percent."""
+        if math.isnan(low) or math.isnan(high):
+            return self.no_interval
+        return f"{self.percent(low)}{self.between}{self.percent(high)}"
+
+    def change_interval(self, low: float, high: float) -> str:
+        """Where a difference lies, in points."""
+        if math.isnan(low) or math.isnan(high):
+            return self.no_interval
+        return f"{self.points(low)}{self.between_changes}{self.points(high)}"
+
+    def probability(self, p: float) -> str:
+        """A p-value; never `0`."""
+        smallest = 10**-self.p_digits
+        return f"{self.below}{smallest:.{self.p_digits}f}" if p < smallest else f"{p:.{self.p_digits}f}"
 
 
-def points(difference: float | None, digits: int = 1) -> str:
-    """A difference of fractions in percentage points, with its sign; a zero has none."""
-    if difference is None or math.isnan(difference):
-        return "–"
-    text = f"{100 * difference:+.{digits}f}"
-    return text.lstrip("+-") if float(text) == 0 else text.replace("-", MINUS)
-
-
-def interval(low: float, high: float) -> str:
-    """Where a value lies, in percent."""
-    return "" if math.isnan(low) or math.isnan(high) else f"{percent(low)} – {percent(high)}"
-
-
-def change_interval(low: float, high: float) -> str:
-    """Where a difference lies, in points."""
-    return "" if math.isnan(low) or math.isnan(high) else f"{points(low)} to {points(high)}"
-
-
-def probability(p: float) -> str:
-    """A p-value; never `0`."""
-    return f"< {_SMALLEST_P}" if p < _SMALLEST_P else f"{p:.3f}"
-
-
-def count(number: float) -> str:
-    """A whole number with its thousands apart."""
-    return f"{number:,.0f}"
+PAGE = NumberFormat(1, "\N{MINUS SIGN}", "–", "", " – ", " to ", zero_has_sign=False, p_digits=3, below="< ")
+PLAIN = NumberFormat(2, "-", "-", "-", " - ", " - ", zero_has_sign=True, p_digits=4, below="<")

@@ -6,12 +6,13 @@ Every plot comes wide and narrow: a narrow one is for a phone, laid out anew, no
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isnan
 from statistics import fmean, pstdev
 from typing import Any
 
 from dstress.reports.charts import ACCENT, HEAT, INK, LOSS, MUTED, SURFACE, Chart, Layout, Plot, altair
 from dstress.reports.findings import FLOOR, recall, significant
-from dstress.reports.numbers import points
+from dstress.reports.numbers import PAGE
 from dstress.runs.folder import ORIGINAL, Scores
 
 _MOST_METRICS = 4
@@ -19,16 +20,16 @@ _FEW = 4
 _MOST_SLOTS = 30
 _HEAT_STEPS = (-20, -10, -5, -2, -0.5, 0.5)
 _MOVERS = 3
-_MOST_LEVEL, _MOST_TOLD = 9, 8
+_MOST_ACROSS, _MOST_NUMBERED = 9, 8
 """So many services have room for names across, and on a phone for numbers in their cells."""
 
 Rows = list[dict[str, Any]]
 
 
-def plots(scores: Scores) -> dict[str, Plot]:
+def make_plots(scores: Scores) -> dict[str, Plot]:
     """The plots that the scores can fill, by name."""
-    made = (_drops, _profile, _services, _sensitivity, _slots, _ranks)
-    return {plot.name: plot for make in made for plot in make(scores)}
+    kinds = (_drops, _profile, _services, _sensitivity, _slots, _ranks)
+    return {plot.name: plot for kind in kinds for plot in kind(scores)}
 
 
 def _stressed(scores: Scores) -> list[str]:
@@ -121,18 +122,20 @@ def _services(scores: Scores) -> Iterator[Plot]:
 def _heat_chart(rows: Rows, layout: Layout) -> Chart:
     alt = altair()
     many = len({row["service"] for row in rows})
-    rows = [row | {"long": points(row["change"] / 100), "short": points(row["change"] / 100, 0)} for row in rows]
-    angle = -90 if layout.narrow or many > _MOST_LEVEL else 0
+    rows = [
+        row | {"long": PAGE.points(row["change"] / 100), "short": PAGE.points(row["change"] / 100, 0)} for row in rows
+    ]
+    angle = -90 if layout.narrow or many > _MOST_ACROSS else 0
     axis = alt.Axis(orient="top", labelAngle=angle, labelLimit=150, title=None, domain=False, grid=False)
     rows_axis = _names("stressor:N", layout, alt.EncodingSortField("change", op="mean"), grid=False)
     base = alt.Chart(alt.Data(values=rows)).encode(x=alt.X("service:N", axis=axis), y=rows_axis)
     scale = alt.Scale(type="threshold", domain=list(_HEAT_STEPS), range=list(HEAT))
-    told = not (layout.narrow and many > _MOST_TOLD)
-    legend = None if told else layout.legend("points")
+    has_numbers = not (layout.narrow and many > _MOST_NUMBERED)
+    legend = None if has_numbers else layout.legend("points")
     color = alt.Color("change:Q", scale=scale, legend=legend)
     cells = base.mark_rect(stroke=SURFACE, strokeWidth=2).encode(color=color)
     size = {"width": layout.width, "height": alt.Step(layout.step + 6)}
-    if not told:
+    if not has_numbers:
         return cells.properties(**size)
     strong = alt.datum.change < _HEAT_STEPS[1]
     words = base.mark_text(fontSize=10.5).encode(
@@ -180,13 +183,12 @@ def _slots(scores: Scores) -> Iterator[Plot]:
     """Each slot's recall on the original, and under the stressor that hurts it most (after CoCo's figure 5)."""
     rows: Rows = []
     for slot, errors in scores.variants[ORIGINAL].slots.items():
-        found = {
-            v: recall(scores.variants[v].slots[slot]) for v in _stressed(scores) if slot in scores.variants[v].slots
-        }
-        found = {variant: value for variant, value in found.items() if value == value}
-        if found and recall(errors) == recall(errors):
-            worst = min(found, key=found.__getitem__)
-            row = {"slot": slot, "original": 100 * recall(errors), "worst": 100 * found[worst], "stressor": worst}
+        cards = {variant: scores.variants[variant].slots for variant in _stressed(scores)}
+        recalls = {variant: recall(slots[slot]) for variant, slots in cards.items() if slot in slots}
+        recalls = {variant: value for variant, value in recalls.items() if not isnan(value)}
+        if recalls and not isnan(recall(errors)):
+            worst = min(recalls, key=recalls.__getitem__)
+            row = {"slot": slot, "original": 100 * recall(errors), "worst": 100 * recalls[worst], "stressor": worst}
             rows.append(row)
     rows = [row for row in rows if row["worst"] < row["original"]]
     rows = sorted(rows, key=lambda row: row["worst"] - row["original"])[:_MOST_SLOTS]
@@ -219,8 +221,8 @@ def _ranks(scores: Scores) -> Iterator[Plot]:
         for metric in metrics
         if metric != FLOOR and all(metric in scores.variants[variant] for variant in stressed)
     }
-    told_apart = any(len({scores.variants[variant][metric].value for variant in stressed}) > 1 for metric in orders)
-    if len(orders) < 2 or not told_apart:
+    values = ({scores.variants[variant][metric].value for variant in stressed} for metric in orders)
+    if len(orders) < 2 or all(len(different) < 2 for different in values):
         return
     ranks = {variant: [order.index(variant) + 1 for order in orders.values()] for variant in stressed}
     movers = sorted(ranks, key=lambda variant: min(ranks[variant]) - max(ranks[variant]))[:_MOVERS]

@@ -51,23 +51,23 @@ def _row(cells: Sequence[str]) -> str:
 def latex(table: Table) -> str:
     """The table for a paper; needs the package booktabs."""
     alignment = "".join("r" if table.is_number(column) else "l" for column in range(len(table.columns)))
-    body = [" & ".join(map(escaped, row)) + r" \\" for row in table.rows]
+    body = [" & ".join(map(escape_latex, row)) + r" \\" for row in table.rows]
     lines = [
         r"\begin{table}",
         r"\centering",
         rf"\begin{{tabular}}{{{alignment}}}",
         r"\toprule",
-        " & ".join(map(escaped, table.names)) + r" \\",
+        " & ".join(map(escape_latex, table.names)) + r" \\",
         r"\midrule",
         *body,
         r"\bottomrule",
         r"\end{tabular}",
     ]
     if table.caption:
-        lines.append(rf"\caption{{{escaped(table.caption)}}}")
+        lines.append(rf"\caption{{{escape_latex(table.caption)}}}")
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 
-def escaped(text: str) -> str:
+def escape_latex(text: str) -> str:
     """Text with LaTeX's special characters written out."""
     return _SPECIAL.sub(lambda match: _WRITTEN.get(match[0], "\\" + match[0]), text)

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dstress.reports.findings import recall, significant
-from dstress.reports.numbers import change_interval, count, interval, percent, points, probability
+from dstress.reports.numbers import PAGE
 from dstress.runs.folder import ORIGINAL, Manifest, RunFolder, Scores
-from dstress.scoring.scorecard import Score, SlotErrors
+from dstress.scoring.scorecard import Score
 
 _REASONS = 3
 
@@ -70,18 +70,18 @@ class SlotRow(NamedTuple):
         return self.worst - self.original
 
 
-class Did(NamedTuple):
+class StressorRow(NamedTuple):
     """What a stressor did to the corpus."""
 
     variant: str
     kind: str
     changed: tuple[float, str]
     words: tuple[float, str]
-    said: str
+    values_kept: str
     distinct: str
     similarity: str
-    kept: list[tuple[str, int]]
-    kept_more: int
+    fallbacks: list[tuple[str, int]]
+    other_fallbacks: int
     figures: list[tuple[str, str]]
 
 
@@ -93,25 +93,27 @@ class Failure(NamedTuple):
     where: list[tuple[str, int]]
 
 
-def cards(run: RunFolder, scores: Scores) -> list[Card]:
+def cards(scores: Scores) -> list[Card]:
     """The few numbers that a reader wants first."""
-    found = []
+    shown = []
     original = scores.variants[ORIGINAL]
     if "jga" in original:
         jga = original["jga"]
-        found.append(Card("JGA, original", percent(jga.value), "%", interval(jga.low, jga.high)))
+        shown.append(Card("JGA, original", PAGE.percent(jga.value), "%", PAGE.interval(jga.low, jga.high)))
     if scores.drops:
         worst = min(scores.drops, key=lambda variant: scores.drops[variant].stressed)
         drop = scores.drops[worst]
-        below = f"{worst}, {points(drop.difference)} points" if drop.difference else "the same under every stressor"
-        found.append(Card("JGA, at its worst", percent(drop.stressed), "%", below))
-        hurt = sum(significant(one) and one.difference < 0 for one in scores.drops.values())
-        found.append(Card("stressors that hurt", str(hurt), f"of {len(scores.drops)}", "beyond chance, Holm, α = 0.05"))
+        below = (
+            f"{worst}, {PAGE.points(drop.difference)} points" if drop.difference else "the same under every stressor"
+        )
+        shown.append(Card("JGA, at its worst", PAGE.percent(drop.stressed), "%", below))
+        hurt = sum(significant(drop) and drop.difference < 0 for drop in scores.drops.values())
+        shown.append(Card("stressors that hurt", str(hurt), f"of {len(scores.drops)}", "beyond chance, Holm, α = 0.05"))
     turns = sum(int(card.signature.get("turns", "0")) for card in scores.variants.values())
     failed = sum(scores.failed.values())
-    below = f"{count(failed)} without an answer" if failed else "every one has an answer"
-    found.append(Card("turns tracked", count(turns), "", below))
-    return found
+    below = f"{failed:,} without an answer" if failed else "every one has an answer"
+    shown.append(Card("turns tracked", f"{turns:,}", "", below))
+    return shown
 
 
 def headline(scores: Scores) -> list[Measure]:
@@ -124,8 +126,8 @@ def headline(scores: Scores) -> list[Measure]:
                 cell.column,
                 cell.variant,
                 cell.metric,
-                percent(score.value) if score else "–",
-                interval(score.low, score.high) if score else "",
+                PAGE.percent(score.value) if score else "–",
+                PAGE.interval(score.low, score.high) if score else "",
                 _bar(score) if score else None,
                 cell.missing,
                 score.signature if score else "",
@@ -150,12 +152,12 @@ def costs(run: RunFolder, scores: Scores) -> list[Cost]:
         rows.append(
             Cost(
                 variant,
-                percent(drop.stressed),
-                points(drop.difference),
-                change_interval(drop.low, drop.high),
-                probability(drop.p_holm),
+                PAGE.percent(drop.stressed),
+                PAGE.points(drop.difference),
+                PAGE.change_interval(drop.low, drop.high),
+                PAGE.probability(drop.p_holm),
                 significant(drop),
-                percent(changed, 0),
+                PAGE.percent(changed, 0),
                 (drop.stressed, drop.difference, drop.p_holm),
             )
         )
@@ -169,55 +171,52 @@ def slots(scores: Scores) -> list[SlotRow]:
     for slot, before in scores.variants[ORIGINAL].slots.items():
         if math.isnan(recall(before)):
             continue
-        found = {variant: errors[slot] for variant, errors in stressed.items() if slot in errors}
-        found = {variant: errors for variant, errors in found.items() if not math.isnan(recall(errors))}
-        worst = min(found, key=lambda variant: recall(found[variant]), default=ORIGINAL)
-        rows.append(_slot_row(slot, before, found.get(worst, before), worst))
+        errors = {variant: slots[slot] for variant, slots in stressed.items() if slot in slots}
+        recalls = {variant: recall(found) for variant, found in errors.items() if not math.isnan(recall(found))}
+        worst = min(recalls, key=recalls.__getitem__, default=ORIGINAL)
+        after = errors[worst] if recalls else before
+        gold = before.right + before.wrong + before.missed
+        confusion = after.confusions[0] if after.confusions else None
+        counts = after.missed, after.wrong, after.extra
+        rows.append(SlotRow(slot, gold, recall(before), recall(after), worst, *counts, confusion))
     return sorted(rows, key=lambda row: row.change)
 
 
-def _slot_row(slot: str, before: SlotErrors, after: SlotErrors, variant: str) -> SlotRow:
-    gold = before.right + before.wrong + before.missed
-    confusion = after.confusions[0] if after.confusions else None
-    counts = after.missed, after.wrong, after.extra
-    return SlotRow(slot, gold, recall(before), recall(after), variant, *counts, confusion)
-
-
-def deeds(run: RunFolder) -> list[Did]:
+def stressors(run: RunFolder) -> list[StressorRow]:
     """What each stressor did, from the summaries that were written with the dialogues."""
-    return [_did(variant, run.quality(variant)) for variant in run.variants if variant != ORIGINAL]
+    return [_stressor_row(variant, run.quality(variant)) for variant in run.variants if variant != ORIGINAL]
 
 
-def _did(variant: str, told: Mapping[str, Any]) -> Did:
-    quality: Mapping[str, Any] = told.get("quality", {})
-    turns, words, said = (quality.get(name, 0) for name in ("turns", "words", "values"))
+def _stressor_row(variant: str, about: Mapping[str, Any]) -> StressorRow:
+    quality: Mapping[str, Any] = about.get("quality", {})
+    turns, words, values = (quality.get(name, 0) for name in ("turns", "words", "values"))
     edits = sum(quality.get(name, 0) for name in ("substituted", "deleted", "inserted"))
     changed = quality.get("changed", 0) / turns if turns else math.nan
     rewritten = edits / words if words else math.nan
-    kept = list(quality.get("fallbacks", {}).items())
+    fallbacks = list(quality.get("fallbacks", {}).items())
     distinct = quality.get("distinct", {}).get("2")
     similarity = quality.get("similarity")
-    return Did(
+    return StressorRow(
         variant,
-        " · ".join(part for part in (told.get("effect", ""), told.get("scope", "")) if part),
-        (changed, percent(changed, 0)),
-        (rewritten, percent(rewritten, 0)),
-        f"{percent(quality.get('values_still_said', 0) / said)}" if said else "–",
+        " · ".join(part for part in (about.get("effect", ""), about.get("scope", "")) if part),
+        (changed, PAGE.percent(changed, 0)),
+        (rewritten, PAGE.percent(rewritten, 0)),
+        PAGE.percent(quality.get("values_still_said", 0) / values if values else None),
         f"{distinct[0]:.2f} → {distinct[1]:.2f}" if distinct else "–",
         f"{similarity:.2f}" if similarity is not None else "–",
-        kept[:_REASONS],
-        sum(number for _, number in kept[_REASONS:]),
+        fallbacks[:_REASONS],
+        sum(number for _, number in fallbacks[_REASONS:]),
         [(name, f"{value:.3g}") for name, value in quality.get("figures", {}).items()],
     )
 
 
-def failures(found: Mapping[str, Counter[str]]) -> list[Failure]:
+def failures(by_variant: Mapping[str, Counter[str]]) -> list[Failure]:
     """Turns without an answer, the most frequent reasons first."""
-    totals = sum((reasons for reasons in found.values()), Counter[str]())
-    return [
-        Failure(reason, turns, [(variant, reasons[reason]) for variant, reasons in found.items() if reasons[reason]])
-        for reason, turns in totals.most_common()
-    ]
+    rows = []
+    for reason, turns in sum(by_variant.values(), Counter[str]()).most_common():
+        where = [(variant, reasons[reason]) for variant, reasons in by_variant.items() if reasons[reason]]
+        rows.append(Failure(reason, turns, where))
+    return rows
 
 
 def command(manifest: Manifest) -> str:

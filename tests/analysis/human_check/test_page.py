@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dstress.analysis.human_check.page import instructions, page
-from dstress.analysis.human_check.verdict import read
+from dstress.analysis.human_check.page import make_instructions, make_page
+from dstress.analysis.human_check.verdict import read_sheet
 
 ATTACK = '</script><script>document.title = "broken"</script><b>"x", y</b>'
 ROWS = [
@@ -16,12 +16,12 @@ ROWS = [
 
 
 def test_instructions_name_the_files() -> None:
-    told = instructions(200, "judge")
+    told = make_instructions(200, "judge")
     assert "200 items" in told and "judge.csv" in told and "judge.html" in told and "{" not in told
 
 
 def test_a_judge_answers_and_saves(chromium: Any, tmp_path: Path) -> None:
-    (tmp_path / "judge.html").write_text(page(ROWS), encoding="utf-8")
+    (tmp_path / "judge.html").write_text(make_page(ROWS), encoding="utf-8")
     tab = chromium.new_context(accept_downloads=True).new_page()
     complaints: list[str] = []
     tab.on("pageerror", lambda error: complaints.append(str(error)))
@@ -35,6 +35,6 @@ def test_a_judge_answers_and_saves(chromium: Any, tmp_path: Path) -> None:
     with tab.expect_download() as waiting:
         tab.click("#save")
     waiting.value.save_as(tmp_path / "judged.csv")
-    found = read(tmp_path / "judged.csv", ["ab12-001", "ab12-002"], ("human_like", "correct"))
+    found = read_sheet(tmp_path / "judged.csv", ["ab12-001", "ab12-002"], ("human_like", "correct"))
     assert found == {"ab12-001": {"human_like": True, "correct": False}, "ab12-002": {"correct": True}}
     assert complaints == []

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.analysis.human_check.goal import in_words
-from dstress.analysis.human_check.verdict import alpha, judge, read, share, wilson
+from dstress.analysis.human_check.goal import goal_in_words
+from dstress.analysis.human_check.verdict import judge, krippendorff_alpha, majority_share, read_sheet, wilson_interval
 from dstress.errors import DstressError
 
 QUESTIONS = ("human_like", "correct")
@@ -29,7 +29,7 @@ def test_a_sheet_is_read_as_spreadsheets_save_it(tmp_path: Path, mark: str) -> N
         ("a", "x", "n", "", ""),
     ]
     text = "\ufeff" + "\r\n".join(mark.join(row) for row in rows) + "\r\n\r\n" + mark * 4 + "\r\n"
-    found = read(sheet(tmp_path / "s.csv", text), ["a", "b", "c"], QUESTIONS)
+    found = read_sheet(sheet(tmp_path / "s.csv", text), ["a", "b", "c"], QUESTIONS)
     assert found == {"b": {"correct": True, "human_like": False}, "a": {"correct": False}}
 
 
@@ -49,32 +49,32 @@ BAD = [
 @pytest.mark.parametrize(("text", "line", "problem"), BAD)
 def test_a_malformed_sheet_is_told_with_its_line(tmp_path: Path, text: str, line: str, problem: str) -> None:
     with pytest.raises(DstressError, match=problem) as found:
-        read(sheet(tmp_path / "s.csv", text), "ab", QUESTIONS)
+        read_sheet(sheet(tmp_path / "s.csv", text), "ab", QUESTIONS)
     assert found.value.where.startswith(f"{tmp_path / 's.csv'}{', ' if line else ''}{line}") and found.value.fix
 
 
 def test_a_sheet_in_another_encoding_is_told(tmp_path: Path) -> None:
     with pytest.raises(DstressError, match="not UTF-8"):
-        read(sheet(tmp_path / "s.csv", HEAD + "a,café,1,1\n", "latin-1"), "a", QUESTIONS)
+        read_sheet(sheet(tmp_path / "s.csv", HEAD + "a,café,1,1\n", "latin-1"), "a", QUESTIONS)
     with pytest.raises(DstressError, match="No such file"):
-        read(tmp_path / "none.csv", "a", QUESTIONS)
+        read_sheet(tmp_path / "none.csv", "a", QUESTIONS)
 
 
 def test_the_majority_decides() -> None:
     yes, no = True, False
-    found = share([[yes, yes, no], [yes, no, no], [yes, no], [], [yes]])
+    found = majority_share([[yes, yes, no], [yes, no, no], [yes, no], [], [yes]])
     assert (found.yes, found.decided, found.tied, found.unjudged) == (2, 3, 1, 1) and found.value == 2 / 3
-    assert share([[]]).value is None
+    assert majority_share([[]]).value is None
 
 
 def test_wilson_s_interval_is_his() -> None:
-    assert wilson(87, 100) == pytest.approx((0.7902, 0.9224), abs=1e-4)
-    assert wilson(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
+    assert wilson_interval(87, 100) == pytest.approx((0.7902, 0.9224), abs=1e-4)
+    assert wilson_interval(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
 
 
 @given(st.integers(1, 200).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of))))
 def test_wilson_s_interval_holds_the_share(counts: tuple[int, int]) -> None:
-    low, high = wilson(*counts)
+    low, high = wilson_interval(*counts)
     assert 0 <= low <= counts[0] / counts[1] + 1e-12 and counts[0] / counts[1] <= high + 1e-12 <= 1 + 1e-9
 
 
@@ -82,18 +82,20 @@ def test_alpha_is_krippendorff_s() -> None:
     """Two judges, ten items, binary: alpha is 0.095 in his worked example (computing Krippendorff's alpha, 2011, A)."""
     one = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0]
     two = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
-    assert alpha([[bool(a), bool(b)] for a, b in zip(one, two, strict=True)]) == pytest.approx(0.095, abs=5e-4)
+    assert krippendorff_alpha([[bool(a), bool(b)] for a, b in zip(one, two, strict=True)]) == pytest.approx(
+        0.095, abs=5e-4
+    )
 
 
 @given(VOTES)
 def test_alpha_is_one_only_in_full_agreement(votes: list[list[bool]]) -> None:
-    found = alpha(votes)
+    found = krippendorff_alpha(votes)
     paired = [one for one in votes if len(one) > 1]
     if found is None:
         assert len({vote for one in paired for vote in one}) < 2
     else:
         assert found <= 1 and (found == 1) == all(len(set(one)) == 1 for one in paired)
-        assert alpha([[not vote for vote in one] for one in votes]) == pytest.approx(found)
+        assert krippendorff_alpha([[not vote for vote in one] for one in votes]) == pytest.approx(found)
 
 
 def test_the_verdict_is_by_variant() -> None:
@@ -111,4 +113,4 @@ def test_the_verdict_is_by_variant() -> None:
 def test_a_goal_is_told_in_words() -> None:
     change = {"hotel-book day": ("friday", "fri"), "train-arriveby": (), "Buses_1-fare_type": ("dontcare",)}
     told = "hotel book day: friday; train arrive by: no longer wanted; Buses 1 fare type: any will do"
-    assert in_words(change) == told and in_words({}) == "nothing new"
+    assert goal_in_words(change) == told and goal_in_words({}) == "nothing new"

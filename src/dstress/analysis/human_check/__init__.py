@@ -1,1 +1,1 @@
-"""The judging room: what judges are given, and the verdict on what they give back."""
+"""People judge stressed turns: the sheets that judges are given, and the verdict on what they give back."""

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from functools import cache
 
-from dstress.dialogue import DONTCARE, State, service_of
+from dstress.dialogue import DONTCARE, State
 from dstress.text.tables import read_table
 
 
-def in_words(change: State) -> str:
+def goal_in_words(change: State) -> str:
     """What a turn changes in the state: `hotel book day: friday; hotel area: any will do`."""
-    return "; ".join(f"{_slot(slot)}: {_value(forms)}" for slot, forms in change.items()) or "nothing new"
-
-
-def _value(forms: tuple[str, ...]) -> str:
-    if not forms:
-        return "no longer wanted"
-    return "any will do" if forms[0] == DONTCARE else forms[0]
-
-
-def _slot(slot: str) -> str:
-    service, name = service_of(slot), slot.partition("-")[2]
-    return f"{service} {_names().get(name, name)}".replace("_", " ").replace("-", " ")
+    parts = []
+    for slot, forms in change.items():
+        service, _, name = slot.partition("-")
+        words = f"{service} {_slot_words().get(name, name)}".replace("_", " ").replace("-", " ")
+        value = forms[0] if forms else "no longer wanted"
+        parts.append(f"{words}: {'any will do' if value == DONTCARE else value}")
+    return "; ".join(parts) or "nothing new"
 
 
 @cache
-def _names() -> dict[str, str]:
+def _slot_words() -> dict[str, str]:
     return read_table(__package__, "words.toml")

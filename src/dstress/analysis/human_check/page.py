@@ -10,19 +10,19 @@ from importlib.resources import files
 import msgspec
 
 
-def instructions(items: int, name: str) -> str:
+def make_instructions(items: int, name: str) -> str:
     """What a judge has to know, in Markdown."""
     return _template("instructions.txt").replace("{items}", str(items)).replace("{name}", name)
 
 
-def page(rows: Sequence[Sequence[str]]) -> str:
+def make_page(rows: Sequence[Sequence[str]]) -> str:
     """One HTML file, offline; a policy lets only its own script run, so that no utterance can bring one along."""
     script = _template("page.js")
-    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    script_hash = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # Within a script element only "<" could end it early.
     data = msgspec.json.encode(rows).decode("utf-8", "replace").replace("<", "\\u003c")
     template = _template("page.html.txt")
-    return template.replace("{policy}", f"'sha256-{allowed}'").replace("{script}", script).replace("{data}", data)
+    return template.replace("{policy}", f"'sha256-{script_hash}'").replace("{script}", script).replace("{data}", data)
 
 
 def _template(name: str) -> str:

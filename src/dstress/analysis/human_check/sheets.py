@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from dstress.analysis.human_check.goal import in_words
-from dstress.analysis.human_check.page import instructions, page
-from dstress.analysis.human_check.verdict import Verdict, judge, read
+from dstress.analysis.human_check.goal import goal_in_words
+from dstress.analysis.human_check.page import make_instructions, make_page
+from dstress.analysis.human_check.verdict import Verdict, judge, read_sheet
 from dstress.corpora import load
 from dstress.dialogue import Dialogue, Turn, update
 from dstress.errors import DstressError, unknown
@@ -38,8 +38,8 @@ class Variant(NamedTuple):
 
     name: str
     about: Mapping[str, Any]
-    source: Any
-    """Its dialogues, which can be read more than once."""
+    dialogues: Iterable[Dialogue]
+    """They can be read more than once."""
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -71,8 +71,8 @@ class Key(msgspec.Struct, frozen=True):
     items: dict[str, Place]
 
 
-class _Read:
-    """A variant of a run, read as it is iterated."""
+class _RunDialogues:
+    """The dialogues of a variant of a run, read anew whenever they are iterated."""
 
     def __init__(self, run: RunFolder, variant: str) -> None:
         self.run, self.variant = run, variant
@@ -81,34 +81,33 @@ class _Read:
         return self.run.dialogues(self.variant)
 
 
-def variants(folder: Path) -> list[Variant]:
+def find_variants(folder: Path) -> list[Variant]:
     """The stressed corpora of a run, of a folder that `dstress stress` wrote, or of a folder of such folders."""
     if is_run(folder):
         run = RunFolder.open(folder)
-        there = [name for name in run.variants if name != ORIGINAL and run.stressed_path(name).is_file()]
-        return [Variant(name, run.quality(name), _Read(run, name)) for name in there]
-    inside = (
-        [folder] if (folder / _DESCRIPTION).is_file() else sorted(p.parent for p in folder.glob(f"*/{_DESCRIPTION}"))
-    )
-    found = []
-    for one in inside:
-        about = msgspec.json.decode((one / _DESCRIPTION).read_bytes(), type=dict[str, Any])
-        found.append(Variant(str(about.get("stressor", one.name)), about, load(str(one))))
-    if not found:
+        stressed = [name for name in run.variants if name != ORIGINAL and run.stressed_path(name).is_file()]
+        return [Variant(name, run.quality(name), _RunDialogues(run, name)) for name in stressed]
+    own = folder / _DESCRIPTION
+    descriptions = [own] if own.is_file() else sorted(folder.glob(f"*/{_DESCRIPTION}"))
+    if not descriptions:
         problem = "there is neither a run nor a stressed corpus"
         raise DstressError(problem, where=str(folder), fix="make one: `dstress stress CORPUS --with SPEC --out DIR`")
-    return found
+    variants = []
+    for path in descriptions:
+        about = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        variants.append(Variant(str(about.get("stressor", path.parent.name)), about, load(str(path.parent))))
+    return variants
 
 
-def chosen(found: Sequence[Variant], wanted: Sequence[str]) -> list[Variant]:
+def choose_variants(variants: Sequence[Variant], wanted: Sequence[str]) -> list[Variant]:
     """The variants of these names; without names, those that rewrite single turns and labels, else single turns."""
-    by_name = {variant.name: variant for variant in found}
+    by_name = {variant.name: variant for variant in variants}
     for name in wanted:
         if name not in by_name:
             raise unknown("stressor of the run", name, by_name)
     if wanted:
         return [by_name[name] for name in wanted]
-    of_turns = [variant for variant in found if variant.about.get("scope") == "turn"]
+    of_turns = [variant for variant in variants if variant.about.get("scope") == "turn"]
     directional = [variant for variant in of_turns if variant.about.get("effect") == "directional"]
     if not of_turns:
         names = ", ".join(by_name) or "none"
@@ -116,26 +115,23 @@ def chosen(found: Sequence[Variant], wanted: Sequence[str]) -> list[Variant]:
     return directional or of_turns
 
 
-def draw(found: Sequence[Variant], turns: int, seed: int, history: int = 0) -> list[Item]:
+def draw_items(variants: Sequence[Variant], turns: int, seed: int, history: int = 0) -> list[Item]:
     """Turns that every variant changes, drawn at random, each as it was and under every variant; in shuffled order.
 
     There may be fewer than were asked for: turns that only some variants change would not be compared fairly.
     """
-    places: set[tuple[str, int]] | None = None
-    for variant in found:
-        changed = set(_changed(variant.source))
-        places = changed if places is None else places & changed
+    changed = [set(_changed_turns(variant.dialogues)) for variant in variants]
+    places = sorted(set.intersection(*changed)) if changed else []
     random = Random(seed)
-    drawn = sorted(places or ())
-    drawn = random.sample(drawn, min(turns, len(drawn)))
+    drawn = set(random.sample(places, min(turns, len(places))))
     items: list[Item] = []
-    for number, variant in enumerate(found):
-        items += _items(variant, set(drawn), history, with_originals=number == 0)
+    for number, variant in enumerate(variants):
+        items += _items(variant, drawn, history, with_originals=number == 0)
     random.shuffle(items)
     return items
 
 
-def _changed(dialogues: Iterable[Dialogue]) -> Iterator[tuple[str, int]]:
+def _changed_turns(dialogues: Iterable[Dialogue]) -> Iterator[tuple[str, int]]:
     """Turns whose words changed: there is nothing to judge in others."""
     for dialogue in dialogues:
         for index, turn in enumerate(dialogue.turns):
@@ -144,10 +140,7 @@ def _changed(dialogues: Iterable[Dialogue]) -> Iterator[tuple[str, int]]:
 
 
 def _items(variant: Variant, drawn: set[tuple[str, int]], history: int, *, with_originals: bool) -> Iterator[Item]:
-    wanted = {dialogue for dialogue, _ in drawn}
-    for dialogue in variant.source:
-        if dialogue.id not in wanted:
-            continue
+    for dialogue in variant.dialogues:
         for index, turn in enumerate(dialogue.turns):
             if (dialogue.id, index) in drawn:
                 earlier = [before.remembered for before in dialogue.turns[:index]]
@@ -159,16 +152,18 @@ def _items(variant: Variant, drawn: set[tuple[str, int]], history: int, *, with_
 
 def _item(variant: str, dialogue: str, turn: Turn, earlier: Sequence[Turn], history: int) -> Item:
     before = earlier[-1].state if earlier else {}
-    shown = earlier[-history:] if history else ()
-    told = [line for one in shown for line in (f"system: {one.system}" * bool(one.system), f"user: {one.user}") if line]
-    goal = in_words(update(before, turn.state))
-    return Item(variant, dialogue, len(earlier), "\n".join(told), turn.system, turn.user, goal)
+    lines: list[str] = []
+    for shown in earlier[-history:] if history else ():
+        lines += [f"system: {shown.system}"] if shown.system else []
+        lines.append(f"user: {shown.user}")
+    goal = goal_in_words(update(before, turn.state))
+    return Item(variant, dialogue, len(earlier), "\n".join(lines), turn.system, turn.user, goal)
 
 
-def write(items: Sequence[Item], out: Path, source: str, seed: int) -> Key:
+def write_sheets(items: Sequence[Item], out: Path, source: str, seed: int) -> Key:
     """Write the sheet (CSV), the same as a page to fill in (HTML), instructions (Markdown), and the key (JSON)."""
-    told = blake2b(msgspec.json.encode((seed, items)), digest_size=2).hexdigest()
-    named = {f"{told}-{number:03}": item for number, item in enumerate(items, start=1)}
+    mark = blake2b(msgspec.json.encode((seed, items)), digest_size=2).hexdigest()
+    named = {f"{mark}-{number:03}": item for number, item in enumerate(items, start=1)}
     key = Key(
         source,
         seed,
@@ -179,41 +174,37 @@ def write(items: Sequence[Item], out: Path, source: str, seed: int) -> Key:
     sheet = io.StringIO(newline="")
     writer = csv.writer(sheet)
     writer.writerow(COLUMNS)
-    writer.writerows([_cell(cell) for cell in row] for row in rows)
+    writer.writerows([f" {cell}" if cell.startswith(_FORMULA) else cell for cell in row] for row in rows)
     for suffix, content in (
         (".csv", "\ufeff" + sheet.getvalue()),  # the mark tells spreadsheets that this is UTF-8
-        (".html", page(rows)),
-        (".md", instructions(len(items), out.name)),
+        (".html", make_page(rows)),
+        (".md", make_instructions(len(items), out.name)),
         (".key.json", msgspec.json.format(msgspec.json.encode(key), indent=2).decode() + "\n"),
     ):
-        with replacing(beside(out, suffix)) as file:
+        with replacing(sheet_path(out, suffix)) as file:
             file.write(content.encode("utf-8", "replace"))
     return key
 
 
-def beside(out: Path, suffix: str) -> Path:
+def sheet_path(out: Path, suffix: str) -> Path:
     """A file of the sheet: its name with another ending."""
     return out.parent / f"{out.name}{suffix}"
 
 
-def _cell(text: str) -> str:
-    return f" {text}" if text.startswith(_FORMULA) else text
-
-
-def score(key_file: Path, sheets: Sequence[Path]) -> Verdict:
+def score_sheets(key_file: Path, paths: Sequence[Path]) -> Verdict:
     """The verdict of the judges on the items of a key."""
-    key = _key(key_file)
-    names = [path.name for path in sheets]
-    twice = {str(path) for path in sheets if names.count(path.name) > 1}
-    read_sheets = {str(path) if str(path) in twice else path.name: read(path, key.items, QUESTIONS) for path in sheets}
-    if len(read_sheets) < len(sheets):
-        raise DstressError("one sheet is given twice", where=str(min(twice)), fix="give each judge's sheet once")
+    key = _read_key(key_file)
+    names = [path.name for path in paths]
+    alike = {str(path) for path in paths if names.count(path.name) > 1}
+    sheets = {str(path) if str(path) in alike else path.name: read_sheet(path, key.items, QUESTIONS) for path in paths}
+    if len(sheets) < len(paths):
+        raise DstressError("one sheet is given twice", where=str(min(alike)), fix="give each judge's sheet once")
     variant_of = {item: place.variant for item, place in key.items.items()}
     in_order = sorted(variant_of, key=lambda item: (variant_of[item] != ORIGINAL, variant_of[item], item))
-    return judge(read_sheets, {item: variant_of[item] for item in in_order}, QUESTIONS)
+    return judge(sheets, {item: variant_of[item] for item in in_order}, QUESTIONS)
 
 
-def _key(path: Path) -> Key:
+def _read_key(path: Path) -> Key:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Key)
     except OSError as error:

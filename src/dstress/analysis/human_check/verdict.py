@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,7 @@ class Verdict(msgspec.Struct, frozen=True):
     missing: dict[str, dict[str, int]]
 
 
-def read(path: Path, items: Iterable[str], questions: Sequence[str]) -> Sheet:
+def read_sheet(path: Path, items: Iterable[str], questions: Sequence[str]) -> Sheet:
     """A judge's sheet: CSV with commas, semicolons or tabs, as spreadsheets save it."""
     known = set(items)
     try:
@@ -59,13 +59,14 @@ def read(path: Path, items: Iterable[str], questions: Sequence[str]) -> Sheet:
         raise DstressError("the sheet is not UTF-8", where=str(path), fix="save it as CSV UTF-8") from None
     except OSError as error:
         raise DstressError(f"cannot read the sheet ({error.strerror})", where=str(path)) from None
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
     try:
-        return _answers(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text)), path, known, questions)
+        return _read_answers(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), path, known, questions)
     except csv.Error as error:
         raise DstressError(f"this is no CSV: {error}", where=str(path), fix="save the sheet as CSV UTF-8") from None
 
 
-def _answers(lines: Any, path: Path, known: set[str], questions: Sequence[str]) -> Sheet:
+def _read_answers(lines: Any, path: Path, known: set[str], questions: Sequence[str]) -> Sheet:
     header = [cell.strip().casefold() for cell in next(lines, [])]
     for column in ("item", *questions):
         if header.count(column) != 1:
@@ -79,31 +80,27 @@ def _answers(lines: Any, path: Path, known: set[str], questions: Sequence[str]) 
             if len(row) < len(header):
                 problem = f"{len(row)} columns in place of {len(header)}"
                 raise DstressError(problem, where=where, fix="keep every column, also those that are empty")
-            cells = dict(zip(header, row, strict=False))
-            item = _item(cells["item"].strip(), sheet, known, where)
-            given = ((question, _answer(question, cells[question].strip(), where)) for question in questions)
-            sheet[item] = {question: answer for question, answer in given if answer is not None}
+            cells = {column: cell.strip() for column, cell in zip(header, row, strict=False)}
+            item = cells["item"]
+            if item not in known:
+                fix = "give the key that was written with this sheet, and leave the column `item` as it was"
+                raise DstressError(f"the key has no item {item!r}", where=where, fix=fix)
+            if item in sheet:
+                raise DstressError(f"the item {item} is there twice", where=where, fix="keep one of the two lines")
+            sheet[item] = _answers(cells, questions, where)
     return sheet
 
 
-def _delimiter(text: str) -> str:
-    head = text.partition("\n")[0]
-    return max(",;\t", key=head.count)
-
-
-def _item(item: str, sheet: Sheet, known: set[str], where: str) -> str:
-    if item not in known:
-        fix = "give the key that was written with this sheet, and leave the column `item` as it was"
-        raise DstressError(f"the key has no item {item!r}", where=where, fix=fix)
-    if item in sheet:
-        raise DstressError(f"the item {item} is there twice", where=where, fix="keep one of the two lines")
-    return item
-
-
-def _answer(question: str, text: str, where: str) -> bool | None:
-    if text.casefold() not in YES | NO | {""}:
-        raise DstressError(f"{question} is {text!r}", where=where, fix="write yes or no (1 or 0), or leave it empty")
-    return text.casefold() in YES if text else None
+def _answers(cells: Mapping[str, str], questions: Sequence[str], where: str) -> dict[str, bool]:
+    answers = {}
+    for question in questions:
+        text = cells[question]
+        if text.casefold() not in YES | NO | {""}:
+            fix = "write yes or no (1 or 0), or leave it empty"
+            raise DstressError(f"{question} is {text!r}", where=where, fix=fix)
+        if text:
+            answers[question] = text.casefold() in YES
+    return answers
 
 
 def judge(sheets: Mapping[str, Sheet], variant_of: Mapping[str, str], questions: Sequence[str]) -> Verdict:
@@ -112,10 +109,13 @@ def judge(sheets: Mapping[str, Sheet], variant_of: Mapping[str, str], questions:
     shares: dict[str, dict[str, Share]] = {name: {} for name in names}
     agreement: dict[str, float | None] = {}
     for question in questions:
-        votes = {item: list(_votes(sheets.values(), item, question)) for item in variant_of}
+        answers = {item: [sheet.get(item, {}).get(question) for sheet in sheets.values()] for item in variant_of}
+        votes = {item: [vote for vote in of_item if vote is not None] for item, of_item in answers.items()}
         for name in names:
-            shares[name][question] = share([votes[item] for item, variant in variant_of.items() if variant == name])
-        agreement[question] = alpha(list(votes.values()))
+            shares[name][question] = majority_share(
+                [votes[item] for item, variant in variant_of.items() if variant == name]
+            )
+        agreement[question] = krippendorff_alpha(list(votes.values()))
     missing = {
         name: {question: sum(question not in sheet.get(item, {}) for item in variant_of) for question in questions}
         for name, sheet in sheets.items()
@@ -123,26 +123,19 @@ def judge(sheets: Mapping[str, Sheet], variant_of: Mapping[str, str], questions:
     return Verdict(list(sheets), len(variant_of), shares, agreement, missing)
 
 
-def _votes(sheets: Iterable[Sheet], item: str, question: str) -> Iterator[bool]:
-    for sheet in sheets:
-        answer = sheet.get(item, {}).get(question)
-        if answer is not None:
-            yield answer
-
-
-def share(votes: Sequence[Sequence[bool]]) -> Share:
+def majority_share(votes: Sequence[Sequence[bool]]) -> Share:
     """The majority on each item, and the share of those for yes."""
     counted: Counter[str] = Counter()
-    for one in votes:
-        balance = 2 * sum(one) - len(one)
-        counted["unjudged" if not one else "tied" if not balance else "yes" if balance > 0 else "no"] += 1
+    for on_item in votes:
+        balance = 2 * sum(on_item) - len(on_item)
+        counted["unjudged" if not on_item else "tied" if not balance else "yes" if balance > 0 else "no"] += 1
     decided = counted["yes"] + counted["no"]
-    low, high = wilson(counted["yes"], decided) if decided else (None, None)
+    low, high = wilson_interval(counted["yes"], decided) if decided else (None, None)
     value = counted["yes"] / decided if decided else None
     return Share(counted["yes"], decided, counted["tied"], counted["unjudged"], value, low, high)
 
 
-def wilson(yes: int, of: int) -> tuple[float, float]:
+def wilson_interval(yes: int, of: int) -> tuple[float, float]:
     """Wilson's 95 % interval of a share, which stays within 0 and 1 and is right for few items (Wilson 1927)."""
     share, square = yes / of, Z95 * Z95
     middle = (share + square / (2 * of)) / (1 + square / of)
@@ -150,13 +143,13 @@ def wilson(yes: int, of: int) -> tuple[float, float]:
     return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
-def alpha(votes: Sequence[Sequence[bool]]) -> float | None:
+def krippendorff_alpha(votes: Sequence[Sequence[bool]]) -> float | None:
     """Krippendorff's alpha for yes and no (2004, chapter 11): 1 is full agreement, 0 what chance would give.
 
     Judges may leave items out. None where no two judges judged one item, or where all answers are the same: then there
     is no disagreement that chance could have made.
     """
-    paired = [one for one in votes if len(one) > 1]
+    paired = [on_item for on_item in votes if len(on_item) > 1]
     values = sum(map(len, paired))
     yes = sum(map(sum, paired))
     no = values - yes
