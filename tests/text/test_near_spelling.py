@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.text.letters import lettered
-from dstress.text.near_spelling import errors_allowed, near, pieces, within
+from dstress.text.near_spelling import errors_allowed, is_within, near, pieces
 
 WORDS = st.text("abc", max_size=7)
 
@@ -26,7 +26,7 @@ def distance(one: str, other: str) -> int:
 
 @given(WORDS, WORDS, st.integers(0, 3))
 def test_within_is_the_distance(one: str, other: str, errors: int) -> None:
-    assert within(one, other, errors) == (distance(one, other) <= errors)
+    assert is_within(one, other, errors) == (distance(one, other) <= errors)
 
 
 @given(st.text(string.ascii_lowercase, min_size=9, max_size=25), st.data())

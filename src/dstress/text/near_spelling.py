@@ -10,6 +10,8 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import pairwise
 
+from rapidfuzz.distance import OSA
+
 from dstress.text.letters import Lettered, Place
 
 _SHORTEST = 6
@@ -44,14 +46,14 @@ def near(said: Lettered, letters: str) -> list[Place]:
             for start in range(max(0, at - offset - allowed), at - offset + allowed + 1):
                 if start not in tried and said.letters.startswith(letters[0], start):
                     tried.add(start)
-                    end = _end(said, letters, start, allowed) if said.is_edge(start) else 0
+                    end = _nearest_end(said, letters, start, allowed) if said.is_edge(start) else 0
                     if end:
                         found.append(said.characters(start, end))
             at = said.letters.find(piece, at + 1)
     return found
 
 
-def _end(said: Lettered, letters: str, start: int, allowed: int) -> int:
+def _nearest_end(said: Lettered, letters: str, start: int, allowed: int) -> int:
     """Where the words end that start here and are nearest to `letters`; 0 if none are near."""
     low, high = start + len(letters) - allowed, start + len(letters) + allowed
     runs = [
@@ -64,31 +66,12 @@ def _end(said: Lettered, letters: str, start: int, allowed: int) -> int:
 @lru_cache(maxsize=4096)  # the same few words come near the same names again and again
 def _errors(letters: str, run: str, allowed: int) -> int:
     """How many letters of a run of words are wrong; `allowed` + 1 if more."""
-    if not within(letters, run, allowed) or not _same_digits(letters, run):
+    # Nobody misspells a digit: restaurant 17 is not restaurant 12.
+    if list(filter(str.isdigit, letters)) != list(filter(str.isdigit, run)):
         return allowed + 1
-    return next(errors for errors in range(allowed + 1) if within(letters, run, errors))
+    return OSA.distance(letters, run, score_cutoff=allowed)
 
 
-def _same_digits(one: str, other: str) -> bool:
-    """Nobody misspells a digit: restaurant 17 is not restaurant 12."""
-    return list(filter(str.isdigit, one)) == list(filter(str.isdigit, other))
-
-
-def within(one: str, other: str, errors: int) -> bool:
+def is_within(one: str, other: str, errors: int) -> bool:
     """Whether so many letters inserted, dropped, changed or swapped with their neighbours make one word the other."""
-    if one == other:
-        return True
-    if abs(len(one) - len(other)) > errors or not errors:
-        return False
-    at = 0
-    for letter, beside in zip(one, other, strict=False):
-        if letter != beside:
-            break
-        at += 1
-    rest, facing = one[at:], other[at:]
-    return (
-        within(rest[1:], facing[1:], errors - 1)
-        or within(rest[1:], facing, errors - 1)
-        or within(rest, facing[1:], errors - 1)
-        or (len(rest) > 1 and rest[:2] == facing[1::-1] and within(rest[2:], facing[2:], errors - 1))
-    )
+    return OSA.distance(one, other, score_cutoff=errors) <= errors
