@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.text.letters import lettered
-from dstress.text.numbers import find_number, number_hints, number_of
+from dstress.text.numbers import find_number, number_hints, number_of, spell
 
 
 def said(text: str, slot: str, number: float) -> list[str]:
@@ -88,3 +88,9 @@ def test_every_number_is_found_in_digits(number: int) -> None:
     text = lettered(f"we are {number} people")
     assert find_number(text, "hotel-book people", number) == [(7, 7 + len(str(number)))]
     assert any(hint in text.letters for hint in number_hints(number))
+
+
+def test_numbers_in_letters() -> None:
+    assert [spell(number) for number in (1, 8, 20, 31, 99, 100)] == [
+        "one", "eight", "twenty", "thirty-one", "ninety-nine", "100",
+    ]  # fmt: skip

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.text.letters import lettered
-from dstress.text.times import date_of, find_date, find_time, time_hints, time_of
+from dstress.text.times import date_of, find_date, find_time, half_day_time, time_hints, time_of
 
 
 def said(text: str, time: str) -> list[str]:
@@ -111,3 +111,7 @@ def test_other_dates(text: str, value: str) -> None:
     date = date_of(value)
     assert date is not None
     assert find_date(lettered(text), *date) == []
+
+
+def test_times_on_a_half_day() -> None:
+    assert [half_day_time(minutes) for minutes in (0, 435, 720, 1155)] == ["12 am", "7:15 am", "12 pm", "7:15 pm"]

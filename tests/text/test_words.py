@@ -3,8 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.dialogue import Dialogue, Turn
-from dstress.text.words import Addition, Words, usual_writing
+from dstress.text.words import Addition, Words
 from tests.strategies import texts
 
 
@@ -57,10 +56,3 @@ def test_additions_only_add(text: str, places: list[int]) -> None:
     additions = [Addition(at, "zzz") for at in sorted(set(places)) if at < len(words.tokens)]
     said = words.with_additions(additions)
     assert said.casefold().replace("zzz ", "") == text.casefold()
-
-
-def test_usual_writing_is_that_of_most_utterances() -> None:
-    parted = Dialogue("a", (Turn("I 'd like that ."), Turn("Yes , thanks !")))
-    closed = Dialogue("b", (Turn("I'd like that."),))
-    assert usual_writing([parted, closed])
-    assert not usual_writing([closed])

@@ -1,4 +1,7 @@
-"""Times of day as mwzeval reads them, misreadings included."""
+"""Times of day as mwzeval reads them, misreadings included.
+
+This repeats the official script expression for expression; what people mean by a time, `dstress.text.times` reads.
+"""
 
 from __future__ import annotations
 

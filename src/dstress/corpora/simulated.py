@@ -12,9 +12,9 @@ from random import Random
 
 from dstress.corpora.simulator.conversation import Conversation
 from dstress.corpora.simulator.specs import ServiceSpec, SlotSpec, services
-from dstress.corpora.simulator.values import WEEKDAYS
 from dstress.dialogue import Dialogue, Intent, Schema, Service, Slot
 from dstress.errors import unknown
+from dstress.text.times import calendar_words
 
 SIZES = {"train": 600, "dev": 150, "test": 150}
 SEED = 1
@@ -56,7 +56,7 @@ def _service(spec: ServiceSpec) -> Service:
 
 
 def _slot(spec: SlotSpec) -> Slot:
-    values = WEEKDAYS if spec.kind == "weekday" else spec.values if spec.categorical else ()
+    values = calendar_words("weekdays") if spec.kind == "weekday" else spec.values if spec.categorical else ()
     return Slot(spec.name, spec.description, spec.categorical, values)
 
 

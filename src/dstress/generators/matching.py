@@ -18,11 +18,11 @@ from dstress.text import inflection as surface
 from dstress.text.letters import fold
 from dstress.text.mentions import Mention, find, merged
 from dstress.text.numbers import number_words
-from dstress.text.times import date_of
+from dstress.text.times import AM_PM, CLOCK, calendar_words, date_of
 
 _STARS = ("star", "stars")
 _NO = frozenset({"no", "nope"})
-_CLOCK = re.compile(r"(?<![\w:])\d{1,2}\s?:\s?\d\d(?!\d)|(?<![\w:])\d{1,2}\s?[ap]\.?m\b")
+_CLOCK = re.compile(rf"(?<![\w:])(?:{CLOCK}(?!\d)|\d{{1,2}}\s?{AM_PM})")
 _DATE = re.compile(
     r"(?<!\w)(?:[a-z]{3,9}\.?\s\d{1,2}(?:st|nd|rd|th)?|\d{1,2}(?:st|nd|rd|th)(?:\sof)?\s[a-z]{3,9})(?!\w|\s?:)"
 )
@@ -89,7 +89,7 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """What is plain wherever it stands."""
     units = "|".join(sorted({word for pair in surface.table()["units"].items() for word in pair} | {*_STARS}))
     numbers = "|".join(number_words())
-    weekdays = "|".join(surface.table()["weekdays"])
+    weekdays = "|".join(calendar_words("weekdays"))
     return (
         ("a time", _CLOCK),
         ("a day", re.compile(rf"(?<!\w)(?:{weekdays})(?!\w)")),

@@ -1,7 +1,7 @@
 """Numbers in an utterance: `6`, `six`, `twenty-five`, `4.3`, `$84`, and what they count.
 
 A number alone says little: the 3 of "3 nights" is not the 3 of "3 people". The nouns around a number tell which slot it
-can belong to (`numerals.toml`).
+can belong to (`numbers.toml`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from dstress.text.letters import Lettered, Place, name_words, words_of
 from dstress.text.tables import read_table
 
+ORDINAL_ENDING = r"(?:st|nd|rd|th)"
+"""An expression for what makes `8` an `8th`."""
 _AMOUNT = re.compile(r"[$£€]?\s*(\d+(?:,\d{3})*(?:\.\d+)?)\s*[$£€]?\s*([a-z]*)")
 _WORD = re.compile(r"[^\W_]+")
 _PARTING = (":", "/")
@@ -33,6 +35,32 @@ def _table() -> dict[str, Any]:
 def number_words() -> dict[str, int]:
     """Number words up to ninety, one word each."""
     return dict(_table()["words"])
+
+
+@cache
+def number_names() -> dict[int, str]:
+    """The numbers that are one word, and the word: the first that the table has for each."""
+    return {number: word for word, number in reversed(number_words().items())}
+
+
+def spell(number: int) -> str:
+    """`31` -> `thirty-one`; up to ninety-nine, else the digits."""
+    names = number_names()
+    if number in names:
+        return names[number]
+    tens, ones = number - number % 10, number % 10
+    return f"{names[tens]}-{names[ones]}" if tens in names else str(number)
+
+
+def ordinal(number: int) -> str:
+    """`1st`, `2nd`, `11th`."""
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def ordinal_word(name: str) -> str:
+    """`two` -> `second`, `twenty` -> `twentieth`."""
+    irregular: str | None = _table()["ordinals"].get(name)
+    return irregular or (f"{name[:-1]}ieth" if name.endswith("y") else f"{name}th")
 
 
 @cache

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from random import Random
 
@@ -12,6 +13,17 @@ from dstress.text.mentions import Mention
 
 Ranges = Sequence[tuple[int, int]]
 """Stretches of an utterance, from a character to another (exclusive), in order and apart."""
+
+
+def free_matches(matches: Iterable[re.Match[str]], protected: Ranges) -> Iterator[re.Match[str]]:
+    """Matches, in their order, that touch no protected range. Both are sorted, so one walk does."""
+    ranges = iter(protected)
+    start, end = next(ranges, (-1, -1))
+    for match in matches:
+        while end >= 0 and end <= match.start():
+            start, end = next(ranges, (-1, -1))
+        if end < 0 or match.end() <= start:
+            yield match
 
 
 def random_for(*key: object) -> Random:

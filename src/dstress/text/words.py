@@ -6,17 +6,17 @@ contraction that belongs to the word before it. A place never lies inside a valu
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from dstress.dialogue import Dialogue
 from dstress.text.tables import read_table
 from dstress.text.utterance import Ranges
-from dstress.text.writing_style import manner_of
+from dstress.text.writing_style import CONTRACTION
 
-_CONTRACTIONS = frozenset({"'d", "'m", "n't", "'s", "'ll", "'re", "'ve", "’d", "’m", "n’t", "’s", "’ll", "’re", "’ve"})
+_CONTRACTION = re.compile(CONTRACTION)
 _EDGES = ".,;:!?\"'()[]…’‘“”-*"
 _STOPS = ".?!…;:"
 _REMEMBERED = 16_384
@@ -49,12 +49,6 @@ class Addition(NamedTuple):
 
     at: int
     text: str
-
-
-def usual_writing(corpus: Iterable[Dialogue]) -> str:
-    """A few marks as the corpus writes them, to stand beside an utterance that shows no writing of its own."""
-    parted = sum(1 if manner_of(turn.user).parted else -1 for dialogue in corpus for turn in dialogue.turns)
-    return "so . so ." if parted > 0 else ""
 
 
 class Words:
@@ -132,7 +126,7 @@ class Words:
 def _facts(token: str) -> tuple[str, bool, bool]:
     """The token's word, empty for marks; whether it is a contraction that stands apart; whether it ends a sentence."""
     folded = token.lower()
-    if folded in _CONTRACTIONS:
+    if _CONTRACTION.fullmatch(folded):
         return folded, True, False
     core = folded.strip(_EDGES)
     return core if any(character.isalnum() for character in core) else "", False, token[-1] in _STOPS

@@ -9,7 +9,7 @@ from dstress.stressors.disfluency.alternatives import Alternatives
 from dstress.stressors.disfluency.repairs import Style, repair, repairable, said_last, wrong_value
 from dstress.text.utterance import Utterance
 from dstress.text.words import Words
-from dstress.text.writing_style import manner_of
+from dstress.text.writing_style import style_of
 
 SCHEMA = Schema((Service("train", slots=(Slot("destination"), Slot("leaveat"), Slot("food"), Slot("people"))),))
 TOWNS = [
@@ -26,7 +26,7 @@ def utterance(text: str, state: State, before: State | None = None) -> Utterance
 
 def repaired(utterance: Utterance, wrong: str, term: str, random: Random) -> str:
     words = Words(utterance.text, utterance.protected)
-    style = Style(manner_of(utterance.text), "," in utterance.text or "." in utterance.text)
+    style = Style(style_of(utterance.text), "," in utterance.text or "." in utterance.text)
     mention = repairable(utterance, words)[0]
     return words.with_additions([repair(words, mention, wrong, term, style, random)])
 

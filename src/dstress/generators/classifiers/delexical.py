@@ -12,16 +12,14 @@ from collections import Counter
 from collections.abc import Container, Sequence
 
 from dstress.dialogue import DONTCARE
-from dstress.generators.classifiers.calendar_words import listed
 from dstress.generators.classifiers.examples import Labelled
 from dstress.generators.flags import is_flag
 from dstress.text.letters import fold
-from dstress.text.numbers import number_words
+from dstress.text.numbers import ORDINAL_ENDING, number_words
+from dstress.text.times import AM_PM, CLOCK, calendar_words
 
 UNKNOWN = "<?>"
-_PART = re.compile(
-    r"\d{1,2} ?: ?\d\d(?: ?[ap] ?\.? ?m\b)?|\d{1,2} ?[ap]\.? ?m\b|\d+(?:st|nd|rd|th)\b|\d+|[^\W\d_]+|[?]"
-)
+_PART = re.compile(rf"{CLOCK}(?:\s?{AM_PM})?|\d{{1,2}}\s?{AM_PM}|\d+{ORDINAL_ENDING}\b|\d+|[^\W\d_]+|[?]")
 _SUFFIX = re.compile(r" -(?=[a-z])")
 """Some corpora part endings from their words: "restaurant -s"."""
 _SEEN = 2
@@ -117,6 +115,6 @@ def _kind(slots: Counter[str]) -> str:
 
 
 def _fixed_kinds() -> dict[str, str]:
-    days = dict.fromkeys((*listed("weekdays"), *listed("relative")), "<day>")
+    days = dict.fromkeys((*calendar_words("weekdays"), *calendar_words("relative")), "<day>")
     numbers = {word: "<number>" for word in number_words() if word.isalpha()}
-    return numbers | {"1": "<one>", "one": "<one>"} | days | dict.fromkeys(listed("telling"), "<date>")
+    return numbers | {"1": "<one>", "one": "<one>"} | days | dict.fromkeys(calendar_words("plain_months"), "<date>")

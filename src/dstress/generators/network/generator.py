@@ -9,14 +9,15 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dstress.dialogue import Dialogue, Slot, Turn
+from dstress.dialogue import Slot
 from dstress.errors import DstressError, MissingExtraError, SpecError
 from dstress.generators.base import Candidate, Generator, Goal, Request
 from dstress.generators.matching import unsaid
 from dstress.generators.network.examples import example_of, words_of_schema
-from dstress.generators.network.filler import Filled, Style, filled, style_of
+from dstress.generators.network.filler import Filled, fill
 from dstress.generators.network.linear_form import Example
 from dstress.resources import Material, Resources
+from dstress.text.writing_style import WritingStyle, corpus_style, usual_capitals
 
 if TYPE_CHECKING:
     from dstress.generators.network.backbone import Backbone, Spoken
@@ -33,6 +34,8 @@ class Seq2Seq(Generator):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("models",)
+    _style: WritingStyle
+    _capitals: dict[str, str]
 
     def __init__(self, folder: str = "", beam: int = 5, batch: int = 32, device: str = "", least: float = -2.0) -> None:
         if beam < 1 or batch < 1:
@@ -40,7 +43,6 @@ class Seq2Seq(Generator):
         if not folder:
             raise SpecError("seq2seq: there is no network without a folder", fix=_HOW)
         self.folder, self.beam, self.batch, self.device, self.least = folder, beam, batch, device, least
-        self._style = Style()
         self._slots: dict[str, Slot] = {}
         self._backbone: Backbone | None = None
         self._turn = Lock()
@@ -66,7 +68,8 @@ class Seq2Seq(Generator):
                 fix=_HOW,
             )
         self._slots = dict(resources.schema.slots)
-        self._style = style_of(_users(resources.corpus))
+        self._style = corpus_style(resources.corpus)
+        self._capitals = usual_capitals(resources.corpus) if self._style.cased else {}
         self._network()
 
     def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
@@ -106,7 +109,7 @@ class Seq2Seq(Generator):
         found: list[Candidate] = []
         for text, held, score in spoken:
             wishes = [example.wishes[number] for number in held]
-            said = filled(text, [Filled(wish.value, wish.kind == "open") for wish in wishes], self._style)
+            said = fill(text, [Filled(wish.value, wish.kind == "open") for wish in wishes], self._style, self._capitals)
             found += [Candidate(said, score)] if score >= self.least else []
         return _different(found)
 
@@ -155,10 +158,6 @@ def _different(candidates: Sequence[Candidate]) -> list[Candidate]:
         if words := candidate.text.rstrip(" .?!"):
             found.setdefault(words, candidate)
     return list(found.values())
-
-
-def _users(corpus: Iterable[Dialogue]) -> Iterable[Turn]:
-    return (turn for dialogue in corpus for turn in dialogue.turns if turn.user)
 
 
 def _size(example: Example) -> int:

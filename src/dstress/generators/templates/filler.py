@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dstress.dialogue import Schema
 from dstress.generators.templates.delexical import PLURAL, Surface
 from dstress.generators.templates.tokens import is_mark, lists, slot_in, words
-from dstress.generators.templates.writing import Writing
 from dstress.text import inflection as surface
 from dstress.text.edits import apply
 from dstress.text.letters import fold
@@ -17,6 +16,7 @@ from dstress.text.numbers import number_of
 from dstress.text.slot_kinds import kind_of
 from dstress.text.slot_names import is_named_entity_slot
 from dstress.text.times import date_of, time_of
+from dstress.text.writing_style import WritingStyle, is_common_noun, write_title
 
 _PLACEHOLDER = re.compile(r"\[[^\[\]]+\]( -s\b)?")
 _KEPT = 6
@@ -35,25 +35,25 @@ class Filler:
         self._said = {key: _common(counts) for key, counts in sorted(counted.items())}
         self._schema = schema
 
-    def fill(self, tokens: Sequence[str], said: Mapping[str, str], writing: Writing) -> str:
+    def fill(self, tokens: Sequence[str], said: Mapping[str, str], style: WritingStyle) -> str:
         """The text of a template with values, still in tokens; empty where a value does not go into it."""
         text = " ".join(token for token in tokens if not is_mark(token))
         changes = []
         for match in _PLACEHOLDER.finditer(text):
             slot = slot_in(match.group().removesuffix(f" {PLURAL}"))
-            change = self._change(text, match, slot, said[slot], writing)
+            change = self._change(text, match, slot, said[slot], style)
             if change is None:
                 return ""
             changes.append(change)
-        return apply(text, surface.edits(text, changes))
+        return apply(text, surface.edits_with_articles(text, changes))
 
     def _change(
-        self, text: str, match: re.Match[str], slot: str, value: str, writing: Writing
+        self, text: str, match: re.Match[str], slot: str, value: str, style: WritingStyle
     ) -> tuple[int, int, str] | None:
         start, end = match.span()
         number = number_of(value)
         if number is not None and time_of(value) is None:
-            stop, noun = surface.counted(text, end, 2, int(number))
+            stop, noun = surface.count_noun(text, end, 2, int(number))
             return _one(text, start, end, value) if number == 1 and not noun else (start, stop, value + noun)
         if _is_measured(value):
             return start, end, f"the {value}" if _ORDINAL.match(value) and not text[:start].endswith("the ") else value
@@ -63,13 +63,14 @@ class Filler:
         if surface.plural(fold(value)) == fold(value) and (many or re.search(r"\ban? $", text[:start])):
             return None  # "a architecture", "nightlifes"
         if many:
-            shown = f"{shown} {PLURAL}" if writing.split and shown in words("names.parted") else surface.plural(shown)
+            apart = style.endings_apart and shown in words("names.parted")
+            shown = f"{shown} {PLURAL}" if apart else surface.plural(shown)
         is_name = is_named_entity_slot(slot, self._schema)
-        if writing.cased:
-            shown = _with_capitals(shown, value, writing.titled and (is_name or kind_of(slot) == "food"))
+        if style.cased:
+            shown = _with_capitals(shown, value, style.titled and (is_name or kind_of(slot) == "food"))
         if not is_name:
             return start, end, shown
-        return surface.placed(text, start, end, shown, town=kind_of(slot) == "town")
+        return surface.place_name(text, start, end, shown, town=kind_of(slot) == "town")
 
     def _shown(self, slot: str, value: str, after: str) -> str:
         """The most usual words for a value before this token; the value itself where nothing is known."""
@@ -112,8 +113,4 @@ def _with_capitals(shown: str, value: str, is_name: bool) -> str:
     """A value in its own capitals, or in those that names have."""
     if fold(shown) == fold(value) and value != value.lower():
         return value
-    return surface.titled(shown) if is_name and shown == shown.lower() and shown not in _common_nouns() else shown
-
-
-def _common_nouns() -> frozenset[str]:
-    return frozenset(surface.table()["common"])
+    return write_title(shown) if is_name and shown == shown.lower() and not is_common_noun(shown) else shown

@@ -12,9 +12,10 @@ from dstress.generators.templates.similar_slots import with_kin
 from dstress.generators.templates.system_acts import Listener
 from dstress.generators.templates.tokens import element
 from dstress.generators.templates.training import learn
-from dstress.generators.templates.writing import Writing, writing_of
+from dstress.generators.templates.writing import write_sentence
 from dstress.resources import Material, Resources
 from dstress.text.utterance import random_for
+from dstress.text.writing_style import WritingStyle, corpus_style
 
 _SPREAD = 0.35
 
@@ -25,7 +26,7 @@ class Templates(Generator):
     _listener: Listener
     _composer: Composer
     _filler: Filler
-    _writing: Writing
+    _style: WritingStyle
 
     def prepare(self, resources: Resources, train: Material) -> None:
         """Learn templates, and how the corpus to be stressed writes."""
@@ -34,7 +35,7 @@ class Templates(Generator):
         library = with_kin(learned.library, resources.schema, learned.vocabulary)
         self._composer = Composer(library, learned.nouns, learned.vocabulary.introducing)
         self._filler = Filler(learned.surfaces, resources.schema)
-        self._writing = writing_of(resources.corpus)
+        self._style = corpus_style(resources.corpus)
 
     def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
         """Utterances that say the goal, in the order of their fit to the system turn."""
@@ -44,7 +45,7 @@ class Templates(Generator):
         random = random_for("templates", system, sorted(goal.spoken.items()), sorted(goal.unspoken.items()))
         found: dict[str, float] = {}
         for score, tokens in _shuffled(options, random):
-            text = self._writing.write(self._filler.fill(tokens, goal.spoken, self._writing))
+            text = write_sentence(self._filler.fill(tokens, goal.spoken, self._style), self._style)
             if text and text not in found and not unsaid(text, goal):
                 found[text] = score
                 if len(found) >= n:

@@ -18,7 +18,7 @@ from dstress.text import mentions as values
 from dstress.text.mentions import Mention
 from dstress.text.utterance import Utterance
 from dstress.text.words import Addition, Words
-from dstress.text.writing_style import Manner, dressed
+from dstress.text.writing_style import WritingStyle, write
 
 _RETRACED = frozenset(
     ["to", "from", "at", "on", "in", "for", "by", "the", "a", "an", "after", "before", "until", "with"]
@@ -35,14 +35,14 @@ _REMEMBERED = 16_384
 
 
 class Style(NamedTuple):
-    """How an addition is to be written: in the utterance's manner, with or without commas."""
+    """How an addition is to be written: in the utterance's own style, with or without commas."""
 
-    manner: Manner
+    writing: WritingStyle
     marked: bool
 
     def write(self, phrase: str) -> str:
         """A phrase of plain English with its commas, or without them."""
-        return dressed(phrase if self.marked else phrase.replace(",", ""), self.manner)
+        return write(phrase if self.marked else phrase.replace(",", ""), self.writing)
 
     def after(self, said: str, phrase: str) -> str:
         """The words, which stay as they are, and a phrase that begins with a comma or a blank behind them."""
