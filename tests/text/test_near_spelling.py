@@ -7,8 +7,8 @@ import string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.text.letters import lettered
-from dstress.text.near_spelling import errors_allowed, is_within, near, pieces
+from dstress.text.letters import letter_text
+from dstress.text.near_spelling import errors_allowed, find_near, is_within, pieces
 
 WORDS = st.text("abc", max_size=7)
 
@@ -33,10 +33,10 @@ def test_within_is_the_distance(one: str, other: str, errors: int) -> None:
 def test_a_dropped_letter_is_found(name: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(1, len(name) - 1))
     text = f"to {name[:at]}{name[at + 1 :]} please"
-    assert near(lettered(text), name), (text, pieces(name))
+    assert find_near(letter_text(text), name), (text, pieces(name))
 
 
 def test_short_names_and_first_letters_must_be_right() -> None:
     assert errors_allowed("ely") == errors_allowed("north") == 0
-    assert near(lettered("inexpensive"), "expensive") == []
-    assert near(lettered("restaurant 12 please"), "restaurant17") == []
+    assert find_near(letter_text("inexpensive"), "expensive") == []
+    assert find_near(letter_text("restaurant 12 please"), "restaurant17") == []

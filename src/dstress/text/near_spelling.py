@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from rapidfuzz.distance import OSA
 
-from dstress.text.letters import Lettered, Place
+from dstress.text.letters import LetteredText, Place
 
 _SHORTEST = 6
 _SHORTEST_PIECE = 3
@@ -35,29 +35,29 @@ def pieces(letters: str) -> tuple[tuple[int, str], ...]:
     return tuple((start, letters[start:end]) for start, end in pairwise(cuts))
 
 
-def near(said: Lettered, letters: str) -> list[Place]:
+def find_near(text: LetteredText, letters: str) -> list[Place]:
     """Where a text has words that nearly spell `letters`."""
     allowed = errors_allowed(letters)
     found: list[Place] = []
     tried: set[int] = set()
     for offset, piece in pieces(letters):
-        at = said.letters.find(piece)
+        at = text.letters.find(piece)
         while at >= 0:
             for start in range(max(0, at - offset - allowed), at - offset + allowed + 1):
-                if start not in tried and said.letters.startswith(letters[0], start):
+                if start not in tried and text.letters.startswith(letters[0], start):
                     tried.add(start)
-                    end = _nearest_end(said, letters, start, allowed) if said.is_edge(start) else 0
+                    end = _nearest_end(text, letters, start, allowed) if text.is_edge(start) else 0
                     if end:
-                        found.append(said.characters(start, end))
-            at = said.letters.find(piece, at + 1)
+                        found.append(text.characters(start, end))
+            at = text.letters.find(piece, at + 1)
     return found
 
 
-def _nearest_end(said: Lettered, letters: str, start: int, allowed: int) -> int:
+def _nearest_end(text: LetteredText, letters: str, start: int, allowed: int) -> int:
     """Where the words end that start here and are nearest to `letters`; 0 if none are near."""
     low, high = start + len(letters) - allowed, start + len(letters) + allowed
     runs = [
-        (_errors(letters, said.letters[start:end], allowed), end) for end in range(low, high + 1) if said.is_edge(end)
+        (_errors(letters, text.letters[start:end], allowed), end) for end in range(low, high + 1) if text.is_edge(end)
     ]
     errors, end = min(runs, default=(allowed + 1, 0))
     return end if errors <= allowed else 0

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from dstress.text.letters import Lettered, Place, name_words, words_of
+from dstress.text.letters import LetteredText, Place, name_words, words_of
 from dstress.text.tables import read_table
 
 ORDINAL_ENDING = r"(?:st|nd|rd|th)"
@@ -157,19 +157,19 @@ def counted(slot: str) -> tuple[frozenset[str], str]:
     return frozenset(own), kinds[-1] if kinds else ""
 
 
-def find_number(said: Lettered, slot: str, number: float) -> list[Place]:
+def find_number(text: LetteredText, slot: str, number: float) -> list[Place]:
     """Where a text says a number that can be the slot's; only next to the slot's own noun, if it is there."""
     sure: list[Place] = []
     possible: list[Place] = []
-    for match in _prepared(number).pattern.finditer(said.folded):
-        found = _Found(said.folded, match, number)
+    for match in _prepared(number).pattern.finditer(text.folded):
+        found = _NumberMatch(text.folded, match, number)
         verdict = found.verdict(*counted(slot))
         if verdict >= 0:
             (sure if verdict else possible).append(found.place())
     return sure or possible
 
 
-class _Found:
+class _NumberMatch:
     """A number in a text, with the words around it."""
 
     def __init__(self, folded: str, match: re.Match[str], number: float) -> None:

@@ -9,7 +9,7 @@ import re
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from dstress.text.letters import Lettered, Place, fold
+from dstress.text.letters import LetteredText, Place, fold
 from dstress.text.numbers import ORDINAL_ENDING, number_words
 from dstress.text.tables import read_table
 
@@ -130,12 +130,12 @@ def half_day_time(minutes: int, *, whole: bool = False) -> str:
     return f"{hour % 12 or 12}:{minute:02d} {half}" if minute or whole else f"{hour % 12 or 12} {half}"
 
 
-def find_time(said: Lettered, minutes: int) -> list[Place]:
+def find_time(text: LetteredText, minutes: int) -> list[Place]:
     """Where a text says a time of day, in digits; else, in words."""
     for reader in (_in_digits, _in_words):
-        if reader not in said.known:
-            said.known[reader] = reader(said.folded)
-        found = [place for place, clock in said.known[reader] if clock.says(minutes)]
+        if reader not in text.known:
+            text.known[reader] = reader(text.folded)
+        found = [place for place, clock in text.known[reader] if clock.says(minutes)]
         if found:
             return found
     return []
@@ -194,22 +194,22 @@ def _half(text: str) -> str:
 
 
 def _reading(read: dict[str, str | None]) -> tuple[int, int]:
-    """Hour and minute as said."""
-    said = {name: text for name, text in read.items() if text}
-    if "h" in said:
-        return int(said["h"]), int(said["m"])
-    if "hm" in said:
-        return int(said["hm"][:-2]), int(said["hm"][-2:])
-    if "british" in said:
-        return _number(said["british"]), 30
-    if "of" in said:
-        part = said["part"].removeprefix("a ")
+    """Hour and minute as text."""
+    groups = {name: text for name, text in read.items() if text}
+    if "h" in groups:
+        return int(groups["h"]), int(groups["m"])
+    if "hm" in groups:
+        return int(groups["hm"][:-2]), int(groups["hm"][-2:])
+    if "british" in groups:
+        return _number(groups["british"]), 30
+    if "of" in groups:
+        part = groups["part"].removeprefix("a ")
         minutes = {"quarter": 15, "half": 30}.get(part) or _number(part)
-        hour = _number(said["of"])
-        return (hour, minutes) if said["way"] in ("past", "after") else ((hour - 1) % 24, 60 - minutes)
-    if "hour" in said:
-        return _number(said["hour"]), _number(said["minute"])
-    return _number(said["bare"]), 0
+        hour = _number(groups["of"])
+        return (hour, minutes) if groups["way"] in ("past", "after") else ((hour - 1) % 24, 60 - minutes)
+    if "hour" in groups:
+        return _number(groups["hour"]), _number(groups["minute"])
+    return _number(groups["bare"]), 0
 
 
 def _number(text: str) -> int:
@@ -247,10 +247,10 @@ def date_of(value: str) -> tuple[str, int] | None:
     return _date(match) if match else None
 
 
-def find_date(said: Lettered, month: str, day: int) -> list[Place]:
+def find_date(text: LetteredText, month: str, day: int) -> list[Place]:
     """Where a text says a date. A month that either leaves open can be any."""
     found = []
-    for match in _DATE.finditer(said.folded):
+    for match in _DATE.finditer(text.folded):
         date = _date(match)
         if date and date[1] == day and (not month or not date[0] or date[0] == month):
             found.append(match.span())
