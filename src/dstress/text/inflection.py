@@ -76,8 +76,8 @@ def edits_with_articles(text: str, changes: Iterable[tuple[int, int, str]]) -> l
         if match and new and (not made or match.start() >= made[-1].start + len(made[-1].before)):
             article = "an" if _AN.match(new) else "a"
             if match[1].lower() != article:
-                given = article.capitalize() if match[1][0].isupper() else article
-                start, new = match.start(), given + match[2] + new
+                article = article.capitalize() if match[1][0].isupper() else article
+                start, new = match.start(), article + match[2] + new
         if text[start:end] != new:
             made.append(Edit(start, text[start:end], new))
     return made

@@ -142,7 +142,7 @@ def number_hints(number: float) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def number_phrases(slot: str, number: float) -> tuple[str, ...]:
     """Other words for a number in a slot: `just me` for one person."""
-    return tuple(_table()["said"].get(counted(slot)[1], {}).get(f"{number:g}", ()))
+    return tuple(_table()["phrases"].get(counted(slot)[1], {}).get(f"{number:g}", ()))
 
 
 @lru_cache(maxsize=4096)
@@ -162,10 +162,10 @@ def find_number(text: LetteredText, slot: str, number: float) -> list[Place]:
     sure: list[Place] = []
     possible: list[Place] = []
     for match in _prepared(number).pattern.finditer(text.folded):
-        found = _NumberMatch(text.folded, match, number)
-        verdict = found.verdict(*counted(slot))
+        candidate = _NumberMatch(text.folded, match, number)
+        verdict = candidate.verdict(*counted(slot))
         if verdict >= 0:
-            (sure if verdict else possible).append(found.place())
+            (sure if verdict else possible).append(candidate.place())
     return sure or possible
 
 

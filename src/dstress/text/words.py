@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from dstress.text.tables import read_table
 from dstress.text.utterance import Ranges
-from dstress.text.writing_style import CONTRACTION
+from dstress.text.writing_style import CONTRACTION, capitalise
 
 _CONTRACTION = re.compile(CONTRACTION)
 _EDGES = ".,;:!?\"'()[]…’‘“”-*"
@@ -66,7 +66,7 @@ class Words:
         contracted = "'" in text or "’" in text
         self.hangs: Sequence[bool] = [hangs for _, hangs, _ in facts] if contracted else [False] * len(facts)
         self.opens: Sequence[bool] = [True, *[stops for _, _, stops in facts[:-1]]] if facts else []
-        self.free, self.inside = _placed(self.starts, self.tokens, protected)
+        self.free, self.inside = _placement(self.starts, self.tokens, protected)
 
     def may_precede(self, at: int) -> bool:
         """Whether words may be added before token `at`: it is a word, not in the midst of a value or a fixed pair."""
@@ -107,18 +107,16 @@ class Words:
 
     def with_additions(self, additions: Iterable[Addition]) -> str:
         """The text with everything added; what now stands inside a sentence loses the capital of its beginning."""
-        parts, done = [], 0
-        for at, said in sorted(additions):
+        parts: list[str] = []
+        done = 0
+        for at, addition in sorted(additions):
             start, token = self.starts[at], self.tokens[at]
-            parts.append(self.text[done:start])
+            opens = token[0].isupper() and self.opens[at]
+            parts += self.text[done:start], capitalise(addition) if opens else addition, " "
             done = start
-            if token[0].isupper() and self.opens[at]:
-                said = said[0].upper() + said[1:]
-                if self.free[at] and self.cores[at] in word_lists().openers:
-                    parts += said, " ", token[0].lower()
-                    done = start + 1
-                    continue
-            parts += said, " "
+            if opens and self.free[at] and self.cores[at] in word_lists().openers:
+                parts.append(token[0].lower())
+                done += 1
         return "".join(parts) + self.text[done:]
 
 
@@ -141,7 +139,7 @@ def _starts(text: str, tokens: Iterable[str]) -> list[int]:
     return starts
 
 
-def _placed(starts: Sequence[int], tokens: Sequence[str], protected: Ranges) -> tuple[list[bool], list[bool]]:
+def _placement(starts: Sequence[int], tokens: Sequence[str], protected: Ranges) -> tuple[list[bool], list[bool]]:
     """For each token: whether it touches no value, and whether a value is under way where it begins."""
     free, inside = [True] * len(starts), [False] * len(starts)
     for first, last in protected:

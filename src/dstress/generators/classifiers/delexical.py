@@ -56,12 +56,12 @@ class Wording:
             if word in fixed:
                 words[at] = fixed[word]
             elif word[0] in _DIGITS:
-                words[at] = _numeric(word)
+                words[at] = "<number>" if word.isdigit() else "<date>" if word[-1] in "tdh" else "<time>"
         return words
 
     def _kinds(self, parts: list[str], known: Container[str]) -> list[str]:
         """Values by their kinds, the longest first, and one mark for words that nobody knows."""
-        phrases, found, at = self._phrases, [""], 0
+        phrases, read, at = self._phrases, [""], 0
         while at < len(parts):
             word, size = parts[at], 1
             if word in phrases:
@@ -71,10 +71,10 @@ class Wording:
                         break
             if word[0] != "<" and word not in known:
                 word = UNKNOWN
-            if word != UNKNOWN or found[-1] != UNKNOWN:
-                found.append(word)
+            if word != UNKNOWN or read[-1] != UNKNOWN:
+                read.append(word)
             at += size
-        return found[1:]
+        return read[1:]
 
     def _learnt(self, examples: Sequence[Labelled]) -> dict[str, list[tuple[int, dict[Words, str]]]]:
         """By their first words: the values that training says, by how many words they have, and their kinds."""
@@ -96,12 +96,6 @@ class _Everything:
         return True
 
 
-def _numeric(word: str) -> str:
-    if word.isdigit():
-        return "<number>"
-    return "<date>" if word[-1] in "tdh" else "<time>"
-
-
 def _kind(slots: Counter[str]) -> str:
     """The names of the slots that a value is often said for, and the service that it is mostly said for, if any."""
     names, services = Counter[str](), Counter[str]()
@@ -110,7 +104,7 @@ def _kind(slots: Counter[str]) -> str:
         names[name] += count
         services[service] += count
     often = "/".join(sorted(name for name in names if names[name] >= _OFTEN * slots.total()))
-    service = min(services, key=lambda one: (-services[one], one))
+    service = min(services, key=lambda name: (-services[name], name))
     return f"<{service}:{often}>" if services[service] >= _MOSTLY * slots.total() else f"<{often}>"
 
 

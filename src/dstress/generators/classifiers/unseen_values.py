@@ -48,31 +48,27 @@ class Unfamiliar:
                 text, end = text[:start] + made + text[stop:], start
         return text
 
-    def _value(self, slot: str, value: str, said: str, random: Random) -> str:
+    def _value(self, slot: str, value: str, words: str, random: Random) -> str:
         """Another value of this kind; empty if the words must stay as they are."""
         if value == DONTCARE:
             return ""
         if _CLOCK.search(value) and time_of(value) is not None:
-            return _time(random)
+            minutes = 60 * random.randint(0, 23) + random.randint(0, 59)
+            return clock_time(minutes) if random.random() < 0.5 else half_day_time(minutes, whole=True)
         if number_of(value) is not None:
-            return str(random.randint(1, 60)) if number_of(said.casefold()) is not None else ""
+            return str(random.randint(1, 60)) if number_of(words.casefold()) is not None else ""
         days = calendar_words("weekdays")
-        if said.casefold() in days:
+        if words.casefold() in days:
             return f"{random.choice(calendar_words('months'))} {ordinal(random.randint(1, 31))}"
-        return self._name(said, random) if slot in self._open and value.casefold() not in days else ""
+        return self._name(words, random) if slot in self._open and value.casefold() not in days else ""
 
-    def _name(self, said: str, random: Random) -> str:
+    def _name(self, old: str, random: Random) -> str:
         """One to three words; what a name ends in often says what it is, and may stay."""
         words = [self._word(random) for _ in range(random.choice((1, 1, 2, 2, 3)))]
-        last = said.split()[-1:] if " " in said and random.random() < 0.5 else []
+        last = old.split()[-1:] if " " in old and random.random() < 0.5 else []
         return " ".join((*words, *last))
 
     def _word(self, random: Random) -> str:
         """A word of the corpus, or two halves of its words."""
         one, other = random.choice(self._words), random.choice(self._words)
         return one if random.random() < 0.5 else one[: (len(one) + 1) // 2] + other[len(other) // 2 :]
-
-
-def _time(random: Random) -> str:
-    minutes = 60 * random.randint(0, 23) + random.randint(0, 59)
-    return clock_time(minutes) if random.random() < 0.5 else half_day_time(minutes, whole=True)

@@ -31,7 +31,11 @@ def fill(text: str, values: Sequence[Filled], style: WritingStyle, capitals: Map
     `capitals` are the words that a cased corpus writes with capitals inside sentences.
     """
     shown = [_with_capitals(value, style, capitals) if style.cased else value.value for value in values]
-    words = [word for word in words_in(text) if not _is_foreign(word, len(values))]
+    words = [
+        word
+        for word in words_in(text)
+        if not (match := _PLACEHOLDER.fullmatch(word)) or 0 < int(match[1]) <= len(values)  # others stand for nothing
+    ]
     joined = _joined(_without_repeats(words, [words_in(value) for value in shown]), style)
     if style.cased:
         joined = _SENTENCE.sub(lambda match: match[0][:-1] + match[1].upper(), _in_capitals(joined, capitals))
@@ -39,12 +43,6 @@ def fill(text: str, values: Sequence[Filled], style: WritingStyle, capitals: Map
         _change(joined, match, shown[int(match[1]) - 1], cased=style.cased) for match in _PLACEHOLDER.finditer(joined)
     ]
     return edits.apply(joined, inflection.edits_with_articles(joined, changes))
-
-
-def _is_foreign(word: str, count: int) -> bool:
-    """A placeholder that stands for nothing."""
-    match = _PLACEHOLDER.fullmatch(word)
-    return match is not None and not 0 < int(match[1]) <= count
 
 
 def _change(text: str, match: re.Match[str], value: str, *, cased: bool) -> tuple[int, int, str]:

@@ -101,14 +101,15 @@ def _times(row: str, starts: list[int], words: Words) -> Iterator[Figure]:
         name = "time" if match["time"] else "bare"
         minutes = time_of(match[name], hours=True)
         first, last = _at(starts, *match.span(name))
-        if minutes is not None and (name == "time" or _ends_phrase(words, last)):
+        # A bare hour: `at 5 on monday`, not `at 5 Pond Close`.
+        ends_phrase = (
+            last == len(words)
+            or words.clauses[last] != words.clauses[last - 1]
+            or words.words[last] in word_set("boundaries")
+        )
+        if minutes is not None and (name == "time" or ends_phrase):
             either = not _DECIDED.search(match[name]) and 0 < minutes // 60 < 12
             yield Figure("time", first, last, clock_time(minutes), either)
-
-
-def _ends_phrase(words: Words, at: int) -> bool:
-    """Whether a bare hour may end here: `at 5 on monday`, not `at 5 Pond Close`."""
-    return at == len(words) or words.clauses[at] != words.clauses[at - 1] or words.words[at] in word_set("boundaries")
 
 
 def evening(time: str) -> str:
