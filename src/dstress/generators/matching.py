@@ -16,7 +16,7 @@ from dstress.generators.base import Goal
 from dstress.generators.flags import is_bare_answer, is_flag
 from dstress.text import inflection as surface
 from dstress.text.letters import fold
-from dstress.text.mentions import Mention, find, merged
+from dstress.text.mentions import Mention, find_value, merged
 from dstress.text.numbers import number_words
 from dstress.text.times import AM_PM, CLOCK, calendar_words, date_of
 
@@ -51,7 +51,7 @@ def oversaid(text: str, goal: Goal) -> str:
         mention[2:]
         for part in (goal.spoken, goal.unspoken)
         for slot, value in part.items()
-        for mention in find(text, slot, (value,))
+        for mention in find_value(text, slot, (value,))
     )
     folded = fold(text)
     for kind, pattern in _patterns():
@@ -63,7 +63,7 @@ def oversaid(text: str, goal: Goal) -> str:
 
 def _mentions(text: str, slot: str, value: str) -> list[Mention]:
     """Where words say a value. Nothing counts that could answer any other question as well."""
-    found = find(text, slot, (value,))
+    found = find_value(text, slot, (value,))
     if is_flag(value):
         return [one for one in found if not is_bare_answer(text[one.start : one.end], value)]
     return [one for one in found if fold(text[one.start : one.end]) not in _NO]

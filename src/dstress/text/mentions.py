@@ -29,12 +29,12 @@ class Mention(NamedTuple):
     end: int
 
 
-def find(text: str, slot: str, forms: Sequence[str]) -> list[Mention]:
+def find_value(text: str, slot: str, forms: Sequence[str]) -> list[Mention]:
     """Every place where `text` says one of the accepted `forms` of the slot id `slot`, in order; none overlap."""
     return list(_find(letter_text(text), slot, tuple(forms))) if text else []
 
 
-def mentions(turn: Turn, before: State) -> list[Mention]:
+def find_mentions(turn: Turn, before: State) -> list[Mention]:
     """Where `turn.user` says the values that it changes, in order. `before` is the state of the turn before."""
     if not turn.user:
         return []
@@ -53,7 +53,7 @@ def mentions(turn: Turn, before: State) -> list[Mention]:
     return _outermost(listed) if len(listed) > 1 else listed
 
 
-def protected(turn: Turn, before: State) -> list[Place]:
+def protected_spans(turn: Turn, before: State) -> list[Place]:
     """The characters of `turn.user` that no text stressor may touch, in disjoint, sorted ranges.
 
     These are all said values of the state, the values that they replace ("not monday, tuesday"), and all spans.

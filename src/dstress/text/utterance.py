@@ -63,14 +63,14 @@ class Utterance:
     def mentions(self) -> list[Mention]:
         """Where the utterance says the values that it adds to the state."""
         if self._mentions is None:
-            self._mentions = mentions.mentions(self.turn, self.before)
+            self._mentions = mentions.find_mentions(self.turn, self.before)
         return self._mentions
 
     @property
     def protected(self) -> list[tuple[int, int]]:
         """Stretches that no noise may touch: every value of the state that is said here."""
         if self._protected is None:
-            self._protected = mentions.protected(self.turn, self.before)
+            self._protected = mentions.protected_spans(self.turn, self.before)
         return self._protected
 
     @property

@@ -26,7 +26,7 @@ from dstress.generators.templates.system_acts import Exchange, Listener
 from dstress.generators.templates.writing import write_sentence
 from dstress.resources import Resources
 from dstress.stressors.values.dictionary import shipped
-from dstress.text.mentions import find
+from dstress.text.mentions import find_value
 from dstress.text.utterance import Utterance
 from dstress.text.writing_style import WritingStyle
 from tests.paths import DOCS
@@ -82,7 +82,7 @@ def test_every_candidate_says_the_goal_and_no_more() -> None:
         candidates = reminder().generate(system, goal, 4)
         silent += not candidates
         for text, _ in candidates:
-            assert all(find(text, slot, (value,)) for slot, value in goal.spoken.items()), (text, goal)
+            assert all(find_value(text, slot, (value,)) for slot, value in goal.spoken.items()), (text, goal)
             assert not unsaid(text, goal) and not oversaid(text, goal), (text, goal)
     assert silent == 0
 

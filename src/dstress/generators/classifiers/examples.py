@@ -26,7 +26,7 @@ from dstress.generators.classifiers.base import Exchange
 from dstress.generators.flags import is_bare_answer, is_flag
 from dstress.resources import Material
 from dstress.text import coreference
-from dstress.text.mentions import Mention, find, mentions
+from dstress.text.mentions import Mention, find_mentions, find_value
 
 _LATE = 2
 """A label may come so many turns after the words."""
@@ -57,7 +57,7 @@ class _Turn:
     def __init__(self, turn: Turn, history: Sequence[str], before: State) -> None:
         self.turn, self.history, self.before = turn, tuple(history), before
         self.added = {slot: forms for slot, forms in update(before, turn.state).items() if forms}
-        self.mentions = list(mentions(turn, before)) if self.added else []
+        self.mentions = list(find_mentions(turn, before)) if self.added else []
         self.slots = {slot for slot, forms in self.added.items() if _speaks_of(turn.user, slot, forms)}
         if len(self.slots) < len(self.added):
             self.slots |= {one.slot for one in (*turn.coreferences, *coreference.find(turn, before, history))}
@@ -69,9 +69,9 @@ class _Turn:
     def beside(self, slot: str, forms: tuple[str, ...]) -> list[Mention]:
         """Where the user's words say a value, but for the words that say what the turn adds."""
         text = self.turn.user
-        found = [one for one in find(text, slot, forms) if _telling(text, one)] if slot not in self.added else []
+        found = [one for one in find_value(text, slot, forms) if _telling(text, one)] if slot not in self.added else []
         if found:
-            known = [one for other in sorted(self.slots) for one in find(text, other, self.turn.state[other])]
+            known = [one for other in sorted(self.slots) for one in find_value(text, other, self.turn.state[other])]
             found = [one for one in found if not any(_meet(one, other) for other in known)]
         return found
 
@@ -158,7 +158,7 @@ def columns(example: Labelled, slots: Sequence[str]) -> tuple[list[int], list[in
 
 def _speaks_of(text: str, slot: str, forms: tuple[str, ...]) -> bool:
     """Whether words say a value. Words about a yes or a no speak of the slot, whichever of the two they mean."""
-    return bool(find(text, slot, ("yes", "no") if is_flag(forms[0]) else forms))
+    return bool(find_value(text, slot, ("yes", "no") if is_flag(forms[0]) else forms))
 
 
 def _telling(text: str, mention: Mention) -> bool:

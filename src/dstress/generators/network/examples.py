@@ -96,7 +96,7 @@ def _is_clean(before: State, update: State, after: State, user: Sequence[Part]) 
         return False
     others = [*after.items(), *((slot, forms) for slot, forms in before.items() if slot not in update)]
     return not any(
-        forms and forms[0].casefold() not in _FLAGS and values.find(rest, slot, forms) for slot, forms in others
+        forms and forms[0].casefold() not in _FLAGS and values.find_value(rest, slot, forms) for slot, forms in others
     )
 
 
@@ -111,7 +111,7 @@ def _system_parts(system: str, wanted: Mapping[str, str]) -> tuple[Part, ...]:
         (mention.start, mention.end, number)
         for number, (slot, value) in enumerate(wanted.items())
         if value.casefold() not in _FLAGS
-        for mention in values.find(system, slot, (value,))
+        for mention in values.find_value(system, slot, (value,))
     ]
     return _parted(system, _apart(found))
 

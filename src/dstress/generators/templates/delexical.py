@@ -53,7 +53,7 @@ def delexicalised(turn: Turn, before: State) -> Delexicalised:
     parts = _parts(turn, before)
     said = {part.slot for part in parts}
     silent = [slot for slot in changed if slot not in said]
-    taken = [slot for slot in silent if values.find(turn.system, slot, changed[slot])]
+    taken = [slot for slot in silent if values.find_value(turn.system, slot, changed[slot])]
     unexplained = len(taken) < len(silent) or _overlap(parts) or _repeat(parts) or bool(turn.coreferences)
     tokens = _with_parts(turn.user, parts)
     surfaces = _surfaces(turn.user, parts)
@@ -63,7 +63,7 @@ def delexicalised(turn: Turn, before: State) -> Delexicalised:
 
 def _parts(turn: Turn, before: State) -> list[_Part]:
     found = []
-    for slot, form, start, end in values.mentions(turn, before):
+    for slot, form, start, end in values.find_mentions(turn, before):
         value = turn.state[slot][0]
         flag = flag_of(value)
         end = end if flag else _with_absorbed(turn.user, end)

@@ -50,7 +50,7 @@ def learn(dialogues: Iterable[Dialogue]) -> Learned:
             if "{" in " ".join(heard[-1].said.tokens):
                 flags += [
                     (turn.user[one.start : one.end], element(one.slot, turn.state[one.slot][0]))
-                    for one in values.mentions(turn, before)
+                    for one in values.find_mentions(turn, before)
                     if flag_of(turn.state[one.slot][0])
                 ]
             service = next((service_of(slot) for slot in update(before, turn.state)), service)

@@ -27,7 +27,7 @@ from dstress.stressors.counterfactual.fits import fitted
 from dstress.stressors.counterfactual.goals import Counterfactual as Other
 from dstress.stressors.counterfactual.goals import Limits, counterfactual
 from dstress.stressors.values.stressor import Values
-from dstress.text.mentions import find
+from dstress.text.mentions import find_value
 from dstress.text.utterance import Utterance
 
 GENERATED, SUBSTITUTED = "generated", "substituted"
@@ -149,7 +149,7 @@ class Counterfactual(TurnStressor):
         state = utterance.turn.state if restated.state is None else restated.state
         own, before = utterance.turn.state, utterance.before
         new = [slot for slot, forms in state.items() if forms not in (own.get(slot), before.get(slot))]
-        return "" if all(find(restated.text, slot, state[slot]) for slot in new) else "a new value is not said"
+        return "" if all(find_value(restated.text, slot, state[slot]) for slot in new) else "a new value is not said"
 
     def _said(self, wanted: Sequence[tuple[Utterance, Other]]) -> Iterator[Outcome]:
         asked = [Request(utterance.turn.system, other.goal) for utterance, other in wanted]
@@ -203,7 +203,7 @@ def _frames(utterance: Utterance, goal: Goal, text: str) -> tuple[Frame, ...]:
     intents = {frame.service: frame.intent for frame in utterance.turn.frames}
     spans: dict[str, list[Span]] = {service: [] for service in services}
     for slot, value in goal.spoken.items():
-        for mention in find(text, slot, (value,))[:1]:
+        for mention in find_value(text, slot, (value,))[:1]:
             service, _, bare = slot.partition("-")
             spans[service].append(Span(bare, mention.start, mention.end))
     return tuple(

@@ -23,7 +23,7 @@ from dstress.stressors.disfluency.alternatives import Alternatives
 from dstress.stressors.disfluency.repairs import Style, repair, repairable, said_last, wrong_value
 from dstress.text.tables import read_table
 from dstress.text.utterance import Utterance
-from dstress.text.words import Addition, Words, word_lists
+from dstress.text.word_row import Addition, WordRow, word_lists
 from dstress.text.writing_style import corpus_style, style_of
 
 KINDS = ("filled", "repetition", "restart", "repair")
@@ -162,7 +162,7 @@ class _Utterance:
 
     def __init__(self, utterance: Utterance, alternatives: Alternatives, style: Style) -> None:
         self.said, self.random, self.alternatives, self.style = utterance, utterance.random, alternatives, style
-        self.words = Words(utterance.text, utterance.protected)
+        self.words = WordRow(utterance.text, utterance.protected)
         self.clauses = list(self.words.clauses())
         self.additions: list[Addition] = []
         self.tags: list[str] = []

@@ -170,7 +170,7 @@ class Mentioned:
                 if (
                     named
                     and not named & whole
-                    and _is_uncovered(turn.user, values.find(turn.user, slot, forms), matches)
+                    and _is_uncovered(turn.user, values.find_value(turn.user, slot, forms), matches)
                 ):
                     found |= named
             before = turn.state

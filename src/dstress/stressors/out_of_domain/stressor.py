@@ -91,7 +91,7 @@ class OutOfDomain(TurnStressor):
 def _says_none(utterance: Utterance, foreign: str) -> bool:
     """Whether the text says nothing that the state knows. Yes, no and "any" would be answers, not values, in it."""
     for slot, forms in utterance.turn.state.items():
-        if forms[0] not in _ANSWERS and values.find(foreign, slot, forms):
+        if forms[0] not in _ANSWERS and values.find_value(foreign, slot, forms):
             return False
     return True
 

@@ -107,7 +107,7 @@ def is_heard(system: str, slot: str, forms: tuple[str, ...]) -> bool:
     for form in forms:
         hints = _hints(form)
         if (hints is None and _numeric().search(folded)) or any(hint in folded for hint in hints or ()):
-            return bool(mentions.find(system, slot, forms))
+            return bool(mentions.find_value(system, slot, forms))
     return False
 
 

@@ -23,7 +23,7 @@ _REMEMBERED = 16_384
 
 
 class WordLists(NamedTuple):
-    """The word lists of `words.toml`."""
+    """The word lists of `word_row.toml`."""
 
     function: frozenset[str]
     doubled: frozenset[str]
@@ -36,7 +36,7 @@ class WordLists(NamedTuple):
 @cache
 def word_lists() -> WordLists:
     """The lists, read once."""
-    table: dict[str, Any] = read_table(__package__, "data/words.toml")
+    table: dict[str, Any] = read_table(__package__, "data/word_row.toml")
     function = frozenset(table["function"])
     openers = (function | frozenset(table["openers"])) - {"i"}
     doubled = function - frozenset(table["once"])
@@ -51,7 +51,7 @@ class Addition(NamedTuple):
     text: str
 
 
-class Words:
+class WordRow:
     """The tokens of an utterance: `cores` are their small letters without marks, empty where there is nothing to say.
 
     For each token, `hangs` tells whether it is a contraction of the word before it, `free` whether it lies outside
