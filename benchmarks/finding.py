@@ -121,7 +121,7 @@ def _kind_of_missed(case: Case, marked: str) -> str:
 
 
 def find_all(dialogues: Iterable[Dialogue]) -> int:
-    """`mentions` and `protected` of every turn; how many turns there are."""
+    """`find_mentions` and `protected_spans` of every turn; how many turns there are."""
     turns = 0
     for dialogue in dialogues:
         before: State = {}
