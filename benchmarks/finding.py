@@ -1,8 +1,8 @@
 """The value finder on MultiWOZ 2.1 test: recall, precision and failures beside the annotated spans, and its speed.
 
 The spans are not used for finding. An annotated span counts when the same frame has an act with a value for its slot;
-`find` is asked for that value in the whole utterance. Recall: spans that overlap a place it gives. Precision: places
-that overlap a span of the slot. "Exact" asks for the same characters.
+`find_value` is asked for that value in the whole utterance. Recall: spans that overlap a place it gives. Precision:
+places that overlap a span of the slot. "Exact" asks for the same characters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 from benchmarks.timing import best_of, report, shared
 from dstress import corpora
 from dstress.dialogue import Dialogue, State, Turn, slot_id
-from dstress.text.mentions import find, mentions, protected
+from dstress.text.mentions import find_mentions, find_value, protected_spans
 
 LIMIT = 20.0
 _WORD = re.compile(r"\w+")
@@ -25,7 +25,7 @@ _REFERENCE = re.compile(r"\bsame\b", re.IGNORECASE)
 
 
 class Case(NamedTuple):
-    """One slot of one utterance: the values its acts give, where annotators saw them, where `find` does."""
+    """One slot of one utterance: the values its acts give, where annotators saw them, where `find_value` does."""
 
     text: str
     slot: str
@@ -80,7 +80,7 @@ def _of(turn: Turn) -> Iterator[Case]:
             values = tuple(dict.fromkeys(value for act in frame.acts if act.slot == slot for value in act.values))
             if values:
                 slot = slot_id(frame.service, slot)
-                found = tuple((mention.start, mention.end) for mention in find(turn.user, slot, values))
+                found = tuple((mention.start, mention.end) for mention in find_value(turn.user, slot, values))
                 yield Case(turn.user, slot, values, tuple(dict.fromkeys(places)), found)
 
 
@@ -115,19 +115,19 @@ def failures(measured: Iterable[Case]) -> Counter[str]:
 def _kind_of_missed(case: Case, marked: str) -> str:
     if _REFERENCE.search(marked):
         return "missed: refers to a value, does not say it"
-    if find(marked, case.slot, case.values):
+    if find_value(marked, case.slot, case.values):
         return "missed: marked at words that belong to another slot"
     return "missed: marked at words that say something else"
 
 
 def find_all(dialogues: Iterable[Dialogue]) -> int:
-    """`mentions` and `protected` of every turn; how many turns there are."""
+    """`find_mentions` and `protected_spans` of every turn; how many turns there are."""
     turns = 0
     for dialogue in dialogues:
         before: State = {}
         for turn in dialogue.turns:
-            mentions(turn, before)
-            protected(turn, before)
+            find_mentions(turn, before)
+            protected_spans(turn, before)
             before = turn.state
             turns += 1
     return turns

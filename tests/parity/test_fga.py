@@ -8,7 +8,7 @@ import pytest
 
 from dstress.predictions import read_predictions
 from dstress.scoring.score import ScoringOptions, score
-from tests.conftest import SHARED
+from tests.paths import SHARED
 from tests.parity.official import load
 
 LAMBDAS = (0.25, 0.5, 0.75, 1.0)

@@ -18,7 +18,7 @@ from dstress.predictions import Prediction
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import Scored, ScoringOptions, score, tally_predictions
 from dstress.scoring.scorecard import Scorecard
-from tests.conftest import SHARED
+from tests.paths import SHARED
 from tests.parity.official import Json, load
 
 LAMBDAS = (0.25, 0.5, 0.75, 1.0)

@@ -136,17 +136,17 @@ def test_the_label_is_true(stressed: StressedCorpus) -> None:
 def _check_said(turn: Any, before: State) -> None:
     """Each value that the original's words gave the state is said, under its new name if it has one."""
     old_before = {slot: forms for slot, forms in before.items() if turn.original.state.get(slot) == forms}
-    for mention in values.mentions(turn.original, old_before):
+    for mention in values.find_mentions(turn.original, old_before):
         forms = turn.state.get(mention.slot)
         assert forms is not None
-        assert values.find(turn.user, mention.slot, forms), (mention, turn.user, forms)
+        assert values.find_value(turn.user, mention.slot, forms), (mention, turn.user, forms)
 
 
 def _check_new(turn: Any, before: State) -> None:
     """What is not in the original's state, nor before it, is said: other words may leave out the rest on purpose."""
     for slot, forms in turn.state.items():
         if forms not in (turn.original.state.get(slot), before.get(slot)):
-            assert values.find(turn.user, slot, forms), (slot, turn.user, forms)
+            assert values.find_value(turn.user, slot, forms), (slot, turn.user, forms)
 
 
 def test_history_is_as_the_scope_says(stressed: StressedCorpus) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from benchmarks.finding import Case, cases, failures, figures
 from dstress import corpora
 from dstress.dialogue import Act, Frame, Span, State, Turn
-from dstress.text.mentions import Mention, find, mentions, merged, protected
+from dstress.text.mentions import Mention, find_mentions, find_value, merged, protected_spans
 from tests import strategies
 from tests.paths import DOCS
 
@@ -24,7 +24,7 @@ RECALL, PRECISION = 0.98, 0.99
 
 
 def said(text: str, slot: str, *forms: str) -> list[str]:
-    return [text[mention.start : mention.end] for mention in find(text, slot, forms)]
+    return [text[mention.start : mention.end] for mention in find_value(text, slot, forms)]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_yes_no_and_dontcare(text: str, slot: str, value: str, places: list[str]
 
 
 def test_the_longest_form_is_given_and_named() -> None:
-    assert find("to New York City", "x-city", ("New York", "New York City")) == [
+    assert find_value("to New York City", "x-city", ("New York", "New York City")) == [
         Mention("x-city", "New York City", 3, 16)
     ]
 
@@ -113,35 +113,35 @@ THREES = "3 for 3 at the ashley hotel"
 
 def test_annotations_settle_which_slot_a_place_belongs_to() -> None:
     frame = Frame("hotel", spans=(Span("book people", 0, 1), Span("book stay", 6, 7)))
-    found = mentions(Turn(THREES, "", SPANNED, (frame,)), {})
+    found = find_mentions(Turn(THREES, "", SPANNED, (frame,)), {})
     assert [(mention.slot, mention.start) for mention in found] == [("hotel-book people", 0), ("hotel-book stay", 6)]
 
 
 def test_an_annotation_that_does_not_say_the_value_is_not_trusted() -> None:
     frame = Frame("hotel", spans=(Span("area", 7, 16),), acts=(Act("INFORM", "area", ("centre",)),))
     turn = Turn("in the same area", "", {"hotel-area": ("centre",)}, (frame,))
-    assert mentions(turn, {}) == []
-    assert protected(turn, {}) == [(7, 16)]
+    assert find_mentions(turn, {}) == []
+    assert protected_spans(turn, {}) == [(7, 16)]
 
 
 def test_an_act_vouches_for_another_form() -> None:
     act = Act("INFORM", "city", ("Big Smoke",), ("London",))
     frame = Frame("x", spans=(Span("city", 3, 12),), acts=(act,))
     turn = Turn("to Big Smoke", "", {"x-city": ("London",)}, (frame,))
-    assert mentions(turn, {}) == [Mention("x-city", "London", 3, 12)]
+    assert find_mentions(turn, {}) == [Mention("x-city", "London", 3, 12)]
 
 
 def test_only_changes_are_mentioned_but_all_values_are_protected() -> None:
     before: State = {"train-day": ("monday",), "train-departure": ("ely",)}
     turn = Turn("from ely on tuesday , not monday", "", before | {"train-day": ("tuesday",)})
-    assert mentions(turn, before) == [Mention("train-day", "tuesday", 12, 19)]
-    assert protected(turn, before) == [(5, 8), (12, 19), (26, 32)]
+    assert find_mentions(turn, before) == [Mention("train-day", "tuesday", 12, 19)]
+    assert protected_spans(turn, before) == [(5, 8), (12, 19), (26, 32)]
 
 
 def test_a_type_inside_a_name_gives_way_to_one_outside() -> None:
     state: State = {"hotel-name": ("ashley hotel",), "hotel-type": ("hotel",)}
-    assert [m.start for m in mentions(Turn("a hotel , the ashley hotel", "", state), {})] == [2, 14]
-    assert [m.start for m in mentions(Turn("the ashley hotel", "", state), {})] == [4, 11]
+    assert [m.start for m in find_mentions(Turn("a hotel , the ashley hotel", "", state), {})] == [2, 14]
+    assert [m.start for m in find_mentions(Turn("the ashley hotel", "", state), {})] == [4, 11]
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
@@ -155,25 +155,25 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=3
 @example("x", "(.*", "y")
 def test_a_value_between_blanks_is_found(left: str, value: str, right: str) -> None:
     text, start = f"{left} {value} {right}", len(left) + 1
-    found = find(text, "shop-label", (value,))
+    found = find_value(text, "shop-label", (value,))
     assert any(mention.start < start + len(value) and start < mention.end for mention in found)
 
 
 @given(TEXTS, strategies.slot_ids, strategies.accepted)
 def test_places_are_in_the_text_in_order_and_the_same_every_time(text: str, slot: str, forms: tuple[str, ...]) -> None:
     text = f"{text} {forms[0]} {text} 5 pm or 18:15 , any hotel, yes"
-    found = find(text, slot, forms)
+    found = find_value(text, slot, forms)
     assert all(0 <= mention.start < mention.end <= len(text) and mention.value in forms for mention in found)
     assert all(before.end <= after.start for before, after in pairwise(found))
-    assert find(text, slot, list(forms)) == found
+    assert find_value(text, slot, list(forms)) == found
 
 
 @given(strategies.turns, strategies.states)
 def test_mentions_and_protected_ranges(turn: Turn, before: State) -> None:
-    found = mentions(turn, before)
+    found = find_mentions(turn, before)
     assert all(0 <= one.start < one.end <= len(turn.user) and one.value in turn.state[one.slot] for one in found)
     assert [one.start for one in found] == sorted(one.start for one in found)
-    ranges = protected(turn, before)
+    ranges = protected_spans(turn, before)
     assert all(start < end for start, end in ranges)
     assert all(one[1] < other[0] for one, other in pairwise(ranges))
     assert all(any(start <= one.start and one.end <= end for start, end in ranges) for one in found)
@@ -205,7 +205,7 @@ def test_the_time_is_linear_in_the_text(word: str) -> None:
         for more in range(3):
             turn = Turn(" ".join([word] * (words + more)), "", STATE)
             start = time.process_time()
-            protected(turn, {})
+            protected_spans(turn, {})
             best = min(best, time.process_time() - start)
         return best
 

@@ -7,8 +7,8 @@ import string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.text.letters import lettered
-from dstress.text.near_spelling import errors_allowed, near, pieces, within
+from dstress.text.letters import letter_text
+from dstress.text.near_spelling import errors_allowed, find_near, is_within, pieces
 
 WORDS = st.text("abc", max_size=7)
 
@@ -26,17 +26,17 @@ def distance(one: str, other: str) -> int:
 
 @given(WORDS, WORDS, st.integers(0, 3))
 def test_within_is_the_distance(one: str, other: str, errors: int) -> None:
-    assert within(one, other, errors) == (distance(one, other) <= errors)
+    assert is_within(one, other, errors) == (distance(one, other) <= errors)
 
 
 @given(st.text(string.ascii_lowercase, min_size=9, max_size=25), st.data())
 def test_a_dropped_letter_is_found(name: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(1, len(name) - 1))
     text = f"to {name[:at]}{name[at + 1 :]} please"
-    assert near(lettered(text), name), (text, pieces(name))
+    assert find_near(letter_text(text), name), (text, pieces(name))
 
 
 def test_short_names_and_first_letters_must_be_right() -> None:
     assert errors_allowed("ely") == errors_allowed("north") == 0
-    assert near(lettered("inexpensive"), "expensive") == []
-    assert near(lettered("restaurant 12 please"), "restaurant17") == []
+    assert find_near(letter_text("inexpensive"), "expensive") == []
+    assert find_near(letter_text("restaurant 12 please"), "restaurant17") == []

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.text.letters import lettered
-from dstress.text.numbers import find_number, number_hints, number_of
+from dstress.text.letters import letter_text
+from dstress.text.numbers import find_number, number_hints, number_of, spell
 
 
 def said(text: str, slot: str, number: float) -> list[str]:
-    return [text[start:end] for start, end in find_number(lettered(text), slot, number)]
+    return [text[start:end] for start, end in find_number(letter_text(text), slot, number)]
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_numbers_by_what_they_count(text: str, slot: str, number: float, places:
 
 
 def test_the_right_one_of_two() -> None:
-    assert find_number(lettered("3 people for 3 nights"), "hotel-book stay", 3) == [(13, 14)]
-    assert find_number(lettered("with 2 beds and 2 baths"), "Homes_2-number_of_baths", 2) == [(16, 17)]
+    assert find_number(letter_text("3 people for 3 nights"), "hotel-book stay", 3) == [(13, 14)]
+    assert find_number(letter_text("with 2 beds and 2 baths"), "Homes_2-number_of_baths", 2) == [(16, 17)]
 
 
 @pytest.mark.parametrize(
@@ -85,6 +85,12 @@ def test_numbers_that_are_something_else(text: str, slot: str, number: float) ->
 
 @given(st.integers(0, 5000))
 def test_every_number_is_found_in_digits(number: int) -> None:
-    text = lettered(f"we are {number} people")
+    text = letter_text(f"we are {number} people")
     assert find_number(text, "hotel-book people", number) == [(7, 7 + len(str(number)))]
     assert any(hint in text.letters for hint in number_hints(number))
+
+
+def test_numbers_in_letters() -> None:
+    assert [spell(number) for number in (1, 8, 20, 31, 99, 100)] == [
+        "one", "eight", "twenty", "thirty-one", "ninety-nine", "100",
+    ]  # fmt: skip

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.text.letters import lettered
-from dstress.text.times import date_of, find_date, find_time, time_hints, time_of
+from dstress.text.letters import letter_text
+from dstress.text.times import date_of, find_date, find_time, half_day_time, time_hints, time_of
 
 
 def said(text: str, time: str) -> list[str]:
     minutes = time_of(time)
     assert minutes is not None
-    return [text[start:end] for start, end in find_time(lettered(text), minutes)]
+    return [text[start:end] for start, end in find_time(letter_text(text), minutes)]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_every_time_is_read_as_it_is_written(hour: int, minute: int) -> None:
     forms = [f"{hour:02d}:{minute:02d}", f"{hour % 12 or 12}:{minute:02d} {'ap'[hour > 11]}m"]
     for form in forms:
         assert time_of(form) == hour * 60 + minute
-        text = lettered(f"leave at {form} , please")
+        text = letter_text(f"leave at {form} , please")
         assert find_time(text, hour * 60 + minute) == [(9, 9 + len(form))]
         assert any(hint in text.letters for hint in time_hints(hour * 60 + minute))
 
@@ -103,11 +103,15 @@ def test_a_bare_number_is_a_time_where_times_are_asked_for() -> None:
 def test_dates(text: str, value: str, place: str) -> None:
     date = date_of(value)
     assert date is not None
-    assert [text[start:end] for start, end in find_date(lettered(text), *date)] == [place]
+    assert [text[start:end] for start, end in find_date(letter_text(text), *date)] == [place]
 
 
 @pytest.mark.parametrize(("text", "value"), [("8 people", "8 march"), ("April 8th", "8 march"), ("18th", "8 march")])
 def test_other_dates(text: str, value: str) -> None:
     date = date_of(value)
     assert date is not None
-    assert find_date(lettered(text), *date) == []
+    assert find_date(letter_text(text), *date) == []
+
+
+def test_times_on_a_half_day() -> None:
+    assert [half_day_time(minutes) for minutes in (0, 435, 720, 1155)] == ["12 am", "7:15 am", "12 pm", "7:15 pm"]

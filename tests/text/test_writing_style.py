@@ -2,56 +2,86 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.text.writing_style import Manner, dressed, free, manner_of
-from tests.stressors.noise import protected_texts
+from dstress.dialogue import Dialogue, Turn
+from dstress.text.writing_style import WritingStyle, copy_capitals, corpus_style, style_of, usual_capitals, write
 
-PLAIN, PARTED, TRADE = Manner(False, False, False), Manner(False, True, False), Manner(True, True, True)
+PLAIN, SPACED, TRADE = WritingStyle(True, False, True), WritingStyle(True, True, True), WritingStyle(False, True, False)
 
 
 @pytest.mark.parametrize(
-    ("text", "beside", "manner"),
+    ("text", "system", "style"),
     [
         ("I'd like a train, please.", "", PLAIN),
-        ("I 'd like a train , please .", "", PARTED),
+        ("I 'd like a train , please .", "", SPACED),
         ("i would like a train , please .", "where to ?", TRADE),
-        ("i 'd like a train , please .", "", Manner(True, True, False)),
-        ("i need a train", "Where to ?", Manner(True, True, True)),
-        ("Ely", "Where to ?", PARTED),
+        ("i 'd like a train , please .", "", WritingStyle(False, True, True)),
+        ("i need a train", "Where to ?", TRADE),
+        ("Ely", "Where to ?", SPACED),
         ("Ely", "", PLAIN),
-        ("i need a place . The hotel is fine .", "", Manner(True, True, True)),
+        ("i need a place . The hotel is fine .", "", TRADE),
     ],
 )
-def test_the_manner_is_read_off(text: str, beside: str, manner: Manner) -> None:
-    assert manner_of(text, beside) == manner
+def test_the_style_is_read_off(text: str, system: str, style: WritingStyle) -> None:
+    assert style_of(text, system) == style
 
 
 @pytest.mark.parametrize(
-    ("manner", "written"),
+    ("style", "written"),
     [
         (PLAIN, "Well, I'd say it isn't, can't be."),
-        (PARTED, "Well , I 'd say it is n't , ca n't be ."),
+        (SPACED, "Well , I 'd say it is n't , ca n't be ."),
         (TRADE, "well , i would say it is not , can not be ."),
-        (Manner(True, False, False), "well, i'd say it isn't, can't be."),
+        (WritingStyle(False, False, True), "well, i'd say it isn't, can't be."),
     ],
 )
-def test_a_phrase_is_written_alike(manner: Manner, written: str) -> None:
-    assert dressed("Well, I'd say it isn't, can't be.", manner) == written
-
-
-@given(protected_texts())
-def test_free_words_are_those_that_touch_no_range(case: tuple[str, list[tuple[int, int]]]) -> None:
-    text, ranges = case
-    words = list(re.finditer(r"\w+", text))
-    expected = [w for w in words if all(w.end() <= start or end <= w.start() for start, end in ranges)]
-    assert list(free(words, ranges)) == expected
+def test_a_phrase_is_written_alike(style: WritingStyle, written: str) -> None:
+    assert write("Well, I'd say it isn't, can't be.", style) == written
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
-def test_any_text_has_a_manner(text: str, beside: str) -> None:
-    assert isinstance(dressed(text, manner_of(text, beside)), str)
+def test_any_text_has_a_style(text: str, system: str) -> None:
+    assert isinstance(write(text, style_of(text, system)), str)
+
+
+def corpus_of(*texts: str, name: str = "acorn") -> list[Dialogue]:
+    return [Dialogue("a", tuple(Turn(text, "", {"hotel-name": (name,)}) for text in texts))]
+
+
+def test_a_corpus_writes_as_most_of_its_utterances_do() -> None:
+    spaced = corpus_of("I 'd like the Acorn .", "It 's on Monday .", "Yes , thanks !")
+    assert corpus_style(spaced) == WritingStyle(True, True, True, titled=True)
+    assert corpus_style(corpus_of("I'd like the Acorn.", "Yes", name="Acorn")) == PLAIN
+    assert corpus_style(corpus_of("it s in the hotel -s .")) == TRADE._replace(endings_apart=True)
+    assert style_of("Ely", "", corpus_style(spaced)) == SPACED
+    assert style_of("Ely", "Where to?", corpus_style(spaced)) == PLAIN
+
+
+def test_capitals_inside_sentences_are_the_corpus_s_own() -> None:
+    assert usual_capitals(corpus_of("On Monday. Then on Monday at ten.")) == {"monday": "Monday"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("pizza hut", "Grand Hyatt", "grand hyatt"),
+        ("Pizza Hut", "statue of liberty", "Statue of Liberty"),
+        ("PIZZA HUT", "grand hyatt", "GRAND HYATT"),
+        ("SFO", "brentwood", "Brentwood"),
+        ("SFO", "McLean", "McLean"),
+        ("18:15", "9:04 pm", "9:04 pm"),
+        ("the 6th", "March 2nd", "March 2nd"),
+        ("مطعم", "grand hyatt", "grand hyatt"),
+    ],
+)
+def test_capitals_are_those_of_the_old_words(old: str, new: str, shown: str) -> None:
+    assert copy_capitals(old, new) == shown
+
+
+def test_a_common_noun_takes_a_capital_only_where_a_sentence_opens() -> None:
+    assert copy_capitals("Italian", "taco", name=False) == "taco"
+    assert copy_capitals("Italian", "taco", opens=True, name=False) == "Taco"
+    assert copy_capitals("Cheap", "multiple sports", opens=True, name=False) == "Multiple sports"

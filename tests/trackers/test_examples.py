@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from dstress.engines import Local
-from dstress.pipeline.track import Question, Tracking, parted
+from dstress.pipeline.track import Request, Tracking, split_result
 from dstress.predictions.base import Prediction
 from dstress.trackers import create
 from dstress.trackers.base import Tracker

@@ -1,4 +1,7 @@
-"""Times of day as mwzeval reads them, misreadings included."""
+"""Times of day as mwzeval reads them, misreadings included.
+
+This repeats the official script expression for expression; what people mean by a time, `dstress.text.times` reads.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,16 @@ def on_the_clock(time: str) -> str:
 
     Noon becomes 24:00. Where a p.m. hour is no number the script stops with an error; here the text stays.
     """
-    time = _without_ending(_without_preposition(time), _MORNING)
+    time = time[3:] if time.startswith("by") else time
+    for word in ("after", "afer"):
+        time = time[len(word) :].strip() if time.startswith(word) else time
+    time = _without_ending(time, _MORNING)
     if time.endswith(_AFTERNOON):
         time = _without_ending(time, _AFTERNOON)
         hour, colon, minutes = time.partition(":")
         if ":" not in minutes and hour.strip().isdecimal():
             return f"{int(hour) + 12}:{minutes if colon else '00'}"
     return _padded(time)
-
-
-def _without_preposition(time: str) -> str:
-    time = time[3:] if time.startswith("by") else time
-    for word in ("after", "afer"):
-        time = time[len(word) :].strip() if time.startswith(word) else time
-    return time
 
 
 def _without_ending(time: str, endings: tuple[str, ...]) -> str:

@@ -17,10 +17,10 @@ from dstress.corpora import store
 from dstress.corpora.base import LocatedDialogue, Split
 from dstress.corpora.simulator.conversation import Conversation
 from dstress.corpora.simulator.specs import ServiceSpec, services
-from dstress.corpora.simulator.values import WEEKDAYS
 from dstress.corpora.store import Manifest, Progress
 from dstress.dialogue import Dialogue, Intent, Schema, Service, Slot
 from dstress.errors import unknown
+from dstress.text.times import calendar_words
 
 NAME = "reminder"
 SIZES = {"train": 600, "dev": 150, "test": 150}
@@ -75,7 +75,7 @@ def _schema() -> Schema:
     for spec in services().values():
         slots = []
         for slot in spec.slots:
-            values = WEEKDAYS if slot.kind == "weekday" else slot.values if slot.categorical else ()
+            values = calendar_words("weekdays") if slot.kind == "weekday" else slot.values if slot.categorical else ()
             slots.append(Slot(slot.name, slot.description, slot.categorical, values))
         found.append(Service(spec.name, spec.description, tuple(slots), tuple(_intents(spec))))
     return Schema(tuple(found))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dstress.text.letters import fold
-from dstress.text.mentions import find
+from dstress.text.mentions import find_value
 
 _PLAIN = {"yes": "yes", "true": "yes", "free": "yes", "no": "no", "false": "no"}
 _NO_SLOT = "nothing-nothing"
@@ -22,4 +22,4 @@ def as_yes_or_no(value: str) -> str:
 
 def is_bare_answer(words: str, value: str) -> bool:
     """Whether words that say a yes or a no are an answer that does not say to what: "yes", "nope"."""
-    return bool(find(words, _NO_SLOT, (as_yes_or_no(value),)))
+    return bool(find_value(words, _NO_SLOT, (as_yes_or_no(value),)))

@@ -17,13 +17,13 @@ from dstress.generators.base import Goal
 from dstress.generators.flags import is_bare_answer, is_flag
 from dstress.text import inflection as surface
 from dstress.text.letters import fold
-from dstress.text.mentions import Mention, find, merged
+from dstress.text.mentions import Mention, find_value, merged
 from dstress.text.numbers import number_words
-from dstress.text.times import date_of
+from dstress.text.times import AM_PM, CLOCK, calendar_words, date_of
 
 _STARS = ("star", "stars")
 _NO = frozenset({"no", "nope"})
-_CLOCK = re.compile(r"(?<![\w:])\d{1,2}\s?:\s?\d\d(?!\d)|(?<![\w:])\d{1,2}\s?[ap]\.?m\b")
+_CLOCK = re.compile(rf"(?<![\w:])(?:{CLOCK}(?!\d)|\d{{1,2}}\s?{AM_PM})")
 _DATE = re.compile(
     r"(?<!\w)(?:[a-z]{3,9}\.?\s\d{1,2}(?:st|nd|rd|th)?|\d{1,2}(?:st|nd|rd|th)(?:\sof)?\s[a-z]{3,9})(?!\w|\s?:)"
 )
@@ -55,7 +55,7 @@ def find_oversaid(text: str, goal: Goal) -> str:
         mention[2:]
         for part in (goal.spoken, goal.unspoken)
         for slot, value in part.items()
-        for mention in find(text, slot, (value,))
+        for mention in find_value(text, slot, (value,))
     )
     folded = fold(text)
     for kind, pattern in _patterns():
@@ -67,7 +67,7 @@ def find_oversaid(text: str, goal: Goal) -> str:
 
 def _mentions(text: str, slot: str, value: str) -> list[Mention]:
     """Where words say a value. Nothing counts that could answer any other question as well."""
-    mentions = find(text, slot, (value,))
+    mentions = find_value(text, slot, (value,))
     if is_flag(value):
         return [mention for mention in mentions if not is_bare_answer(text[mention.start : mention.end], value)]
     return [mention for mention in mentions if fold(text[mention.start : mention.end]) not in _NO]
@@ -88,7 +88,7 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """What is plain wherever it stands."""
     units = "|".join(sorted({word for pair in surface.table()["units"].items() for word in pair} | {*_STARS}))
     numbers = "|".join(number_words())
-    weekdays = "|".join(surface.table()["weekdays"])
+    weekdays = "|".join(calendar_words("weekdays"))
     return (
         ("a time", _CLOCK),
         ("a day", re.compile(rf"(?<!\w)(?:{weekdays})(?!\w)")),

@@ -132,7 +132,7 @@ class TurnStressor(Stressor):
         """The label guard: why the new words would not carry the label; empty if they do."""
         if restated.state is None:
             return _unsaid(utterance, restated.text)
-        changed = values.mentions(
+        changed = values.find_mentions(
             msgspec.structs.replace(utterance.turn, user=restated.text, state=restated.state, frames=()),
             utterance.before,
         )
@@ -198,7 +198,7 @@ def _unsaid(utterance: Utterance, text: str) -> str:
         # may owe their meaning to the words around them.
         if len(words) >= _TELLING and f" {words} " in spaced:
             continue
-        if not values.find(text, mention.slot, utterance.turn.state[mention.slot]):
+        if not values.find_value(text, mention.slot, utterance.turn.state[mention.slot]):
             return "a value was no longer said"
     return ""
 

@@ -105,12 +105,12 @@ class Quality:
     def _compare(self, words: list[str], new: list[str], turn: Turn, before: State) -> None:
         for tag, count in _word_edits(words, new):
             self.counted[tag] += count
-        for mention in values.mentions(turn.original, before):
+        for mention in values.find_mentions(turn.original, before):
             forms = turn.state.get(mention.slot, ())
             if forms == before.get(mention.slot, ()):
                 continue  # the turn is no longer about it: a slot that was dropped on purpose
             self.counted["values"] += 1
-            self.counted["said"] += bool(values.find(turn.user, mention.slot, forms))
+            self.counted["said"] += bool(values.find_value(turn.user, mention.slot, forms))
         if len(self.rephrased) < _COMPARED and any(part.rephrases for part in self.parts):
             self.rephrased.append((turn.original.user, turn.user))
 

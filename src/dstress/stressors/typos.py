@@ -11,8 +11,7 @@ from typing import Literal, get_args
 from dstress.errors import SpecError
 from dstress.stressors.base import Rewriter
 from dstress.text.tables import read_table
-from dstress.text.utterance import Ranges
-from dstress.text.writing_style import free
+from dstress.text.utterance import Ranges, free_matches
 
 Kind = Literal["neighbour", "swap", "drop", "double"]
 
@@ -48,7 +47,7 @@ class Typos(Rewriter):
         untouched = _untouched()
         open_words = [
             word
-            for word in (words if self.values else free(words, protected))
+            for word in (words if self.values else free_matches(words, protected))
             if word.end() - word.start() >= SHORTEST and word.group().lower() not in untouched
         ]
         parts: list[str] = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import islice, product
+from itertools import product
 from random import Random
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -19,7 +19,7 @@ from dstress.resources import Resources
 from dstress.stressors.base import Outcome, TurnStressor
 from dstress.text.tables import read_table
 from dstress.text.utterance import Ranges, Utterance
-from dstress.text.writing_style import Manner, capitalised, dressed, manner_of, shows_parting
+from dstress.text.writing_style import WritingStyle, capitalise, corpus_style, style_of, write
 
 T = TypeVar("T")
 
@@ -35,7 +35,6 @@ _JOINABLE = re.compile(r"[A-Za-z0-9]")
 _CLAUSE_MARK = re.compile(r"[.!?,]")
 _BRIEF = 8
 """Words of a short answer."""
-_LOOKED_AT = 100
 
 
 class Verbosity(TurnStressor):
@@ -50,24 +49,22 @@ class Verbosity(TurnStressor):
         if not 1 <= additions <= MOST:
             raise SpecError(f"verbosity: additions={additions} is out of range", fix=f"give a number from 1 to {MOST}")
         self.additions = additions
-        self.example = ""
 
     def prepare(self, resources: Resources) -> None:
-        """Learn from the corpus's first words how it writes: a first utterance without punctuation does not show it."""
+        """Learn how the corpus writes: a first utterance without punctuation does not show it."""
         super().prepare(resources)
-        said = (turn.user for dialogue in resources.corpus for turn in dialogue.turns)
-        self.example = next((text for text in islice(said, _LOOKED_AT) if shows_parting(text)), "")
+        self._usual = corpus_style(resources.corpus)
 
     def rewrite_utterance(self, utterance: Utterance) -> Outcome:
-        """The utterance with additions that fit it, the system's question before it, and its manner."""
-        manner = manner_of(utterance.text, utterance.turn.system or self.example)
+        """The utterance with additions that fit it, the system's question before it, and its style."""
+        style = style_of(utterance.text, utterance.turn.system, self._usual)
         return lengthened(
-            utterance.text, utterance.protected, utterance.random, manner, utterance.turn.system, self.additions
+            utterance.text, utterance.protected, utterance.random, style, utterance.turn.system, self.additions
         )
 
 
 def lengthened(
-    text: str, protected: Ranges, random: Random, manner: Manner, system: str = "", additions: int = 2
+    text: str, protected: Ranges, random: Random, style: WritingStyle, system: str = "", additions: int = 2
 ) -> str:
     """An utterance with additions; as it is where it has no words of a language that they could join."""
     lower = text.lower()
@@ -87,15 +84,15 @@ def lengthened(
     lead, core = text[: shape.start], text[shape.start :]
     if "within" in chosen:
         start, end, says = _one(longer, random)
-        said = _said_within(text, start, dressed(_one(says, random), manner), manner)
+        said = _said_within(text, start, write(_one(says, random), style), style)
         if start < shape.start:
             lead = text[:start] + said + text[end : shape.start]
         else:
             core = text[shape.start : start] + said + text[end:]
     if "before" in chosen:
-        lead, core = _opened(lead, core, shape, manner, random)
+        lead, core = _opened(lead, core, shape, style, random)
     asides = additions - len(chosen) + ("after" in chosen)
-    return _closed(lead + core, shape.kind, manner, random, asides)
+    return _closed(lead + core, shape.kind, style, random, asides)
 
 
 class _Shape(NamedTuple):
@@ -182,15 +179,15 @@ def _longer_clauses(lower: str, words: list[re.Match[str]], protected: Ranges) -
         end, joint = stop, first in tables.joints and not lower.endswith("ahead ", 0, start)
 
 
-def _said_within(text: str, start: int, said: str, manner: Manner) -> str:
+def _said_within(text: str, start: int, said: str, style: WritingStyle) -> str:
     """The longer form in the place of the shorter one, with its first word and its capital."""
     first = _WORD.match(text, start)
     said = said.replace("%", first.group().lower() if first else "")
     opens = text[:start].rstrip()[-1:] in ("", *_ENDINGS)
-    return capitalised(said) if opens and text[start].isupper() else said
+    return capitalise(said) if opens and text[start].isupper() else said
 
 
-def _opened(lead: str, core: str, shape: _Shape, manner: Manner, random: Random) -> tuple[str, str]:
+def _opened(lead: str, core: str, shape: _Shape, style: WritingStyle, random: Random) -> tuple[str, str]:
     """Words before the main clause: a clause it goes on from, or at the start of a dialogue a sentence of its own."""
     tables = _tables()
     phrases = tables.before[shape.kind]
@@ -198,23 +195,23 @@ def _opened(lead: str, core: str, shape: _Shape, manner: Manner, random: Random)
         phrases = tables.opening
     phrase = _one(_one(phrases, random), random)
     after_comma = lead.rstrip()[-1:] not in ("", *_ENDINGS)
-    piece = dressed(_lowered(phrase) if after_comma else phrase, manner)
-    if not shape.free or manner.small:
+    piece = write(_lowered(phrase) if after_comma else phrase, style)
+    if not shape.free or not style.cased:
         return lead + piece + " ", core
-    return lead + piece + " ", capitalised(core) if phrase.endswith(".") else _lowered(core)
+    return lead + piece + " ", capitalise(core) if phrase.endswith(".") else _lowered(core)
 
 
-def _closed(text: str, kind: str, manner: Manner, random: Random, asides: int) -> str:
+def _closed(text: str, kind: str, style: WritingStyle, random: Random, asides: int) -> str:
     """Sentences at the end; the utterance gets a full stop first if it has none."""
     if not asides:
         return text
     body = text.rstrip()
     if not body.endswith(_ENDINGS):
-        body += (" " if manner.parted else "") + ("?" if kind in ("question", "plea") else ".")
+        body += (" " if style.spaced else "") + ("?" if kind in ("question", "plea") else ".")
     if kind == "question" and not body.endswith("?"):
         kind = "request"  # a question that went on to something else
     phrases = _tables().after[kind]
-    said = [dressed(_one(readings, random), manner) for readings in _some(phrases, asides, random)]
+    said = [write(_one(readings, random), style) for readings in _some(phrases, asides, random)]
     return " ".join([body, *said])
 
 
@@ -301,7 +298,7 @@ def _expanded(line: str) -> Iterator[str]:
     parts = _CHOICE.split(line)
     choices = [part.split("|") if number % 2 else [part] for number, part in enumerate(parts)]
     for chosen in product(*choices):
-        yield capitalised(" ".join("".join(chosen).split()))
+        yield capitalise(" ".join("".join(chosen).split()))
 
 
 def _first(phrase: str) -> str:

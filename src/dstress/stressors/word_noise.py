@@ -17,8 +17,8 @@ from typing import Literal, NamedTuple, get_args
 from dstress.errors import SpecError
 from dstress.stressors.base import Rewriter
 from dstress.text.tables import read_table
-from dstress.text.utterance import Ranges
-from dstress.text.writing_style import capitalised, free
+from dstress.text.utterance import Ranges, free_matches
+from dstress.text.writing_style import capitalise
 
 Kind = Literal["replace", "insert", "swap", "delete"]
 
@@ -46,7 +46,7 @@ class WordNoise(Rewriter):
         """The utterance with some of its words changed; words in protected ranges count, but stay."""
         lower = utterance.lower()
         found = list(_WORD.finditer(lower))
-        words = list(free(found, protected)) if protected else found
+        words = list(free_matches(found, protected)) if protected else found
         if not words or len(lower) != len(utterance):  # a longer small letter, as in Turkish: places would not agree
             return utterance
         count = max(1, int(self.rate * len(found)))
@@ -145,7 +145,7 @@ def _replaced(text: str, first: _Word, last: _Word, random: Random) -> _Change:
     if not options:
         return first.start(), first.start(), ""
     chosen = options[int(random.random() * len(options))]
-    return first.start(), last.end(), capitalised(chosen) if text[first.start()].isupper() else chosen
+    return first.start(), last.end(), capitalise(chosen) if text[first.start()].isupper() else chosen
 
 
 def _agreeing(text: str, place: int, options: list[str]) -> list[str]:
@@ -166,7 +166,7 @@ def _inserted(text: str, first: _Word, last: _Word, random: Random) -> _Change:
 def _swapped(text: str, first: _Word, last: _Word, random: Random) -> _Change:
     one, other = text[first.start() : first.end()], text[last.start() : last.end()]
     if one[0].isupper() and _opens_sentence(text, first.start()):
-        one, other = one if one == "I" else one[0].lower() + one[1:], capitalised(other)
+        one, other = one if one == "I" else one[0].lower() + one[1:], capitalise(other)
     return first.start(), last.end(), f"{other} {one}"
 
 
@@ -174,7 +174,7 @@ def _deleted(text: str, first: _Word, last: _Word, random: Random) -> _Change:
     """Without the first word and the blank after it; a free word that comes to open the sentence gets its capital."""
     if first is last or not (text[first.start()].isupper() and _opens_sentence(text, first.start())):
         return first.start(), first.end() + 1, ""
-    return first.start(), last.end(), capitalised(text[last.start() : last.end()])
+    return first.start(), last.end(), capitalise(text[last.start() : last.end()])
 
 
 def _opens_sentence(text: str, place: int) -> bool:

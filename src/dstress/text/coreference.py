@@ -79,9 +79,11 @@ def find(turn: Turn, before: State, earlier: Sequence[str] = ()) -> list[Corefer
     kind_of = patterns().kind_of
     changes = [(slot, values, kind_of(slot)) for slot, values in update(before, turn.state).items() if values]
     referable = [(slot, values, kind) for slot, values, kind in changes if kind and DONTCARE not in values]
-    told = _Told(turn, before, earlier) if referable else None
-    found = (told.reference(*change) for change in referable) if told else ()
-    return [reference for reference in found if reference is not None]
+    if not referable:
+        return []
+    exchange = _Exchange(turn, before, earlier)
+    references = (exchange.find_reference(*change) for change in referable)
+    return [reference for reference in references if reference is not None]
 
 
 def needs_coreference(dialogue: Dialogue, annotated: bool | None = None) -> list[bool]:
@@ -128,22 +130,22 @@ def _value_words(value: str) -> tuple[str, ...]:
     return tuple(words_of(value))
 
 
-class _Told:
+class _Exchange:
     """What a turn's user said, and what had been said and settled before."""
 
     def __init__(self, turn: Turn, before: State, earlier: Sequence[str]) -> None:
         self.turn, self.before, self.earlier = turn, before, earlier
         self.patterns = patterns()
-        said = words_of(turn.user)
-        self.said = {*said, *(self.patterns.numbers[word] for word in said if word in self.patterns.numbers)}
-        self.text = " ".join(said)
+        words, numbers = words_of(turn.user), self.patterns.numbers
+        self.words = {*words, *(numbers[word] for word in words if word in numbers)}
+        self.text = " ".join(words)
 
     @cached_property
     def heard(self) -> str:
         """All that was said before the user's utterance, parted so that no name spans two utterances."""
         return " | ".join(f" {' '.join(words_of(text))} " for text in (*self.earlier, self.turn.system))
 
-    def reference(self, slot: str, values: tuple[str, ...], kind: Kind) -> Coreference | None:
+    def find_reference(self, slot: str, values: tuple[str, ...], kind: Kind) -> Coreference | None:
         if any(self._says(value) for value in values):
             return None
         service = self._antecedent(kind, slot, values)
@@ -154,17 +156,17 @@ class _Told:
         """Whether the utterance says the value, or any word of it that tells it from others."""
         words = _value_words(value)
         telling = [word for word in words if word not in self.patterns.generic] or words
-        return any(word in self.said or self._misspelled(word) for word in telling)
-
-    def _misspelled(self, word: str) -> bool:
-        return len(word) >= _LONG and any(word[:_LONG] == other[:_LONG] for other in self.said)
+        return any(
+            word in self.words or (len(word) >= _LONG and any(word[:_LONG] == other[:_LONG] for other in self.words))
+            for word in telling
+        )
 
     def _antecedent(self, kind: Kind, slot: str, values: tuple[str, ...]) -> str | None:
         """The service whose slot holds the value, `` if an utterance does, None if nothing does."""
         wanted = {" ".join(words_of(value)) for value in values}
-        for other, held in self.before.items():
-            same = other != slot and kind.antecedents.fullmatch(bare_name(other))
-            if same and any(" ".join(words_of(value)) in wanted for value in held):
+        for other, forms in self.before.items():
+            is_alike = other != slot and kind.antecedents.fullmatch(bare_name(other))
+            if is_alike and any(" ".join(words_of(form)) in wanted for form in forms):
                 return service_of(other)
         return "" if kind.uttered and any(f" {text} " in self.heard for text in wanted) else None
 
@@ -172,11 +174,11 @@ class _Told:
         """The expression that refers to a value of `service`; one whose noun names another service does not."""
         for pattern in kind.expressions:
             for match in pattern.finditer(self.text):
-                if self._fits(match.group(), service):
+                if self._may_mean(match.group(), service):
                     return match.group().strip()
         return None
 
-    def _fits(self, expression: str, service: str) -> bool:
+    def _may_mean(self, expression: str, service: str) -> bool:
         nouns = self.patterns.nouns
         named = {other for other, noun in nouns.items() if noun.search(expression)}
         if not service:  # a name that was only heard: the noun means the one that is settled, if one is

@@ -27,7 +27,7 @@ Place = tuple[int, int]
 """Characters `start` to `end` (exclusive) of a text."""
 
 
-class Lettered:
+class LetteredText:
     """A text in lower case without accents (`folded`), and its letters and digits run together (`letters`).
 
     `known` is for whoever searches the text: what was found stays with it. The rest is made when first asked for: most
@@ -108,13 +108,13 @@ class Lettered:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def lettered(text: str) -> Lettered:
+def letter_text(text: str) -> LetteredText:
     """A text, prepared; a turn's text is asked about many times in a row."""
-    return Lettered(text)
+    return LetteredText(text)
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a value, as `Lettered` spells them."""
+    """The words of a value, as `LetteredText` spells them."""
     return ["and" if word == "&" else word for word in _WORD.findall(fold(text))]
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import pairwise
 
-from dstress.text.letters import Lettered, Place
+from rapidfuzz.distance import OSA
+
+from dstress.text.letters import LetteredText, Place
 
 _SHORTEST = 6
 _SHORTEST_PIECE = 3
@@ -33,29 +35,29 @@ def pieces(letters: str) -> tuple[tuple[int, str], ...]:
     return tuple((start, letters[start:end]) for start, end in pairwise(cuts))
 
 
-def near(said: Lettered, letters: str) -> list[Place]:
+def find_near(text: LetteredText, letters: str) -> list[Place]:
     """Where a text has words that nearly spell `letters`."""
     allowed = errors_allowed(letters)
     found: list[Place] = []
     tried: set[int] = set()
     for offset, piece in pieces(letters):
-        at = said.letters.find(piece)
+        at = text.letters.find(piece)
         while at >= 0:
             for start in range(max(0, at - offset - allowed), at - offset + allowed + 1):
-                if start not in tried and said.letters.startswith(letters[0], start):
+                if start not in tried and text.letters.startswith(letters[0], start):
                     tried.add(start)
-                    end = _end(said, letters, start, allowed) if said.is_edge(start) else 0
+                    end = _nearest_end(text, letters, start, allowed) if text.is_edge(start) else 0
                     if end:
-                        found.append(said.characters(start, end))
-            at = said.letters.find(piece, at + 1)
+                        found.append(text.characters(start, end))
+            at = text.letters.find(piece, at + 1)
     return found
 
 
-def _end(said: Lettered, letters: str, start: int, allowed: int) -> int:
+def _nearest_end(text: LetteredText, letters: str, start: int, allowed: int) -> int:
     """Where the words end that start here and are nearest to `letters`; 0 if none are near."""
     low, high = start + len(letters) - allowed, start + len(letters) + allowed
     runs = [
-        (_errors(letters, said.letters[start:end], allowed), end) for end in range(low, high + 1) if said.is_edge(end)
+        (_errors(letters, text.letters[start:end], allowed), end) for end in range(low, high + 1) if text.is_edge(end)
     ]
     errors, end = min(runs, default=(allowed + 1, 0))
     return end if errors <= allowed else 0
@@ -64,31 +66,12 @@ def _end(said: Lettered, letters: str, start: int, allowed: int) -> int:
 @lru_cache(maxsize=4096)  # the same few words come near the same names again and again
 def _errors(letters: str, run: str, allowed: int) -> int:
     """How many letters of a run of words are wrong; `allowed` + 1 if more."""
-    if not within(letters, run, allowed) or not _same_digits(letters, run):
+    # Nobody misspells a digit: restaurant 17 is not restaurant 12.
+    if list(filter(str.isdigit, letters)) != list(filter(str.isdigit, run)):
         return allowed + 1
-    return next(errors for errors in range(allowed + 1) if within(letters, run, errors))
+    return OSA.distance(letters, run, score_cutoff=allowed)
 
 
-def _same_digits(one: str, other: str) -> bool:
-    """Nobody misspells a digit: restaurant 17 is not restaurant 12."""
-    return list(filter(str.isdigit, one)) == list(filter(str.isdigit, other))
-
-
-def within(one: str, other: str, errors: int) -> bool:
+def is_within(one: str, other: str, errors: int) -> bool:
     """Whether so many letters inserted, dropped, changed or swapped with their neighbours make one word the other."""
-    if one == other:
-        return True
-    if abs(len(one) - len(other)) > errors or not errors:
-        return False
-    at = 0
-    for letter, beside in zip(one, other, strict=False):
-        if letter != beside:
-            break
-        at += 1
-    rest, facing = one[at:], other[at:]
-    return (
-        within(rest[1:], facing[1:], errors - 1)
-        or within(rest[1:], facing, errors - 1)
-        or within(rest, facing[1:], errors - 1)
-        or (len(rest) > 1 and rest[:2] == facing[1::-1] and within(rest[2:], facing[2:], errors - 1))
-    )
+    return OSA.distance(one, other, score_cutoff=errors) <= errors

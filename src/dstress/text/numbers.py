@@ -1,7 +1,7 @@
 """Numbers in an utterance: `6`, `six`, `twenty-five`, `4.3`, `$84`, and what they count.
 
 A number alone says little: the 3 of "3 nights" is not the 3 of "3 people". The nouns around a number tell which slot it
-can belong to (`numerals.toml`).
+can belong to (`numbers.toml`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from dstress.text.letters import Lettered, Place, name_words, words_of
+from dstress.text.letters import LetteredText, Place, name_words, words_of
 from dstress.text.tables import read_table
 
+ORDINAL_ENDING = r"(?:st|nd|rd|th)"
+"""An expression for what makes `8` an `8th`."""
 _AMOUNT = re.compile(r"[$£€]?\s*(\d+(?:,\d{3})*(?:\.\d+)?)\s*[$£€]?\s*([a-z]*)")
 _WORD = re.compile(r"[^\W_]+")
 _PARTING = (":", "/")
@@ -33,6 +35,32 @@ def _table() -> dict[str, Any]:
 def number_words() -> dict[str, int]:
     """Number words up to ninety, one word each."""
     return dict(_table()["words"])
+
+
+@cache
+def number_names() -> dict[int, str]:
+    """The numbers that are one word, and the word: the first that the table has for each."""
+    return {number: word for word, number in reversed(number_words().items())}
+
+
+def spell(number: int) -> str:
+    """`31` -> `thirty-one`; up to ninety-nine, else the digits."""
+    names = number_names()
+    if number in names:
+        return names[number]
+    tens, ones = number - number % 10, number % 10
+    return f"{names[tens]}-{names[ones]}" if tens in names else str(number)
+
+
+def ordinal(number: int) -> str:
+    """`1st`, `2nd`, `11th`."""
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def ordinal_word(name: str) -> str:
+    """`two` -> `second`, `twenty` -> `twentieth`."""
+    irregular: str | None = _table()["ordinals"].get(name)
+    return irregular or (f"{name[:-1]}ieth" if name.endswith("y") else f"{name}th")
 
 
 @cache
@@ -114,7 +142,7 @@ def number_hints(number: float) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def number_phrases(slot: str, number: float) -> tuple[str, ...]:
     """Other words for a number in a slot: `just me` for one person."""
-    return tuple(_table()["said"].get(counted(slot)[1], {}).get(f"{number:g}", ()))
+    return tuple(_table()["phrases"].get(counted(slot)[1], {}).get(f"{number:g}", ()))
 
 
 @lru_cache(maxsize=4096)
@@ -129,19 +157,19 @@ def counted(slot: str) -> tuple[frozenset[str], str]:
     return frozenset(own), kinds[-1] if kinds else ""
 
 
-def find_number(said: Lettered, slot: str, number: float) -> list[Place]:
+def find_number(text: LetteredText, slot: str, number: float) -> list[Place]:
     """Where a text says a number that can be the slot's; only next to the slot's own noun, if it is there."""
     sure: list[Place] = []
     possible: list[Place] = []
-    for match in _prepared(number).pattern.finditer(said.folded):
-        found = _Found(said.folded, match, number)
-        verdict = found.verdict(*counted(slot))
+    for match in _prepared(number).pattern.finditer(text.folded):
+        candidate = _NumberMatch(text.folded, match, number)
+        verdict = candidate.verdict(*counted(slot))
         if verdict >= 0:
-            (sure if verdict else possible).append(found.place())
+            (sure if verdict else possible).append(candidate.place())
     return sure or possible
 
 
-class _Found:
+class _NumberMatch:
     """A number in a text, with the words around it."""
 
     def __init__(self, folded: str, match: re.Match[str], number: float) -> None:

@@ -56,7 +56,7 @@ def figures(original: Schema, versions: Sequence[Version], seen: Seen) -> dict[s
     for version in versions:
         _check_positions(original, version)
         pairs = zip(names(original), names(version.schema), strict=True)
-        others = [one.name for one in versions if one.group == version.group and one.name != version.name]
+        others = [other.name for other in versions if other.group == version.group and other.name != version.name]
         own = texts[version.name]
         found[version.name] = Figures(
             *_names_seen(original, version.schema, seen),
@@ -102,7 +102,7 @@ def names(schema: Schema) -> list[str]:
 
 def descriptions(schema: Schema) -> list[str]:
     """The descriptions of all services, slots and intents."""
-    return [one.description for service in schema.services for one in (service, *elements(service))]
+    return [element.description for service in schema.services for element in (service, *elements(service))]
 
 
 def elements(service: Service) -> Iterator[Slot | Intent]:
@@ -136,19 +136,20 @@ def _names_seen(original: Schema, version: Schema, seen: Seen) -> tuple[float | 
     """
     shares: list[float | None] = []
     for kind in ("slots", "intents"):
-        trained = {one.name for service in original.services for one in getattr(service, kind) if _in(service, seen)}
-        asked = [
-            one.name
+        trained = {
+            element.name
+            for service in original.services
+            if service.name in seen.trained
+            for element in getattr(service, kind)
+        }
+        unseen = [
+            element.name
             for before, after in zip(original.services, version.services, strict=True)
             if before.name in seen.unseen
-            for one in getattr(after, kind)
+            for element in getattr(after, kind)
         ]
-        shares.append(sum(name in trained for name in asked) / len(asked) if asked else None)
+        shares.append(sum(name in trained for name in unseen) / len(unseen) if unseen else None)
     return shares[0], shares[1]
-
-
-def _in(service: Service, seen: Seen) -> bool:
-    return service.name in seen.trained
 
 
 def _check_positions(original: Schema, version: Version) -> None:

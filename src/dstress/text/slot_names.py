@@ -25,11 +25,6 @@ def _tables() -> dict[str, Any]:
 
 
 @cache
-def _aliases() -> dict[str, str]:
-    return dict(_tables()["aliases"])
-
-
-@cache
 def multiwoz_slots() -> tuple[str, ...]:
     """The thirty slot ids of MultiWOZ, in the order of the CoCo paper's tables."""
     return tuple(_tables()["multiwoz"])
@@ -59,8 +54,9 @@ class SlotNames:
         service, hyphen, slot = text.partition("-")
         if hyphen:
             return self(service, slot)
-        found = self(*text.split(maxsplit=1)) if len(text.split(maxsplit=1)) == 2 else text
-        return found if found in self._exact else text
+        parts = text.split(maxsplit=1)
+        settled = self(*parts) if len(parts) == 2 else text
+        return settled if settled in self._exact else text
 
     def _settle(self, service: str, slot: str) -> str:
         if slot_id(service, slot) in self._exact:
@@ -69,10 +65,10 @@ class SlotNames:
         # MultiWOZ 2.2 repeats the service in the slot's name: `hotel`, `hotel-bookday`.
         short = bare.removeprefix(_squash(service))
         for form in dict.fromkeys((bare, short)):
-            for candidate in (form, "book" + form, _aliases().get(form, "")):
-                found = self._known.get(_squash(service) + candidate) if candidate else None
-                if found:
-                    return found
+            for candidate in (form, "book" + form, _tables()["aliases"].get(form, "")):
+                slot_known = self._known.get(_squash(service) + candidate) if candidate else None
+                if slot_known:
+                    return slot_known
         return slot_id(service, slot)
 
 

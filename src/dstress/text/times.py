@@ -9,8 +9,23 @@ import re
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from dstress.text.letters import Lettered, Place, fold
-from dstress.text.numbers import number_words
+from dstress.text.letters import LetteredText, Place, fold
+from dstress.text.numbers import ORDINAL_ENDING, number_words
+from dstress.text.tables import read_table
+
+# Expressions over small letters that others build theirs of.
+CLOCK = r"\d{1,2}\s?:\s?\d\d"
+AM_PM = r"[ap](?:\.\s?m\b\.?|\s?m\b)"
+O_CLOCK = r"o\s?[\"'’]?\s?clock"
+DAY_PART = r"(?:morning|afternoon|evening|night)"
+HALF_OF_DAY = rf"(?:{AM_PM}|in\sthe\s(?:early\s|late\s)?{DAY_PART}|at\snight|this\s(?!night){DAY_PART}|tonight)"
+"""What says whether an hour is of the morning or of the evening."""
+COUNTED_NOUN = r"(?:peoples?|persons?|nights?|stars?|tickets?|days?|guests?|adults?|passengers?|pounds?|gbp)"
+"""What follows a number that is no hour."""
+MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)"
+)
 
 _NOON = 12 * 60
 _DAY = 24 * 60
@@ -30,11 +45,7 @@ class Clock(NamedTuple):
 
 
 _NAMED = {"noon": _NOON, "midday": _NOON, "midnight": 0}
-_HALF = r"""
-    (?: (?P<clock>\s?o\s?["'’]?\s?clock) | \s?hours? )?
-    (?: ,?\s?(?P<half> [ap](?:\.\s?m\b\.?|\s?m\b) | in\sthe\s(?:early\s|late\s)?(?:morning|afternoon|evening|night)
-      | at\snight | this\s(?:morning|afternoon|evening) | tonight ) )? (?!\w)
-"""
+_HALF = rf"(?: (?P<clock>\s?{O_CLOCK}) | \s?hours? )? (?: ,?\s?(?P<half>{HALF_OF_DAY}) )? (?!\w)"
 _DIGITS = re.compile(
     rf"""(?<![\w£$€])(?<!\d[.:,])
     (?: (?P<h>\d{{1,2}})(?:\s?[:.h]\s?|\s(?=00|15|30|45))(?P<m>[0-5]\d)(?!\d|[.,:]\d)
@@ -44,23 +55,31 @@ _DIGITS = re.compile(
     re.VERBOSE,
 )
 _NUMBER = re.compile(r"\d+")
-_LEAD = re.compile(r"(?<!\w)(morning|afternoon|evening|night)(?: at)? $")
+_LEAD = re.compile(rf"(?<!\w)({DAY_PART})(?: at)? $")
 _LEADS = ("morning ", "noon ", "evening ", "night ", " at ")
 _BEFORE_HOUR = re.compile(r"(?<!\w)(?:at|by|after|before|around|until|till|than|between) (?:about |around )?$")
-_COUNTED = re.compile(
-    r"[\s-]?(?:people|persons?|nights?|stars?|tickets?|days?|guests?|of us|adults?|passengers?|pounds?|gbp"
-    r"|(?:st|nd|rd|th)\b)"
-)
+_COUNTED = re.compile(rf"[\s-]?(?:{COUNTED_NOUN}|of us|{ORDINAL_ENDING}\b)")
 _REACH = 20
-_VALUE_LEAD = re.compile(r"(morning|afternoon|evening|night)(?: at)? ")
+_VALUE_LEAD = re.compile(rf"({DAY_PART})(?: at)? ")
+
+
+@cache
+def calendar_words(kind: str) -> tuple[str, ...]:
+    """A list of `calendar.toml`: `weekdays`, `months`, `short_months`, `plain_months` or `relative` days."""
+    return tuple(read_table(__package__, "data/calendar.toml")[kind])
+
+
+@cache
+def hour_words() -> str:
+    """An expression for the numbers below 24 that are one word, the longest first."""
+    return "|".join(sorted((word for word, number in number_words().items() if number < 24), key=len, reverse=True))
 
 
 @cache
 def _words() -> re.Pattern[str]:
     """Times that start with a word: `quarter past five`, `five fifteen`, `noon`, and a number in words."""
     words = number_words()
-    hours = "|".join(sorted((word for word, number in words.items() if number < 24), key=len, reverse=True))
-    hours = rf"twenty[\s-](?:one|two|three)|{hours}"
+    hours = rf"twenty[\s-](?:one|two|three)|{hour_words()}"
     tens = "|".join(word for word, number in words.items() if 20 <= number < 60)
     ones = "|".join(word for word, number in words.items() if 0 < number < 10)
     minutes = rf"(?:(?:{tens})(?:[\s-]?(?:{ones}))?|{hours})"
@@ -78,9 +97,9 @@ def _words() -> re.Pattern[str]:
 
 
 @cache
-def _telling() -> tuple[str, ...]:
-    """What a text with a time in words has in it."""
-    return (*_NAMED, "quarter", "half", "past", *number_words())
+def time_words() -> frozenset[str]:
+    """Words one of which every time in words has."""
+    return frozenset((*_NAMED, "quarter", "half", *number_words()))
 
 
 @lru_cache(maxsize=4096)
@@ -99,12 +118,24 @@ def _words_for(*numbers: int) -> list[str]:
     return [word for word, number in number_words().items() if number in wanted]
 
 
-def find_time(said: Lettered, minutes: int) -> list[Place]:
+def clock_time(minutes: int) -> str:
+    """A time of day as states write it: `19:15`."""
+    return f"{minutes // 60 % 24:02d}:{minutes % 60:02d}"
+
+
+def half_day_time(minutes: int, *, whole: bool = False) -> str:
+    """A time of day as `7:15 pm`, `7 pm`; `7:00 pm` if `whole`."""
+    hour, minute = divmod(minutes, 60)
+    half = "am" if hour % 24 < 12 else "pm"
+    return f"{hour % 12 or 12}:{minute:02d} {half}" if minute or whole else f"{hour % 12 or 12} {half}"
+
+
+def find_time(text: LetteredText, minutes: int) -> list[Place]:
     """Where a text says a time of day, in digits; else, in words."""
     for reader in (_in_digits, _in_words):
-        if reader not in said.known:
-            said.known[reader] = reader(said.folded)
-        found = [place for place, clock in said.known[reader] if clock.says(minutes)]
+        if reader not in text.known:
+            text.known[reader] = reader(text.folded)
+        found = [place for place, clock in text.known[reader] if clock.says(minutes)]
         if found:
             return found
     return []
@@ -122,7 +153,7 @@ def _in_digits(folded: str) -> list[tuple[Place, Clock]]:
 
 
 def _in_words(folded: str) -> list[tuple[Place, Clock]]:
-    for word in _telling():
+    for word in time_words():
         if word in folded:
             return [time for match in _words().finditer(folded) if (time := _time(folded, match))]
     return []
@@ -163,22 +194,22 @@ def _half(text: str) -> str:
 
 
 def _reading(read: dict[str, str | None]) -> tuple[int, int]:
-    """Hour and minute as said."""
-    said = {name: text for name, text in read.items() if text}
-    if "h" in said:
-        return int(said["h"]), int(said["m"])
-    if "hm" in said:
-        return int(said["hm"][:-2]), int(said["hm"][-2:])
-    if "british" in said:
-        return _number(said["british"]), 30
-    if "of" in said:
-        part = said["part"].removeprefix("a ")
+    """Hour and minute as text."""
+    groups = {name: text for name, text in read.items() if text}
+    if "h" in groups:
+        return int(groups["h"]), int(groups["m"])
+    if "hm" in groups:
+        return int(groups["hm"][:-2]), int(groups["hm"][-2:])
+    if "british" in groups:
+        return _number(groups["british"]), 30
+    if "of" in groups:
+        part = groups["part"].removeprefix("a ")
         minutes = {"quarter": 15, "half": 30}.get(part) or _number(part)
-        hour = _number(said["of"])
-        return (hour, minutes) if said["way"] in ("past", "after") else ((hour - 1) % 24, 60 - minutes)
-    if "hour" in said:
-        return _number(said["hour"]), _number(said["minute"])
-    return _number(said["bare"]), 0
+        hour = _number(groups["of"])
+        return (hour, minutes) if groups["way"] in ("past", "after") else ((hour - 1) % 24, 60 - minutes)
+    if "hour" in groups:
+        return _number(groups["hour"]), _number(groups["minute"])
+    return _number(groups["bare"]), 0
 
 
 def _number(text: str) -> int:
@@ -203,13 +234,9 @@ def time_of(value: str, *, hours: bool = False) -> int | None:
     return None if clock is None else clock.minutes % _DAY
 
 
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)"
-)
 _DATE = re.compile(
-    rf"(?<!\w)(?:the\s(?=\d+\s?[a-z]))?(?:(?P<m1>{_MONTH})\.?\s(?:the\s)?(?P<d1>[0-3]?\d)(?:\s?(?:st|nd|rd|th))?"
-    rf"|(?P<d2>[0-3]?\d)(?:\s?(?P<th>st|nd|rd|th))?(?:\s(?:of\s)?(?:(?P<m2>{_MONTH})|(?P<this>this\smonth)))?)(?!\w)"
+    rf"(?<!\w)(?:the\s(?=\d+\s?[a-z]))?(?:(?P<m1>{MONTH})\.?\s(?:the\s)?(?P<d1>[0-3]?\d)(?:\s?{ORDINAL_ENDING})?"
+    rf"|(?P<d2>[0-3]?\d)(?:\s?(?P<th>{ORDINAL_ENDING}))?(?:\s(?:of\s)?(?:(?P<m2>{MONTH})|(?P<this>this\smonth)))?)(?!\w)"
 )
 
 
@@ -220,10 +247,10 @@ def date_of(value: str) -> tuple[str, int] | None:
     return _date(match) if match else None
 
 
-def find_date(said: Lettered, month: str, day: int) -> list[Place]:
+def find_date(text: LetteredText, month: str, day: int) -> list[Place]:
     """Where a text says a date. A month that either leaves open can be any."""
     found = []
-    for match in _DATE.finditer(said.folded):
+    for match in _DATE.finditer(text.folded):
         date = _date(match)
         if date and date[1] == day and (not month or not date[0] or date[0] == month):
             found.append(match.span())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from random import Random
 
@@ -12,6 +13,17 @@ from dstress.text.mentions import Mention
 
 Ranges = Sequence[tuple[int, int]]
 """Stretches of an utterance, from a character to another (exclusive), in order and apart."""
+
+
+def free_matches(matches: Iterable[re.Match[str]], protected: Ranges) -> Iterator[re.Match[str]]:
+    """Matches, in their order, that touch no protected range. Both are sorted, so one walk does."""
+    ranges = iter(protected)
+    start, end = next(ranges, (-1, -1))
+    for match in matches:
+        while end >= 0 and end <= match.start():
+            start, end = next(ranges, (-1, -1))
+        if end < 0 or match.end() <= start:
+            yield match
 
 
 def random_for(*key: object) -> Random:
@@ -51,14 +63,14 @@ class Utterance:
     def mentions(self) -> list[Mention]:
         """Where the utterance says the values that it adds to the state."""
         if self._mentions is None:
-            self._mentions = mentions.mentions(self.turn, self.before)
+            self._mentions = mentions.find_mentions(self.turn, self.before)
         return self._mentions
 
     @property
     def protected(self) -> list[tuple[int, int]]:
         """Stretches that no noise may touch: every value of the state that is said here."""
         if self._protected is None:
-            self._protected = mentions.protected(self.turn, self.before)
+            self._protected = mentions.protected_spans(self.turn, self.before)
         return self._protected
 
     @property

@@ -1,80 +1,175 @@
-"""How an utterance is written, and other text written the same way.
+"""How an utterance or a corpus is written, and other text written the same way.
 
 Corpora keep their own ways: SGD writes "I'd like that, please.", MultiWOZ parts tokens ("I 'd like that , please ."),
-TRADE's preparation has only small letters and no apostrophes ("i would like that , please ."). What a stressor adds to
-an utterance has to look like the rest of it, or a tracker could tell the addition by its spelling.
+TRADE's preparation has only small letters, hardly an apostrophe and endings apart ("i would like the hotel -s .").
+What is added to an utterance has to look like the rest of it, or a tracker could tell the addition by its spelling.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import islice
 from typing import NamedTuple
 
-from dstress.text.utterance import Ranges
+from dstress.dialogue import Dialogue, Turn
+from dstress.text.tables import read_table
 
-_PARTED = re.compile(r"\w ['’](?:m|d|s|ll|re|ve)\b|\w n['’]t\b|\w [.,?!](?:\s|$)")
+CONTRACTION = r"(?:n['’]t|['’](?:m|d|s|ll|re|ve))\b"
+"""An expression for what is left of a word in "I'd", "isn't"."""
+_SPACED = re.compile(rf"\w {CONTRACTION}|\w [.,?!](?:\s|$)")
 _CLOSED = re.compile(r"\w[.,?!](?:\s|$)|\w['’]\w")
 _SMALL_I = re.compile(r"\bi\b")
 _LARGE_I = re.compile(r"\bI\b")
-_CONTRACTED = re.compile(r"(?<=\w)(n't|'(?:m|d|s|ll|re|ve))\b")
+_CONTRACTED = re.compile(rf"(?<=\w)({CONTRACTION})")
 _MARK = re.compile(r"(?<=[\w%])([.,!?:;]+)(?=\s|$)")
 _FULL = {"n't": " not", "'m": " am", "'d": " would", "'s": " is", "'ll": " will", "'re": " are", "'ve": " have"}
 _IRREGULAR = re.compile(r"\b(ca|wo)(?= not\b)")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_SENTENCE_END = re.compile(r"(?:^|[.!?:]\s*)[\"'(]*\s*$")
+_ENDING = " -s"
+_LOOKED_AT = 5_000
+"""Turns that tell how a corpus writes."""
+_FEW, _VERY_FEW = 1 / 50, 1 / 500
+"""Shares of utterances with apostrophes or of labels with capitals, and of utterances with endings apart, that are no
+more than slips."""
+_SHOUTED = 5
+"""So many capitals are a loud voice; fewer are an abbreviation."""
 _REMEMBERED = 32_768
 
 
-class Manner(NamedTuple):
-    """`small`: no capitals. `parted`: punctuation and contractions stand apart. `bare`: contractions written out."""
+class WritingStyle(NamedTuple):
+    """How a text is written. What an utterance alone cannot show, the last two, is known of corpora only."""
 
-    small: bool
-    parted: bool
-    bare: bool
-
-
-def manner_of(text: str, beside: str = "") -> Manner:
-    """The manner of an utterance; what it leaves open is read from the utterance `beside` it, the system's."""
-    small = text == text.lower() if not _SMALL_I.search(text) else not _LARGE_I.search(text)
-    parted = _is_parted(text)
-    if parted is None:
-        parted = bool(_is_parted(beside))
-    return Manner(small, parted, small and parted and "'" not in text and "'" not in beside)
+    cased: bool
+    """There are capitals."""
+    spaced: bool
+    """Blanks stand before marks and contractions."""
+    apostrophes: bool
+    """There are contractions; without them "I'd" is "I would"."""
+    endings_apart: bool = False
+    """Endings stand apart as tokens of their own: "hotel -s", "moderate -ly"."""
+    titled: bool = False
+    """Names have capitals that the values of the labels do not have."""
 
 
-def shows_parting(text: str) -> bool:
-    """Whether a text has any punctuation or contraction by which its manner can be told."""
-    return _is_parted(text) is not None
+def style_of(text: str, system: str = "", usual: WritingStyle | None = None) -> WritingStyle:
+    """The style of an utterance; what it leaves open is read from the system's before it, else it is as `usual`."""
+    cased = bool(_LARGE_I.search(text)) if _SMALL_I.search(text) else text != text.lower()
+    spaced = _is_spaced(text)
+    if spaced is None:
+        spaced = usual.spaced if usual and not system else bool(_is_spaced(system))
+    return WritingStyle(cased, spaced, cased or not spaced or "'" in text or "'" in system)
 
 
-def _is_parted(text: str) -> bool | None:
-    if _PARTED.search(text):
+def _is_spaced(text: str) -> bool | None:
+    """Whether blanks stand before marks and contractions; None where there are none."""
+    if _SPACED.search(text):
         return True
     return False if _CLOSED.search(text) else None
 
 
+def corpus_style(corpus: Iterable[Dialogue]) -> WritingStyle:
+    """The style of most of a corpus's user utterances."""
+    utterances = cased = spaced = apostrophes = endings = values = proper = 0
+    for turn in _first_turns(corpus):
+        text = turn.user
+        utterances += 1
+        cased += style_of(text).cased
+        spaced += {True: 1, False: -1, None: 0}[_is_spaced(text)]
+        apostrophes += "'" in text
+        endings += _ENDING in text
+        values += len(turn.state)
+        proper += sum(forms[0] != forms[0].lower() for forms in turn.state.values() if forms)
+    is_cased = cased > utterances / 2
+    return WritingStyle(
+        is_cased,
+        spaced > 0,
+        apostrophes > _FEW * utterances,
+        endings > _VERY_FEW * utterances,
+        is_cased and proper < _FEW * values,
+    )
+
+
+def _first_turns(corpus: Iterable[Dialogue]) -> Iterator[Turn]:
+    return islice((turn for dialogue in corpus for turn in dialogue.turns if turn.user), _LOOKED_AT)
+
+
+def usual_capitals(corpus: Iterable[Dialogue]) -> dict[str, str]:
+    """Words in small letters, and how a corpus mostly writes those that it gives capitals inside sentences."""
+    forms: dict[str, Counter[str]] = {}
+    for turn in _first_turns(corpus):
+        for match in list(_LETTERS.finditer(turn.user))[1:]:
+            if not opens_sentence(turn.user, match.start()):
+                forms.setdefault(match[0].lower(), Counter())[match[0]] += 1
+    usual = {word: max(sorted(counts), key=counts.__getitem__) for word, counts in sorted(forms.items())}
+    return {word: form for word, form in usual.items() if word != form}
+
+
 @lru_cache(maxsize=_REMEMBERED)
-def dressed(phrase: str, manner: Manner) -> str:
-    """A phrase of plain English ("I'd love that, thanks.") in the given manner. Its first letter stays as it is."""
-    if manner.bare:
-        phrase = _CONTRACTED.sub(lambda found: _FULL[found.group()], phrase)
-        phrase = _IRREGULAR.sub(lambda found: {"ca": "can", "wo": "will"}[found.group()], phrase)
-    if manner.parted:
-        phrase = _MARK.sub(r" \1", _CONTRACTED.sub(r" \1", phrase))
-    return phrase.lower() if manner.small else phrase
+def write(phrase: str, style: WritingStyle) -> str:
+    """A phrase of plain English ("I'd love that, thanks.") in a style. Its first letter stays as it is, if cased."""
+    if not style.apostrophes:
+        phrase = _CONTRACTED.sub(lambda match: _FULL[match[0].replace("’", "'")], phrase)
+        phrase = _IRREGULAR.sub(lambda match: {"ca": "can", "wo": "will"}[match[0]], phrase)
+    if style.spaced:
+        phrase = _MARK.sub(r" \1", space_contractions(phrase))
+    return phrase if style.cased else phrase.lower()
 
 
-def capitalised(text: str) -> str:
+def space_contractions(text: str) -> str:
+    """`I'd` -> `I 'd`."""
+    return _CONTRACTED.sub(r" \1", text)
+
+
+def capitalise(text: str) -> str:
     """The text with a capital first letter; the rest stays."""
     return text[:1].upper() + text[1:]
 
 
-def free(spans: Iterable[re.Match[str]], protected: Ranges) -> Iterator[re.Match[str]]:
-    """Matches, in their order, that touch no protected range. Both are sorted, so one walk does."""
-    ranges = iter(protected)
-    start, end = next(ranges, (-1, -1))
-    for found in spans:
-        while end >= 0 and end <= found.start():
-            start, end = next(ranges, (-1, -1))
-        if end < 0 or found.end() <= start:
-            yield found
+def copy_capitals(old: str, new: str, *, opens: bool = False, name: bool = True) -> str:
+    """`new` in the capitals of `old`: `CHEAP`, `cheap`, `Cheap`, `Pizza Hut`.
+
+    `opens`: `old` opens a sentence, so that a capital may be no more than that; then only a `name` gets all of its own.
+    """
+    letters = _LETTERS.findall(old)
+    if all(word == word.upper() == word.lower() for word in letters):
+        return new
+    if old == old.lower():
+        return new if any(map(str.isdigit, old)) else new.lower()  # "the 6th" says nothing about names
+    if old == old.upper():
+        return new.upper() if sum(map(len, letters)) >= _SHOUTED else new if new != new.lower() else write_title(new)
+    if not letters[0][:1].isupper():
+        return new
+    if new != new.lower():
+        return new  # it has its own capitals
+    if not name and not opens and is_common_noun(new):
+        return new
+    return capitalise(new) if not name and opens and len(letters) == 1 else write_title(new)
+
+
+@lru_cache(maxsize=4096)
+def write_title(text: str) -> str:
+    """`statue of liberty` -> `Statue of Liberty`."""
+    small = _words("small")
+    return " ".join(
+        word if (number and word in small) or not word[:1].isalpha() else capitalise(word)
+        for number, word in enumerate(text.split(" "))
+    )
+
+
+def is_common_noun(text: str) -> bool:
+    """Whether a kind of food goes without a capital: "taco food"."""
+    return text in _words("common")
+
+
+def opens_sentence(text: str, start: int) -> bool:
+    """Whether the character at `start` is the first of a sentence."""
+    return bool(_SENTENCE_END.search(text, max(0, start - 8), start)) if start else True
+
+
+@cache
+def _words(name: str) -> frozenset[str]:
+    return frozenset(read_table(__package__, "data/writing_style.toml")[name])

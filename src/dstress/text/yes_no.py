@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from dstress.text.letters import Lettered, Place, name_words
+from dstress.text.letters import LetteredText, Place, name_words
 
 _REACH = 45
 """Characters between a negation and what it denies, at most: "we do not need it to include parking"."""
@@ -52,24 +52,24 @@ class Flags:
         return (*self.of(slot), *self.answers[wanted])
 
 
-def find_flag(said: Lettered, slot: str, wanted: bool, flags: Flags) -> list[Place]:
+def find_flag(text: LetteredText, slot: str, wanted: bool, flags: Flags) -> list[Place]:
     """Where a text says yes or no to a slot: its trigger words, for `no` together with the negation.
 
     Without a trigger word, a plain yes or no may be the answer to the system's question.
     """
-    triggers = [place for trigger in flags.of(slot) for place in said.places(trigger)]
+    triggers = [place for trigger in flags.of(slot) for place in text.places(trigger)]
     if not triggers:
-        return [place for answer in flags.answers[wanted] for place in said.places(answer, 1)]
-    denials = [_denial(said.folded, start, end, flags.negation) for start, end in triggers]
+        return [place for answer in flags.answers[wanted] for place in text.places(answer, 1)]
+    denials = [_denial(text.folded, start, end, flags.negation) for start, end in triggers]
     if wanted:
         return [place for place, denial in zip(triggers, denials, strict=True) if denial is None]
     return [denial for denial in denials if denial is not None]
 
 
-def find_unneeded(said: Lettered, slot: str, flags: Flags) -> list[Place]:
+def find_unneeded(text: LetteredText, slot: str, flags: Flags) -> list[Place]:
     """Where a text leaves a yes-no slot open by denying it: "it does n't need to include internet"."""
-    triggers = (place for trigger in flags.of(slot) for place in said.places(trigger))
-    return [denial for place in triggers if (denial := _denial(said.folded, *place, flags.negation))]
+    triggers = (place for trigger in flags.of(slot) for place in text.places(trigger))
+    return [denial for place in triggers if (denial := _denial(text.folded, *place, flags.negation))]
 
 
 def _denial(folded: str, start: int, end: int, negation: re.Pattern[str]) -> Place | None:
@@ -95,15 +95,15 @@ class Openness:
         self.answer = re.compile(rf"(?:{'|'.join(table['answers'])})(?= )")
 
 
-def find_dontcare(said: Lettered, openness: Openness) -> list[Place]:
+def find_dontcare(text: LetteredText, openness: Openness) -> list[Place]:
     """Where a text leaves something open."""
-    if openness not in said.known:
-        said.known[openness] = _left_open(said, openness)
-    return list(said.known[openness])
+    if openness not in text.known:
+        text.known[openness] = _left_open(text, openness)
+    return list(text.known[openness])
 
 
-def _left_open(said: Lettered, openness: Openness) -> list[Place]:
-    folded, spans = said.folded, said.spans
+def _left_open(text: LetteredText, openness: Openness) -> list[Place]:
+    folded, spans = text.folded, text.spans
     words = [folded[start:end] for start, end in spans]
     phrase = f"{' '.join(words)} "
     places, at, free = [], 0, 0

@@ -29,7 +29,7 @@ from dstress.generators.goals import own_goal
 from dstress.generators.matching import find_unsaid
 from dstress.generators.network import training
 from dstress.generators.network.examples import example_of, examples_of, slot_in_words, write_examples
-from dstress.generators.network.filler import Filled, Style, filled, style_of
+from dstress.generators.network.filler import Filled, fill
 from dstress.generators.network.generator import Seq2Seq, load
 from dstress.generators.network.joints import Joiner
 from dstress.generators.network.linear_form import (
@@ -46,6 +46,7 @@ from dstress.generators.network.linear_form import (
 from dstress.generators.network.vocabulary import Vocabulary, words_in
 from dstress.resources import Resources
 from dstress.text.utterance import Utterance
+from dstress.text.writing_style import WritingStyle
 from tests.trackers.serving import held
 
 TINY = training.TrainingOptions(
@@ -224,8 +225,8 @@ def test_words() -> None:
 # Putting values back
 
 
-TRADE = Style()
-PROSE = Style(cased=True, spaced=False, apostrophes=True, parted=False, titled=True, capitals={"monday": "Monday"})
+TRADE = WritingStyle(False, True, False, endings_apart=True)
+PROSE = WritingStyle(True, False, True, titled=True)
 
 
 @pytest.mark.parametrize(
@@ -241,16 +242,8 @@ PROSE = Style(cased=True, spaced=False, apostrophes=True, parted=False, titled=T
         ("go <value_2>", ["x"], TRADE, "go"),
     ],
 )
-def test_a_value_fits_into_its_sentence(text: str, values: list[str], style: Style, wanted: str) -> None:
-    assert filled(text, [Filled(value) for value in values], style) == wanted
-
-
-def test_the_corpus_says_how_to_write() -> None:
-    turns = [Turn(text, "", {"hotel-name": ("acorn",)}) for text in ("I 'd like the Acorn .", "It 's on Monday .")]
-    style = style_of(turns)
-    assert style[:5] == (True, True, True, False, True)
-    assert style.capitals["monday"] == "Monday"
-    assert style_of([Turn("it s in the hotel -s .")])[:5] == (False, True, False, True, False)
+def test_a_value_fits_into_its_sentence(text: str, values: list[str], style: WritingStyle, wanted: str) -> None:
+    assert fill(text, [Filled(value) for value in values], style, {"monday": "Monday"}) == wanted
 
 
 # Training

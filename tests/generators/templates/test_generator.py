@@ -24,11 +24,12 @@ from dstress.generators.goals import own_goal
 from dstress.generators.matching import find_oversaid, find_unsaid
 from dstress.generators.templates.generator import Templates
 from dstress.generators.templates.system_acts import ActTagger, AnsweredTurn
-from dstress.generators.templates.writing import Writing
+from dstress.generators.templates.writing import write_sentence
 from dstress.resources import Resources
 from dstress.stressors.values.dictionary import shipped
-from dstress.text.mentions import find
+from dstress.text.mentions import find_value
 from dstress.text.utterance import Utterance
+from dstress.text.writing_style import WritingStyle
 from tests.paths import DOCS
 from tests.stressors.samples import in_memory, sample
 
@@ -85,7 +86,7 @@ def test_every_candidate_says_the_goal_and_no_more() -> None:
         candidates = generator_of_reminder().generate(system, goal, 4)
         silent += not candidates
         for text, _ in candidates:
-            assert all(find(text, slot, (value,)) for slot, value in goal.spoken.items()), (text, goal)
+            assert all(find_value(text, slot, (value,)) for slot, value in goal.spoken.items()), (text, goal)
             assert not find_unsaid(text, goal) and not find_oversaid(text, goal), (text, goal)
     assert silent == 0
 
@@ -395,22 +396,22 @@ LINE = "i need the places -s that s moderate -ly priced for monday , it s fine .
 
 
 @pytest.mark.parametrize(
-    ("writing", "text"),
+    ("style", "text"),
     [
-        (Writing(False, True, True, False), LINE),
+        (WritingStyle(False, True, False, endings_apart=True), LINE),
         (
-            Writing(True, True, False, True),
+            WritingStyle(True, True, True, titled=True),
             "I need the places that 's moderately priced for Monday , it 's fine . I 'll go .",
         ),
         (
-            Writing(True, False, False, True),
+            WritingStyle(True, False, True, titled=True),
             "I need the places that's moderately priced for Monday, it's fine. I'll go.",
         ),
     ],
 )
-def test_a_text_is_written_as_the_corpus_writes(writing: Writing, text: str) -> None:
-    line = LINE if writing.split else LINE.replace("places -s", "place -s")
-    assert writing.write(line) == text
+def test_a_text_is_written_as_the_corpus_writes(style: WritingStyle, text: str) -> None:
+    line = LINE if style.endings_apart else LINE.replace("places -s", "place -s")
+    assert write_sentence(line, style) == text
 
 
 def test_small_letters_get_capitals_where_the_corpus_has_them() -> None:

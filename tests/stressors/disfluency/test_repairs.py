@@ -8,8 +8,8 @@ from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.stressors.disfluency.alternatives import Alternatives
 from dstress.stressors.disfluency.repairs import Style, repair, repairable, said_last, wrong_value
 from dstress.text.utterance import Utterance
-from dstress.text.words import Words
-from dstress.text.writing_style import manner_of
+from dstress.text.word_row import WordRow
+from dstress.text.writing_style import style_of
 
 SCHEMA = Schema((Service("train", slots=(Slot("destination"), Slot("leaveat"), Slot("food"), Slot("people"))),))
 TOWNS = [
@@ -25,8 +25,8 @@ def utterance(text: str, state: State, before: State | None = None) -> Utterance
 
 
 def repaired(utterance: Utterance, wrong: str, term: str, random: Random) -> str:
-    words = Words(utterance.text, utterance.protected)
-    style = Style(manner_of(utterance.text), "," in utterance.text or "." in utterance.text)
+    words = WordRow(utterance.text, utterance.protected)
+    style = Style(style_of(utterance.text), "," in utterance.text or "." in utterance.text)
     mention = repairable(utterance, words)[0]
     return words.with_additions([repair(words, mention, wrong, term, style, random)])
 
@@ -79,7 +79,7 @@ def test_the_wrong_value_comes_first(text: str, state: State, wrong: str, retrac
 
 def test_a_value_that_hangs_on_another_word_is_left_alone() -> None:
     said = utterance("a 4-person table", {"train-people": ("4",)})
-    assert repairable(said, Words(said.text, said.protected)) == []
+    assert repairable(said, WordRow(said.text, said.protected)) == []
 
 
 def test_the_wrong_value_is_one_that_nobody_has_said() -> None:

@@ -15,7 +15,7 @@ from dstress.errors import SpecError, UnknownNameError
 from dstress.resources import Resources
 from dstress.stressors import create
 from dstress.text.edits import undo
-from dstress.text.mentions import find, protected
+from dstress.text.mentions import find_value, protected_spans
 from dstress.text.utterance import Utterance
 from tests.paths import DOCS
 from tests.strategies import dialogues
@@ -97,10 +97,10 @@ def test_values_stay_whole_and_the_right_one_comes_last(corpus: str, shared: Pat
             was = original.turns[index]
             assert turn.state == was.state
             earlier = original.turns[index - 1].state if index else {}
-            for start, end in protected(was, earlier):
+            for start, end in protected_spans(was, earlier):
                 assert was.user[start:end] in turn.user
             for slot, forms in update(earlier, was.state).items():
-                assert not find(was.user, slot, forms) or find(turn.user, slot, forms)
+                assert not find_value(was.user, slot, forms) or find_value(turn.user, slot, forms)
 
 
 def test_a_repair_names_a_wrong_value_and_then_the_right_one() -> None:

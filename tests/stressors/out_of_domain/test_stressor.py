@@ -18,7 +18,7 @@ from dstress.stressors import create
 from dstress.stressors.out_of_domain.foreign import Filter
 from dstress.stressors.out_of_domain.stressor import embedded
 from dstress.text.edits import undo
-from dstress.text.mentions import find
+from dstress.text.mentions import find_value
 from tests.paths import DOCS
 from tests.strategies import dialogues
 from tests.stressors.samples import in_memory, sample
@@ -142,7 +142,7 @@ def test_foreign_words_say_no_value(corpus: str, mode: str, shared: Path) -> Non
             foreign = turn.user if mode == "turn" else turn.user.replace(was.user.strip(), "")
             for slot, forms in was.state.items():
                 if not was.ood and forms[0].lower() not in ("dontcare", "yes", "no", "true", "false"):
-                    assert not find(foreign, slot, forms)
+                    assert not find_value(foreign, slot, forms)
 
 
 @given(

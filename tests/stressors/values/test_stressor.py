@@ -16,7 +16,7 @@ from dstress.resources import Resources
 from dstress.stressors import create
 from dstress.stressors.values.dictionary import shipped
 from dstress.text.edits import undo
-from dstress.text.mentions import find
+from dstress.text.mentions import find_value
 from dstress.text.times import time_of
 from tests.paths import DOCS
 from tests.stressors.samples import in_memory, sample
@@ -183,7 +183,7 @@ def test_any_words_are_survived(text: str, value: str, at: int) -> None:
     turn = said("values", user, {"taxi-destination": (value,)}, reminder.schema("test"))
     if turn.stress and turn.stress.edits:
         assert undo(turn.user, turn.stress.edits) == user
-        assert find(turn.user, "taxi-destination", turn.state["taxi-destination"])
+        assert find_value(turn.user, "taxi-destination", turn.state["taxi-destination"])
 
 
 @pytest.mark.parametrize("name", ["reminder", "multiwoz"])
@@ -196,10 +196,10 @@ def test_gold_that_was_said_is_said(name: str, request: pytest.FixtureRequest) -
             assert old.state.keys() == new.state.keys()
             assert (new.remembered.user, new.remembered.state) == (old.user, old.state)
             for slot in (slot for slot in old.state if old.state[slot] != new.state[slot]):
-                assert find(old.user, slot, old.state[slot]) or old.state[slot] in (
+                assert find_value(old.user, slot, old.state[slot]) or old.state[slot] in (
                     old.state[other] for other in old.state if other != slot
                 )
-                assert find(new.user, slot, new.state[slot]), (new.user, slot)
+                assert find_value(new.user, slot, new.state[slot]), (new.user, slot)
 
 
 def test_the_page_shows_what_happens() -> None:

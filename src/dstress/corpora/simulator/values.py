@@ -9,10 +9,11 @@ from random import Random
 from typing import NamedTuple
 
 from dstress.corpora.simulator.specs import SlotSpec, names
+from dstress.text.numbers import number_names, ordinal
+from dstress.text.times import calendar_words, clock_time
 
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-MONTHS = ("March", "April", "May", "June", "September", "October")
-NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+MONTHS = ("march", "april", "may", "june", "september", "october")
+"""The season in which people ask for dates."""
 NOON = 12
 
 
@@ -64,9 +65,9 @@ def draw_value(slot: SlotSpec, split: str, rng: Random, avoid: tuple[str, ...] =
 
 def _any_value(slot: SlotSpec, split: str, rng: Random) -> str:
     if slot.kind == "weekday":
-        return rng.choice(WEEKDAYS)
+        return rng.choice(calendar_words("weekdays"))
     if slot.kind == "date":
-        return f"{rng.randrange(1, 29)} {rng.choice(MONTHS).lower()}"
+        return f"{rng.randrange(1, 29)} {rng.choice(MONTHS)}"
     if slot.pool:
         return rng.choice(names(slot.pool, split))
     return rng.choice(slot.values)
@@ -81,23 +82,18 @@ def surface(slot: SlotSpec, value: str, voice: Voice, rng: Random) -> str:
     if slot.kind == "time":
         return _spoken_time(value, voice, rng, evening=slot.evening)
     if slot.kind == "count":
-        return value if voice.digits else NUMBERS[int(value)]
+        return value if voice.digits else number_names()[int(value)]
     if slot.kind == "choice" and voice is not SYSTEM_VOICE:
         return rng.choice(slot.said.get(value, (value,)))
     return slot.said.get(value, (value,))[0]
 
 
-def _ordinal(day: int) -> str:
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th") if not 11 <= day <= 13 else "th"
-    return f"{day}{ending}"
-
-
 def _spoken_date(value: str, voice: Voice, rng: Random) -> str:
     number, month = value.split()
-    month, ordinal = month.capitalize(), _ordinal(int(number))
+    month, day = month.capitalize(), ordinal(int(number))
     if voice is SYSTEM_VOICE:
         return f"{number} {month}"
-    return rng.choice((f"{number} {month}", f"{month} {ordinal}", f"the {ordinal} of {month}", f"{ordinal} {month}"))
+    return rng.choice((f"{number} {month}", f"{month} {day}", f"the {day} of {month}", f"{day} {month}"))
 
 
 def _spoken_time(value: str, voice: Voice, rng: Random, evening: bool) -> str:
@@ -123,8 +119,8 @@ def _twelve_hour(hour: int, minute: int, rng: Random) -> str:
 
 
 def _clock_words(hour: int, minute: int) -> str:
-    name = NUMBERS[(hour - 1) % NOON + 1]
-    following = NUMBERS[hour % NOON + 1]
+    name = number_names()[(hour - 1) % NOON + 1]
+    following = number_names()[hour % NOON + 1]
     return {0: name, 15: f"quarter past {name}", 30: f"half past {name}", 45: f"quarter to {following}"}[minute]
 
 
@@ -139,10 +135,10 @@ def _part_of_day(hour: int, minute: int) -> str:
 def later(time: str, minutes: int) -> str:
     """A time of day some minutes later, for what the desk can offer instead."""
     hour, minute = (int(part) for part in time.split(":"))
-    total = (hour * 60 + minute + minutes) % (24 * 60)
-    return f"{total // 60:02d}:{total % 60:02d}"
+    return clock_time(hour * 60 + minute + minutes)
 
 
 def next_weekday(day: str) -> str:
     """The day after."""
-    return WEEKDAYS[(WEEKDAYS.index(day) + 1) % len(WEEKDAYS)]
+    days = calendar_words("weekdays")
+    return days[(days.index(day) + 1) % len(days)]

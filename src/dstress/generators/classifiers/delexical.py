@@ -12,16 +12,14 @@ from collections import Counter
 from collections.abc import Container, Sequence
 
 from dstress.dialogue import DONTCARE
-from dstress.generators.classifiers.calendar_words import listed
 from dstress.generators.classifiers.examples import Labelled
 from dstress.generators.flags import is_flag
 from dstress.text.letters import fold
-from dstress.text.numbers import number_words
+from dstress.text.numbers import ORDINAL_ENDING, number_words
+from dstress.text.times import AM_PM, CLOCK, calendar_words
 
 UNKNOWN = "<?>"
-_PART = re.compile(
-    r"\d{1,2} ?: ?\d\d(?: ?[ap] ?\.? ?m\b)?|\d{1,2} ?[ap]\.? ?m\b|\d+(?:st|nd|rd|th)\b|\d+|[^\W\d_]+|[?]"
-)
+_PART = re.compile(rf"{CLOCK}(?:\s?{AM_PM})?|\d{{1,2}}\s?{AM_PM}|\d+{ORDINAL_ENDING}\b|\d+|[^\W\d_]+|[?]")
 _SUFFIX = re.compile(r" -(?=[a-z])")
 """Some corpora part endings from their words: "restaurant -s"."""
 _SEEN = 2
@@ -58,12 +56,12 @@ class Wording:
             if word in fixed:
                 words[at] = fixed[word]
             elif word[0] in _DIGITS:
-                words[at] = _numeric(word)
+                words[at] = "<number>" if word.isdigit() else "<date>" if word[-1] in "tdh" else "<time>"
         return words
 
     def _kinds(self, parts: list[str], known: Container[str]) -> list[str]:
         """Values by their kinds, the longest first, and one mark for words that nobody knows."""
-        phrases, found, at = self._phrases, [""], 0
+        phrases, read, at = self._phrases, [""], 0
         while at < len(parts):
             word, size = parts[at], 1
             if word in phrases:
@@ -73,10 +71,10 @@ class Wording:
                         break
             if word[0] != "<" and word not in known:
                 word = UNKNOWN
-            if word != UNKNOWN or found[-1] != UNKNOWN:
-                found.append(word)
+            if word != UNKNOWN or read[-1] != UNKNOWN:
+                read.append(word)
             at += size
-        return found[1:]
+        return read[1:]
 
     def _learnt(self, examples: Sequence[Labelled]) -> dict[str, list[tuple[int, dict[Words, str]]]]:
         """By their first words: the values that training says, by how many words they have, and their kinds."""
@@ -98,12 +96,6 @@ class _Everything:
         return True
 
 
-def _numeric(word: str) -> str:
-    if word.isdigit():
-        return "<number>"
-    return "<date>" if word[-1] in "tdh" else "<time>"
-
-
 def _kind(slots: Counter[str]) -> str:
     """The names of the slots that a value is often said for, and the service that it is mostly said for, if any."""
     names, services = Counter[str](), Counter[str]()
@@ -112,11 +104,11 @@ def _kind(slots: Counter[str]) -> str:
         names[name] += count
         services[service] += count
     often = "/".join(sorted(name for name in names if names[name] >= _OFTEN * slots.total()))
-    service = min(services, key=lambda one: (-services[one], one))
+    service = min(services, key=lambda name: (-services[name], name))
     return f"<{service}:{often}>" if services[service] >= _MOSTLY * slots.total() else f"<{often}>"
 
 
 def _fixed_kinds() -> dict[str, str]:
-    days = dict.fromkeys((*listed("weekdays"), *listed("relative")), "<day>")
+    days = dict.fromkeys((*calendar_words("weekdays"), *calendar_words("relative")), "<day>")
     numbers = {word: "<number>" for word in number_words() if word.isalpha()}
-    return numbers | {"1": "<one>", "one": "<one>"} | days | dict.fromkeys(listed("telling"), "<date>")
+    return numbers | {"1": "<one>", "one": "<one>"} | days | dict.fromkeys(calendar_words("plain_months"), "<date>")

@@ -29,7 +29,7 @@ from dstress.generators.classifiers.base import Exchange
 from dstress.generators.flags import is_bare_answer, is_flag
 from dstress.resources import Material
 from dstress.text import coreference
-from dstress.text.mentions import Mention, find, mentions
+from dstress.text.mentions import Mention, find_mentions, find_value
 
 _LATE = 2
 """A label may come so many turns after the words."""
@@ -60,7 +60,7 @@ class _Turn:
     def __init__(self, turn: Turn, history: Sequence[str], before: State) -> None:
         self.turn, self.history, self.before = turn, tuple(history), before
         self.added = {slot: forms for slot, forms in update(before, turn.state).items() if forms}
-        self.mentions = list(mentions(turn, before)) if self.added else []
+        self.mentions = list(find_mentions(turn, before)) if self.added else []
         self.slots = {slot for slot, forms in self.added.items() if _speaks_of(turn.user, slot, forms)}
         if len(self.slots) < len(self.added):
             references = (*turn.coreferences, *coreference.find(turn, before, history))
@@ -75,10 +75,10 @@ class _Turn:
         if slot in self.added:
             return []
         text = self.turn.user
-        telling = [mention for mention in find(text, slot, forms) if _is_telling(text, mention)]
+        telling = [mention for mention in find_value(text, slot, forms) if _is_telling(text, mention)]
         if not telling:
             return []
-        known = [mention for other in sorted(self.slots) for mention in find(text, other, self.turn.state[other])]
+        known = [mention for other in sorted(self.slots) for mention in find_value(text, other, self.turn.state[other])]
         return [
             mention
             for mention in telling
@@ -135,7 +135,7 @@ def _late_labels(turns: Sequence[_Turn], at: int) -> Iterator[tuple[_Turn, list[
 
 def _speaks_of(text: str, slot: str, forms: tuple[str, ...]) -> bool:
     """Whether words say a value. Words about a yes or a no speak of the slot, whichever of the two they mean."""
-    return bool(find(text, slot, ("yes", "no") if is_flag(forms[0]) else forms))
+    return bool(find_value(text, slot, ("yes", "no") if is_flag(forms[0]) else forms))
 
 
 def _is_telling(text: str, mention: Mention) -> bool:

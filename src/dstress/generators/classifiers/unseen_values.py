@@ -14,17 +14,16 @@ from itertools import islice
 from random import Random
 
 from dstress.dialogue import DONTCARE
-from dstress.generators.classifiers.calendar_words import listed
 from dstress.generators.classifiers.examples import Labelled
 from dstress.text.letters import words_of
-from dstress.text.numbers import number_of
-from dstress.text.times import time_of
+from dstress.text.numbers import number_of, ordinal
+from dstress.text.times import CLOCK, calendar_words, clock_time, half_day_time, time_of
 
 _OPEN = 10
 """A slot with fewer different values has no others: an area, a price range."""
 _COMMON = 300
 """So many of the most frequent words make no names."""
-_CLOCK = re.compile(r"\d{1,2}:\d\d")
+_CLOCK = re.compile(CLOCK)
 
 
 class Unfamiliar:
@@ -49,37 +48,27 @@ class Unfamiliar:
                 text, end = text[:start] + made + text[stop:], start
         return text
 
-    def _value(self, slot: str, value: str, said: str, random: Random) -> str:
+    def _value(self, slot: str, value: str, words: str, random: Random) -> str:
         """Another value of this kind; empty if the words must stay as they are."""
         if value == DONTCARE:
             return ""
         if _CLOCK.search(value) and time_of(value) is not None:
-            return _time(random)
+            minutes = 60 * random.randint(0, 23) + random.randint(0, 59)
+            return clock_time(minutes) if random.random() < 0.5 else half_day_time(minutes, whole=True)
         if number_of(value) is not None:
-            return str(random.randint(1, 60)) if number_of(said.casefold()) is not None else ""
-        if said.casefold() in listed("weekdays"):
-            return f"{random.choice(listed('months'))} {_ordinal(random.randint(1, 31))}"
-        return self._name(said, random) if slot in self._open and value.casefold() not in listed("weekdays") else ""
+            return str(random.randint(1, 60)) if number_of(words.casefold()) is not None else ""
+        days = calendar_words("weekdays")
+        if words.casefold() in days:
+            return f"{random.choice(calendar_words('months'))} {ordinal(random.randint(1, 31))}"
+        return self._name(words, random) if slot in self._open and value.casefold() not in days else ""
 
-    def _name(self, said: str, random: Random) -> str:
+    def _name(self, old: str, random: Random) -> str:
         """One to three words; what a name ends in often says what it is, and may stay."""
         words = [self._word(random) for _ in range(random.choice((1, 1, 2, 2, 3)))]
-        last = said.split()[-1:] if " " in said and random.random() < 0.5 else []
+        last = old.split()[-1:] if " " in old and random.random() < 0.5 else []
         return " ".join((*words, *last))
 
     def _word(self, random: Random) -> str:
         """A word of the corpus, or two halves of its words."""
         one, other = random.choice(self._words), random.choice(self._words)
         return one if random.random() < 0.5 else one[: (len(one) + 1) // 2] + other[len(other) // 2 :]
-
-
-def _time(random: Random) -> str:
-    hour, minute = random.randint(0, 23), random.randint(0, 59)
-    if random.random() < 0.5:
-        return f"{hour:02}:{minute:02}"
-    return f"{hour % 12 or 12}:{minute:02} {'pm' if hour >= 12 else 'am'}"
-
-
-def _ordinal(number: int) -> str:
-    last = 0 if number in (11, 12, 13) else number % 10
-    return f"{number}{('th', 'st', 'nd', 'rd')[last] if last < 4 else 'th'}"

@@ -43,7 +43,7 @@ def example_of(request: Request, slots: Mapping[str, Slot]) -> Example:
         if value.casefold() in _FLAGS:
             kind, value = "flag", _FLAGS[value.casefold()]
         else:
-            spans += [(mention.start, mention.end, number) for mention in mentions.find(system, slot, (value,))]
+            spans += [(mention.start, mention.end, number) for mention in mentions.find_value(system, slot, (value,))]
         wishes.append(Wish(slot_in_words(slot), value, slot in goal.spoken, kind, "_".join(name_words(slot))))
     return Example(_split(system, _without_overlaps(spans)), tuple(wishes))
 
@@ -99,7 +99,7 @@ def _is_clean(before: State, update: State, after: State, user: Sequence[Part]) 
         return False
     others = [*after.items(), *((slot, forms) for slot, forms in before.items() if slot not in update)]
     return not any(
-        forms and forms[0].casefold() not in _FLAGS and mentions.find(rest, slot, forms) for slot, forms in others
+        forms and forms[0].casefold() not in _FLAGS and mentions.find_value(rest, slot, forms) for slot, forms in others
     )
 
 

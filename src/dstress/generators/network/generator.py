@@ -14,9 +14,10 @@ from dstress.errors import DstressError, MissingExtraError, SpecError
 from dstress.generators.base import Candidate, Generator, Goal, Request
 from dstress.generators.matching import find_unsaid
 from dstress.generators.network.examples import example_of, slot_in_words
-from dstress.generators.network.filler import Filled, Style, filled, style_of
+from dstress.generators.network.filler import Filled, fill
 from dstress.generators.network.linear_form import Example
 from dstress.resources import Material, Resources
+from dstress.text.writing_style import WritingStyle, corpus_style, usual_capitals
 
 if TYPE_CHECKING:
     from dstress.generators.network.backbone import Backbone, Generated
@@ -33,6 +34,8 @@ class Seq2Seq(Generator):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("models",)
+    _style: WritingStyle
+    _capitals: dict[str, str]
 
     def __init__(self, folder: str = "", beam: int = 5, batch: int = 32, device: str = "", least: float = -2.0) -> None:
         if beam < 1 or batch < 1:
@@ -40,7 +43,6 @@ class Seq2Seq(Generator):
         if not folder:
             raise SpecError("seq2seq: there is no network without a folder", fix=_HOW)
         self.folder, self.beam, self.batch, self.device, self.least = folder, beam, batch, device, least
-        self._style = Style()
         self._slots: dict[str, Slot] = {}
         self._backbone: Backbone | None = None
         self._turn = Lock()
@@ -64,7 +66,8 @@ class Seq2Seq(Generator):
                 fix=_HOW,
             )
         self._slots = dict(resources.schema.slots)
-        self._style = style_of(turn for dialogue in resources.corpus for turn in dialogue.turns if turn.user)
+        self._style = corpus_style(resources.corpus)
+        self._capitals = usual_capitals(resources.corpus) if self._style.cased else {}
         self._network()
 
     def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
@@ -111,7 +114,7 @@ class Seq2Seq(Generator):
             if score >= self.least:
                 wishes = [example.wishes[number] for number in numbers]
                 values = [Filled(wish.value, wish.kind == "open") for wish in wishes]
-                candidates.append(Candidate(filled(text, values, self._style), score))
+                candidates.append(Candidate(fill(text, values, self._style, self._capitals), score))
         return _distinct(candidates)
 
     def _config(self) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def delexicalise(turn: Turn, before: State) -> Delexicalised:
     spans = _value_spans(turn, before)
     spoken = {span.slot for span in spans}
     unspoken = [slot for slot in changed if slot not in spoken]
-    taken = [slot for slot in unspoken if mentions.find(turn.system, slot, changed[slot])]
+    taken = [slot for slot in unspoken if mentions.find_value(turn.system, slot, changed[slot])]
     surfaces = _surface_forms(turn.user, spans)
     placeholders = [span.slot for span in spans if is_placeholder(span.token)]
     unexplained = (
@@ -72,7 +72,7 @@ def delexicalise(turn: Turn, before: State) -> Delexicalised:
 
 def _value_spans(turn: Turn, before: State) -> list[_Span]:
     spans = []
-    for slot, form, start, end in mentions.mentions(turn, before):
+    for slot, form, start, end in mentions.find_mentions(turn, before):
         value = turn.state[slot][0]
         if flag := flag_of(value):
             spans.append(_Span(start, end, f"{{{slot}={flag}}}", slot, value))

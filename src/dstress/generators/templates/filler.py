@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dstress.dialogue import Schema
 from dstress.generators.templates.delexical import PLURAL, SurfaceForm
 from dstress.generators.templates.tokens import element_in, is_flag_mark, lists, words
-from dstress.generators.templates.writing import Writing
 from dstress.text import inflection
 from dstress.text.edits import apply
 from dstress.text.letters import fold
@@ -17,6 +16,7 @@ from dstress.text.numbers import number_of
 from dstress.text.slot_kinds import kind_of
 from dstress.text.slot_names import is_named_entity_slot
 from dstress.text.times import date_of, time_of
+from dstress.text.writing_style import WritingStyle, is_common_noun, write_title
 
 _PLACEHOLDER = re.compile(r"\[[^\[\]]+\]( -s\b)?")
 _KEPT = 24
@@ -36,26 +36,26 @@ class Filler:
         self._usual = {key: _usual_forms(of_value) for key, of_value in sorted(counts.items())}
         self._schema = schema
 
-    def fill(self, tokens: Sequence[str], values: Mapping[str, str], writing: Writing) -> str:
+    def fill(self, tokens: Sequence[str], values: Mapping[str, str], style: WritingStyle) -> str:
         """The text of a template with values, still in tokens; empty where a value does not go into it."""
         text = " ".join(token for token in tokens if not is_flag_mark(token))
         changes = []
         for match in _PLACEHOLDER.finditer(text):
             slot = element_in(match.group().removesuffix(f" {PLURAL}"))
-            change = self._change(text, match, slot, values[slot], writing)
+            change = self._change(text, match, slot, values[slot], style)
             if change is None:
                 return ""
             changes.append(change)
-        return apply(text, inflection.edits(text, changes))
+        return apply(text, inflection.edits_with_articles(text, changes))
 
     def _change(
-        self, text: str, match: re.Match[str], slot: str, value: str, writing: Writing
+        self, text: str, match: re.Match[str], slot: str, value: str, style: WritingStyle
     ) -> tuple[int, int, str] | None:
         """Start and end of what a value replaces, and the words for it; nothing where it does not go into the text."""
         start, end = match.span()
         number = number_of(value)
         if number is not None and time_of(value) is None:
-            stop, noun = inflection.counted(text, end, 2, int(number))
+            stop, noun = inflection.count_noun(text, end, 2, int(number))
             if number == 1 and not noun:
                 stop, noun = _singular_after(text, end)
             return start, stop, value + noun
@@ -67,14 +67,14 @@ class Filler:
         after = text[end:].split(maxsplit=1)[:1] or [">"]
         shown = self._usual_form(slot, value, after[0])
         if is_plural:
-            is_split = writing.split and shown in words("names.parted")
+            is_split = style.endings_apart and shown in words("names.parted")
             shown = f"{shown} {PLURAL}" if is_split else inflection.plural(shown)
         is_name = is_named_entity_slot(slot, self._schema)
-        if writing.cased:
-            shown = _capitalise(shown, value, writing.titled and (is_name or kind_of(slot) == "food"))
+        if style.cased:
+            shown = _capitalise(shown, value, style.titled and (is_name or kind_of(slot) == "food"))
         if not is_name:
             return start, end, shown
-        return inflection.placed(text, start, end, shown, town=kind_of(slot) == "town")
+        return inflection.place_name(text, start, end, shown, town=kind_of(slot) == "town")
 
     def _usual_form(self, slot: str, value: str, after: str) -> str:
         """The most usual words for a value before this token; the value itself where nothing is known."""
@@ -116,5 +116,4 @@ def _capitalise(shown: str, value: str, is_name: bool) -> str:
     """A value in its own capitals, or in those that names have."""
     if fold(shown) == fold(value) and value != value.lower():
         return value
-    is_noun = shown in inflection.table()["common"]
-    return inflection.titled(shown) if is_name and shown == shown.lower() and not is_noun else shown
+    return write_title(shown) if is_name and shown == shown.lower() and not is_common_noun(shown) else shown

@@ -10,9 +10,10 @@ from dstress.generators.templates.system_acts import ActTagger
 from dstress.generators.templates.tokens import element_for
 from dstress.generators.templates.training import learn
 from dstress.generators.templates.unseen_slots import borrow_templates
-from dstress.generators.templates.writing import Writing, writing_of
+from dstress.generators.templates.writing import write_sentence
 from dstress.resources import Material, Resources
 from dstress.text.utterance import random_for
+from dstress.text.writing_style import WritingStyle, corpus_style
 
 _SPREAD = 0.35
 """Chance among phrasings that are nearly as good as each other."""
@@ -24,7 +25,7 @@ class Templates(Generator):
     _tagger: ActTagger
     _composer: Composer
     _filler: Filler
-    _writing: Writing
+    _style: WritingStyle
 
     def prepare(self, resources: Resources, train: Material) -> None:
         """Learn templates, and how the corpus to be stressed writes."""
@@ -33,7 +34,7 @@ class Templates(Generator):
         library = borrow_templates(learned.library, resources.schema, learned.vocabulary)
         self._composer = Composer(library, learned.flag_words, learned.vocabulary.introducing)
         self._filler = Filler(learned.surfaces, resources.schema)
-        self._writing = writing_of(resources.corpus)
+        self._style = corpus_style(resources.corpus)
 
     def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
         """Utterances that say the goal, in the order of their fit to the system turn."""
@@ -45,7 +46,7 @@ class Templates(Generator):
         scored = [(phrasing.score + random.gauss(0.0, _SPREAD), phrasing.tokens) for phrasing in phrasings]
         candidates: dict[str, float] = {}
         for score, tokens in sorted(scored, key=lambda item: (-item[0], item[1])):
-            text = self._writing.write(self._filler.fill(tokens, goal.spoken, self._writing))
+            text = write_sentence(self._filler.fill(tokens, goal.spoken, self._style), self._style)
             if text and text not in candidates and not find_unsaid(text, goal):
                 candidates[text] = score
                 if len(candidates) >= n:

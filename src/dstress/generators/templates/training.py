@@ -14,7 +14,7 @@ from dstress.generators.templates.selection import Selector
 from dstress.generators.templates.system_acts import ActTagger, AnsweredTurn
 from dstress.generators.templates.tokens import element_for, elements_of, flag_of, is_flag_mark, slot_of
 from dstress.generators.templates.vocabulary import Vocabulary, flag_words
-from dstress.text.mentions import mentions
+from dstress.text.mentions import find_mentions
 
 
 class Learned(NamedTuple):
@@ -80,7 +80,7 @@ def _read(dialogues: Iterable[Dialogue]) -> tuple[list[_Turn], list[tuple[str, s
             if any(map(is_flag_mark, utterance.tokens)):
                 flag_phrases += [
                     (turn.user[start:end], element_for(slot, turn.state[slot][0]))
-                    for slot, _, start, end in mentions(turn, before)
+                    for slot, _, start, end in find_mentions(turn, before)
                     if flag_of(turn.state[slot][0])
                 ]
             service = next((service_of(slot) for slot in update(before, turn.state)), service)

@@ -26,7 +26,7 @@ from dstress.stressors.counterfactual.filters import CANDIDATES, Filters, Trial,
 from dstress.stressors.counterfactual.fits import fit_once
 from dstress.stressors.counterfactual.goals import CounterfactualGoal, Limits, draw_goal
 from dstress.stressors.values.stressor import Values
-from dstress.text.mentions import find
+from dstress.text.mentions import find_value
 from dstress.text.utterance import Utterance
 
 GENERATED, SUBSTITUTED = "generated", "substituted"
@@ -137,7 +137,7 @@ class Counterfactual(TurnStressor):
         state = utterance.turn.state if rewrite.state is None else rewrite.state
         own, before = utterance.turn.state, utterance.before
         new = [slot for slot, forms in state.items() if forms not in (own.get(slot), before.get(slot))]
-        return "" if all(find(rewrite.text, slot, state[slot]) for slot in new) else "a new value is not said"
+        return "" if all(find_value(rewrite.text, slot, state[slot]) for slot in new) else "a new value is not said"
 
     def _rewrites(self, drawn: Sequence[tuple[Utterance, CounterfactualGoal]]) -> Iterator[Outcome]:
         """For each goal the turn that says it in the first candidate's words that pass, or why there is none."""
@@ -171,7 +171,7 @@ def _frames(utterance: Utterance, goal: Goal, text: str) -> tuple[Frame, ...]:
     intents = {frame.service: frame.intent for frame in utterance.turn.frames}
     spans: dict[str, list[Span]] = {service: [] for service in services}
     for slot, value in goal.spoken.items():
-        for mention in find(text, slot, (value,))[:1]:
+        for mention in find_value(text, slot, (value,))[:1]:
             service, _, bare = slot.partition("-")
             spans[service].append(Span(bare, mention.start, mention.end))
     return tuple(

@@ -14,24 +14,26 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from dstress.dialogue import Dialogue, Schema, update
+from dstress.text.numbers import ORDINAL_ENDING, number_names, ordinal, ordinal_word
 from dstress.text.tables import read_table
+from dstress.text.times import AM_PM, DAY_PART, MONTH, O_CLOCK, calendar_words
 
 _PART = re.compile(r"\d+|[^\W\d_]+")
 _CLOCK = re.compile(r"(?<![\d.:])(\d{1,2})([:.])([0-5]\d)(?![\d:])")
-_HOUR = re.compile(r"(?<![\d.:])(\d{1,2})(?=\s*(?:[ap]\.?\s?m\b|o\s?['’]?\s?clock))", re.IGNORECASE)
-_ORDINAL = re.compile(r"(?<!\d)(\d{1,2})(st|nd|rd|th)\b", re.IGNORECASE)
+_HOUR = re.compile(rf"(?<![\d.:])(\d{{1,2}})(?=\s*(?:{AM_PM}|{O_CLOCK}))", re.IGNORECASE)
+_ORDINAL = re.compile(rf"(?<!\d)(\d{{1,2}})({ORDINAL_ENDING})\b", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\d.,:])\d{1,3}(?:,\d{3})+(?![\d,])|(?<![\d.,:])\d{1,7}(?![\d:]|[.,]\d)")
 _WORD = re.compile(r"[^\W\d_]+")
-_HALF_DAY = re.compile(r"(?<![a-z])[ap]\.?\s?m\b|\b(?:morning|afternoon|evening|night)\b", re.IGNORECASE)
-_DAY_PART = re.compile(r"\b(?:morning|afternoon|evening|night)\b", re.IGNORECASE)
-_MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b", re.IGNORECASE)
+_HALF_DAY = re.compile(rf"(?<![a-z]){AM_PM}|\b{DAY_PART}\b", re.IGNORECASE)
+_DAY_PART = re.compile(rf"\b{DAY_PART}\b", re.IGNORECASE)
+_MONTH = re.compile(rf"\b{MONTH}\b", re.IGNORECASE)
 _MARKS = re.compile(r"[\W_]+")
 _UNSAYABLE = re.compile(r"[|/_<>{}\[\]\\@#]")
 _LONGEST_WORDS, _LONGEST = 6, 48
 _REMEMBERED = 16_384
 _ENOUGH = 4
 _ACRONYM = 4
-_LAST_DAY, _LAST_HOUR, _NOON = 28, 23, 12
+_LAST_DAY, _LAST_HOUR, _NOON, _LAST_WORD = 28, 23, 12, 20
 _SMALL_WORDS = frozenset({"a", "an", "and", "at", "by", "de", "for", "in", "la", "of", "on", "the", "to"})
 
 
@@ -47,10 +49,15 @@ class _Lists(NamedTuple):
 @cache
 def _lists() -> _Lists:
     table: dict[str, Any] = read_table(__package__, "alternatives.toml")
-    siblings = {word: tuple(group) for group in table["siblings"] for word in group}
-    plain = frozenset([*table["numbers"], *table["ordinals"], *table["around"], "st", "nd", "rd", "th"])
+    days = calendar_words("weekdays")
+    groups = (*map(tuple, table["siblings"]), days, tuple(f"{day}s" for day in days))
+    siblings = {word: group for group in groups for word in group}
+    numbers = tuple(number_names()[number] for number in range(_LAST_WORD + 1))
+    ordinals = tuple(map(ordinal_word, numbers))
+    months = calendar_words("months") + calendar_words("short_months")
+    plain = frozenset((*numbers, *ordinals, *days, *months, *table["around"]))
     hours = {part: frozenset(hours) for part, hours in table["hours"].items()}
-    return _Lists(tuple(table["numbers"]), tuple(table["ordinals"]), siblings, plain, frozenset(table["fixed"]), hours)
+    return _Lists(numbers, ordinals, siblings, plain, frozenset(table["fixed"]), hours)
 
 
 class Alternatives:
@@ -200,7 +207,8 @@ def _numbers(surface: str) -> Iterator[str]:
         yield from _changed(surface, found, _hours(surface, int(found[1]), 1, _NOON), len(found[1]))
     elif found := _ORDINAL.search(surface):
         for day in _near(int(found[1]), 1, _LAST_DAY):
-            yield f"{surface[: found.start()]}{day}{_ending(day, found[2])}{surface[found.end() :]}"
+            shown = ordinal(day).upper() if found[2].isupper() else ordinal(day)
+            yield f"{surface[: found.start()]}{shown}{surface[found.end() :]}"
     elif found := _NUMBER.search(surface):
         yield from _amounts(surface, found)
     else:
@@ -268,8 +276,3 @@ def _exchanged(surface: str, word: str, others: Iterable[str]) -> Iterator[str]:
     for other in others:
         told = other.upper() if own.isupper() and len(own) > 1 else other.capitalize() if own[0].isupper() else other
         yield f"{surface[:start]}{told}{surface[end:]}"
-
-
-def _ending(day: int, like: str) -> str:
-    ending = "th" if day in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
-    return ending.upper() if like.isupper() else ending

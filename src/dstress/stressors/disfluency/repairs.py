@@ -17,8 +17,8 @@ from dstress.stressors.disfluency.alternatives import Alternatives
 from dstress.text import mentions as values
 from dstress.text.mentions import Mention
 from dstress.text.utterance import Utterance
-from dstress.text.words import Addition, Words
-from dstress.text.writing_style import Manner, dressed
+from dstress.text.word_row import Addition, WordRow
+from dstress.text.writing_style import WritingStyle, write
 
 _RETRACED = frozenset(
     ["to", "from", "at", "on", "in", "for", "by", "the", "a", "an", "after", "before", "until", "with"]
@@ -35,26 +35,26 @@ _REMEMBERED = 16_384
 
 
 class Style(NamedTuple):
-    """How an addition is to be written: in the utterance's manner, with or without commas."""
+    """How an addition is to be written: in the utterance's own style, with or without commas."""
 
-    manner: Manner
+    writing: WritingStyle
     marked: bool
 
     def write(self, phrase: str) -> str:
         """A phrase of plain English with its commas, or without them."""
-        return dressed(phrase if self.marked else phrase.replace(",", ""), self.manner)
+        return write(phrase if self.marked else phrase.replace(",", ""), self.writing)
 
     def after(self, said: str, phrase: str) -> str:
         """The words, which stay as they are, and a phrase that begins with a comma or a blank behind them."""
         return said + self.write(f"x{phrase}")[1:]
 
 
-def repairable(utterance: Utterance, words: Words) -> list[Mention]:
+def repairable(utterance: Utterance, words: WordRow) -> list[Mention]:
     """The new values that are said in words of their own: whole tokens that no other value shares."""
     return [mention for mention in utterance.mentions if _stands_alone(mention, utterance, words)]
 
 
-def _stands_alone(mention: Mention, utterance: Utterance, words: Words) -> bool:
+def _stands_alone(mention: Mention, utterance: Utterance, words: WordRow) -> bool:
     following = utterance.text[mention.end : mention.end + 1]
     if mention.start not in words.starts or following.isalnum() or following in _JOINING:
         return False
@@ -78,12 +78,12 @@ def wrong_value(utterance: Utterance, mention: Mention, alternatives: Alternativ
     for _ in range(_TRIES):
         other = others[int(utterance.random.random() * len(others))]
         folded = other.casefold()
-        if folded not in text and folded not in taken and not values.find(other, mention.slot, forms):
+        if folded not in text and folded not in taken and not values.find_value(other, mention.slot, forms):
             return other
     return ""
 
 
-def repair(words: Words, mention: Mention, wrong: str, term: str, style: Style, random: Random) -> Addition:
+def repair(words: WordRow, mention: Mention, wrong: str, term: str, style: Style, random: Random) -> Addition:
     """What is said before the value: the wrong one, with the short words before it where they are said again."""
     at = words.starts.index(mention.start)
     if at and words.cores[at - 1] == "the" and wrong[:4].lower() == "the ":
@@ -95,7 +95,7 @@ def repair(words: Words, mention: Mention, wrong: str, term: str, style: Style, 
     return Addition(first, style.after(" ".join([*again, wrong]), f", {term}"))
 
 
-def _retraced(words: Words, at: int, random: Random) -> int:
+def _retraced(words: WordRow, at: int, random: Random) -> int:
     """The token from which the speaker says the words again."""
     first = at
     while first and at - first < _AGAIN and words.cores[first - 1] in _RETRACED and words.tokens[first - 1].isalpha():
@@ -132,7 +132,7 @@ def said_last(utterance: Utterance, text: str, alternatives: Alternatives) -> bo
 
 def _behind(text: str, slot: str, forms: Sequence[str], surface: str) -> str:
     """What follows the last place that says the value; the whole text where none does."""
-    found = values.find(text, slot, forms)
+    found = values.find_value(text, slot, forms)
     end = found[-1].end if found else text.rfind(surface) + len(surface) if surface in text else 0
     return _plain(text[end:])
 

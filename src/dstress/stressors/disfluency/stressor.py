@@ -23,8 +23,8 @@ from dstress.stressors.disfluency.alternatives import Alternatives
 from dstress.stressors.disfluency.repairs import Style, repair, repairable, said_last, wrong_value
 from dstress.text.tables import read_table
 from dstress.text.utterance import Utterance
-from dstress.text.words import Addition, Words, usual_writing, word_lists
-from dstress.text.writing_style import manner_of
+from dstress.text.word_row import Addition, WordRow, word_lists
+from dstress.text.writing_style import corpus_style, style_of
 
 KINDS = ("filled", "repetition", "restart", "repair")
 _MARKED = re.compile(r"[.,?!;]")
@@ -111,14 +111,14 @@ class Disfluency(TurnStressor):
         """Collect what users say for each slot."""
         super().prepare(resources)
         self._alternatives = Alternatives(resources.schema, resources.corpus)
-        self._usual = usual_writing(resources.corpus)
+        self._usual = corpus_style(resources.corpus)
 
     def rewrite_utterance(self, said: Utterance) -> Outcome:
         """As many disfluencies as the utterance's length asks for, each at a place of its kind."""
         wanted = self._draw(len(said.text.split()), said.random)
         if not any(wanted):
             return None
-        style = Style(manner_of(said.text, said.turn.system or self._usual), bool(_MARKED.search(said.text)))
+        style = Style(style_of(said.text, said.turn.system, self._usual), bool(_MARKED.search(said.text)))
         utterance = _Utterance(said, self._alternatives, style)
         for kind, count in zip(reversed(KINDS), reversed(wanted), strict=True):
             if count:
@@ -162,7 +162,7 @@ class _Utterance:
 
     def __init__(self, utterance: Utterance, alternatives: Alternatives, style: Style) -> None:
         self.said, self.random, self.alternatives, self.style = utterance, utterance.random, alternatives, style
-        self.words = Words(utterance.text, utterance.protected)
+        self.words = WordRow(utterance.text, utterance.protected)
         self.clauses = list(self.words.clauses())
         self.additions: list[Addition] = []
         self.tags: list[str] = []

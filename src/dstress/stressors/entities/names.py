@@ -17,7 +17,7 @@ from typing import NamedTuple
 from dstress.dialogue import DONTCARE, Dialogue, Frame, State, slot_id
 from dstress.stressors.entities.words import entity_words
 from dstress.text import mentions as values
-from dstress.text.inflection import opens_sentence
+from dstress.text.writing_style import opens_sentence
 
 _TOKEN = re.compile(r"[^\W_]+(?:\s?['’`´]\s?s(?![^\W_]))?|&")
 _LAST_WORD = re.compile(r"([A-Za-z]+)\s+$")
@@ -170,7 +170,7 @@ class Mentioned:
                 if (
                     named
                     and not named & whole
-                    and _is_uncovered(turn.user, values.find(turn.user, slot, forms), matches)
+                    and _is_uncovered(turn.user, values.find_value(turn.user, slot, forms), matches)
                 ):
                     found |= named
             before = turn.state

@@ -23,6 +23,7 @@ from dstress.text import inflection as surface
 from dstress.text.slot_kinds import also, kind_of
 from dstress.text.slot_names import is_named_entity_slot
 from dstress.text.tables import is_table_file
+from dstress.text.writing_style import copy_capitals, opens_sentence
 
 _KIND_BEHIND = re.compile(r"\s+([^\W\d_]+)(?:\s+([^\W\d_]+))?")
 _PARTS_OF_TOWNS = frozenset({"station", "airport", "street", "road", "centre", "center", "city", "town"})
@@ -74,13 +75,13 @@ class UnseenEntities(DialogueStressor):
 
         def edits(text: str, spans: Spans) -> list[Edit]:
             found = [match for match in names.find(text, spans) if names.entity(match.name) in chosen]
-            return surface.edits(
+            return surface.edits_with_articles(
                 text, [_change(text, match, names, chosen[names.entity(match.name)]) for match in found]
             )
 
         def value(form: str) -> str:
             new = chosen.get(names.entity(name_words(form)))
-            return surface.styled(form, new) if new else form
+            return copy_capitals(form, new) if new else form
 
         return Renaming(edits, value, self._entity_slots.__contains__).dialogue(dialogue)
 
@@ -121,8 +122,8 @@ def _change(text: str, match: Match, names: Mentioned, new: str) -> tuple[int, i
         end = start + len(text[start:end].rstrip("sS").rstrip(_QUOTES))  # a clitic stays behind the new name
     else:
         end = _kind_end(text, end, match, new)
-    shown = surface.styled(text[start:end], new, opens=surface.opens_sentence(text, start))
-    return surface.placed(text, start, end, shown, town=kind_of(names.slots[match.name]) == "town")
+    shown = copy_capitals(text[start:end], new, opens=opens_sentence(text, start))
+    return surface.place_name(text, start, end, shown, town=kind_of(names.slots[match.name]) == "town")
 
 
 def _kind_end(text: str, end: int, match: Match, new: str) -> int:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from dstress.dialogue import Dialogue, Schema
 from dstress.resources import Material
 from dstress.text.tables import read_table
-from dstress.text.words import word_lists
+from dstress.text.word_row import word_lists
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NUMBER = re.compile(r"\d")

@@ -18,8 +18,7 @@ from dstress.stressors.out_of_domain.foreign import Filter
 from dstress.text import mentions as values
 from dstress.text.tables import read_table
 from dstress.text.utterance import Utterance
-from dstress.text.words import usual_writing
-from dstress.text.writing_style import Manner, dressed, manner_of
+from dstress.text.writing_style import WritingStyle, corpus_style, style_of, write
 
 _ENDED = re.compile(r"[.?!…][\"')\]]*\s*$")
 _TRIES = 4
@@ -48,7 +47,7 @@ class OutOfDomain(TurnStressor):
     def prepare(self, resources: Resources) -> None:
         """Choose the foreign utterances that touch nothing of the corpus."""
         super().prepare(resources)
-        self._usual = usual_writing(resources.corpus)
+        self._usual = corpus_style(resources.corpus)
         admits = Filter(resources.schema, resources.corpus)
         if self.corpus is None:
             self._foreign = [text for text in embedded(resources.schema) if admits.is_foreign(text)]
@@ -66,20 +65,20 @@ class OutOfDomain(TurnStressor):
         random = utterance.random
         if random.random() >= self.rate or utterance.turn.ood:
             return None
-        manner = manner_of(utterance.text, utterance.turn.system or self._usual)
+        style = style_of(utterance.text, utterance.turn.system, self._usual)
         for _ in range(_TRIES):
             foreign = self._foreign[int(random.random() * len(self._foreign))]
             if _says_none(utterance, foreign):
-                return self._placed(utterance, dressed(foreign, manner), manner)
+                return self._placed(utterance, write(foreign, style), style)
         return Unchanged("every foreign utterance said a value")
 
-    def _placed(self, utterance: Utterance, foreign: str, manner: Manner) -> Rewrite:
+    def _placed(self, utterance: Utterance, foreign: str, style: WritingStyle) -> Rewrite:
         if self.mode == "turn":
             return Rewrite(foreign, utterance.before, ood=True)
         own = utterance.text.strip()
         if utterance.random.random() < 0.5 or not own:
             return Rewrite(f"{foreign} {utterance.text}".rstrip())
-        stop = "" if _ENDED.search(own) else " ." if manner.parted else "."
+        stop = "" if _ENDED.search(own) else " ." if style.spaced else "."
         return Rewrite(f"{utterance.text.rstrip()}{stop} {foreign}")
 
     def objection(self, utterance: Utterance, restated: Rewrite) -> str:
@@ -92,7 +91,7 @@ class OutOfDomain(TurnStressor):
 def _says_none(utterance: Utterance, foreign: str) -> bool:
     """Whether the text says nothing that the state knows. Yes, no and "any" would be answers, not values, in it."""
     for slot, forms in utterance.turn.state.items():
-        if forms[0] not in _ANSWERS and values.find(foreign, slot, forms):
+        if forms[0] not in _ANSWERS and values.find_value(foreign, slot, forms):
             return False
     return True
 

@@ -12,19 +12,21 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from typing import Any
 
-from dstress.text.numbers import number_words
+from dstress.text.numbers import ORDINAL_ENDING, number_names, ordinal_word
 from dstress.text.tables import read_table
+from dstress.text.times import AM_PM
+from dstress.text.writing_style import CONTRACTION
 
-_CLITIC = re.compile(r"(?<=[a-z]) +(?='(?:s|m|re|ve|ll|d)\b)|(?<=[a-z]) +(?=n't\b)")
+_CLITIC = re.compile(rf"(?<=[a-z]) +(?={CONTRACTION})")
 _TOKEN = re.compile(
-    r"""(?P<time>(?<!\d)[0-2]?\d(?:[:;][0-5]\d(?!\d)|\.[0-5]\d(?=\s?[ap]\.?m\b)))
-      | (?P<money>[£$€]\s?\d+(?:,\d{3})*(?:\.\d\d)?)
+    rf"""(?P<time>(?<!\d)[0-2]?\d(?:[:;][0-5]\d(?!\d)|\.[0-5]\d(?=\s?{AM_PM})))
+      | (?P<money>[£$€]\s?\d+(?:,\d{{3}})*(?:\.\d\d)?)
       | (?P<decimal>\d+\.\d+)
-      | (?P<thousands>\d{1,3}(?:,\d{3})+(?!\d))
-      | (?P<ordinal>\d+(?:st|nd|rd|th)\b)
+      | (?P<thousands>\d{{1,3}}(?:,\d{{3}})+(?!\d))
+      | (?P<ordinal>\d+{ORDINAL_ENDING}\b)
       | (?P<code>(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]++(?![:;]\d))
       | (?P<number>\d+)
-      | (?P<dotted>\b(?:[a-z]\.){2,})
+      | (?P<dotted>\b(?:[a-z]\.){{2,}})
       | (?P<word>[a-z]+(?:'[a-z]+)*'?)
       | (?P<pause>[,.;:?!])
       | (?P<mark>[^\s\w])""",
@@ -44,15 +46,6 @@ _MIDNIGHT, _NOON = 0, 12
 @cache
 def _table() -> dict[str, Any]:
     return read_table(__package__, "spoken.toml")
-
-
-@cache
-def _digits() -> dict[int, str]:
-    """Numbers that are one word; the first word that the table has for each."""
-    found: dict[int, str] = {}
-    for word, number in number_words().items():
-        found.setdefault(number, word)
-    return {**found, 0: "zero"}
 
 
 @lru_cache(maxsize=65536)
@@ -92,7 +85,7 @@ def script(text: str) -> str:
 
 
 def _cardinal(number: int) -> Iterator[str]:
-    known = _digits()
+    known = number_names()
     if number in known and number < 100:
         yield known[number]
     elif number < 100:
@@ -115,7 +108,7 @@ def _number(text: str) -> list[str]:
 
 
 def _one_by_one(text: str) -> list[str]:
-    return [_digits()[int(letter)] if letter.isdigit() else letter.upper() for letter in text]
+    return [number_names()[int(letter)] if letter.isdigit() else letter.upper() for letter in text]
 
 
 def _clock(hours: str, minutes: str, whole: str) -> list[str]:
@@ -145,8 +138,7 @@ def _decimal(text: str) -> list[str]:
 
 def _ordinal(text: str) -> list[str]:
     *head, last = _number(text[:-2])
-    irregular = _table()["ordinals"].get(last)
-    return [*head, irregular or (f"{last[:-1]}ieth" if last.endswith("y") else f"{last}th")]
+    return [*head, ordinal_word(last)]
 
 
 def _code(text: str) -> list[str]:

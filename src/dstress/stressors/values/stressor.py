@@ -13,7 +13,7 @@ from dstress.stressors.base import Effect, Outcome, Rewrite, TurnStressor, Uncha
 from dstress.stressors.values.dictionary import Dictionary
 from dstress.stressors.values.dictionary_builder import choose
 from dstress.stressors.values.substitution import Place, accepted, are_plausible, candidates, places, reworded
-from dstress.text.mentions import find
+from dstress.text.mentions import find_value
 from dstress.text.utterance import Utterance
 
 _TRIES = 12
@@ -70,7 +70,7 @@ class Values(TurnStressor):
         changed = [slot for slot in mentioned if state[slot] != utterance.turn.state[slot]]
         # Most new values stand in the words as they are; only others need a search.
         unsure = [slot for slot in changed if not _stands(text, state[slot][0].lower())]
-        return "" if all(find(rewrite.text, slot, state[slot]) for slot in unsure) else "a new value is not said"
+        return "" if all(find_value(rewrite.text, slot, state[slot]) for slot in unsure) else "a new value is not said"
 
     def tag(self, chosen: dict[Place, str]) -> str:
         """`seen` if the training data have every new value for its slot, else `unseen`."""

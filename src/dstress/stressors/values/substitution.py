@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from dstress.dialogue import DONTCARE, State
-from dstress.text import inflection as surface
-from dstress.text import mentions as values
+from dstress.text import inflection, mentions
 from dstress.text.edits import apply
 from dstress.text.letters import fold, words_of
-from dstress.text.numbers import number_of, number_words
+from dstress.text.numbers import number_of, number_words, spell
 from dstress.text.slot_kinds import kind_of
 from dstress.text.slot_names import is_named_entity_slot
-from dstress.text.times import date_of, time_of
+from dstress.text.times import (
+    DAY_PART,
+    HALF_OF_DAY,
+    calendar_words,
+    date_of,
+    half_day_time,
+    time_of,
+    time_words,
+)
 from dstress.text.utterance import Utterance
+from dstress.text.writing_style import copy_capitals, opens_sentence, write_title
 
 _FLAGS = frozenset({"yes", "no", "true", "false", "free", "none", "", DONTCARE})
-_HALF = re.compile(r"[ap]\.?\s?m\b|(?:in the|at|this)\s|tonight", re.IGNORECASE)
-_LEAD = re.compile(r"(?:morning|afternoon|evening|night)\s(?:at\s)?", re.IGNORECASE)
+_HALF = re.compile(HALF_OF_DAY, re.IGNORECASE)
+_LEAD = re.compile(rf"{DAY_PART}\s(?:at\s)?", re.IGNORECASE)
 _BEFORE_DATE = re.compile(
     r"(?<!\w)(?:(?:this|the)\s+(?:coming|next|following)|this|next|coming|an?)\s+$", re.IGNORECASE
 )
@@ -31,9 +39,6 @@ _NOUN = re.compile(
 )
 _OF = re.compile(r"\s+of\b", re.IGNORECASE)
 _SAME = re.compile(r"(?<!\w)same(?!\w)", re.IGNORECASE)
-_NUMERIC = re.compile(
-    r"\d|(?<!\w)(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon|midday|midnight|[a-z]+teen|[a-z]+ty)(?!\w)"
-)
 _HINT = 4
 _MARKS = "!?.,:;)]}*+'\""
 _NOON = 12 * 60
@@ -56,7 +61,7 @@ class Place(NamedTuple):
 
 def places(utterance: Utterance) -> list[Place]:
     """The values that may be changed: said by the user, not by the system, in words that a new value can replace."""
-    by_slot: dict[str, list[values.Mention]] = {}
+    by_slot: dict[str, list[mentions.Mention]] = {}
     for mention in utterance.mentions:
         by_slot.setdefault(mention.slot, []).append(mention)
     if not by_slot:
@@ -74,7 +79,7 @@ def places(utterance: Utterance) -> list[Place]:
     return found
 
 
-def _whole(text: str, mention: values.Mention) -> Spot:
+def _whole(text: str, mention: mentions.Mention) -> Spot:
     """The characters of a mention, with the marks at the end of a value such as `yes!`."""
     if mention.value[-1:].isalnum():
         return mention.start, mention.end
@@ -82,7 +87,7 @@ def _whole(text: str, mention: values.Mention) -> Spot:
     return mention.start, mention.end + (len(tail) if text.startswith(tail, mention.end) else 0)
 
 
-def _is_free(utterance: Utterance, slot: str, found: Sequence[values.Mention]) -> bool:
+def _is_free(utterance: Utterance, slot: str, found: Sequence[mentions.Mention]) -> bool:
     forms = utterance.turn.state[slot]
     if any(fold(form) in _FLAGS for form in forms) or any(one.slot == slot for one in utterance.turn.coreferences):
         return False
@@ -101,9 +106,15 @@ def is_heard(system: str, slot: str, forms: tuple[str, ...]) -> bool:
     folded = fold(system)
     for form in forms:
         hints = _hints(form)
-        if (hints is None and _NUMERIC.search(folded)) or any(hint in folded for hint in hints or ()):
-            return bool(values.find(system, slot, forms))
+        if (hints is None and _numeric().search(folded)) or any(hint in folded for hint in hints or ()):
+            return bool(mentions.find_value(system, slot, forms))
     return False
+
+
+@cache
+def _numeric() -> re.Pattern[str]:
+    """What a text that says a number or a time has."""
+    return re.compile(rf"\d|(?<!\w)(?:{'|'.join(time_words())})(?!\w)")
 
 
 @lru_cache(maxsize=16_384)
@@ -111,7 +122,7 @@ def _hints(form: str) -> tuple[str, ...] | None:
     """First letters of which a text that says the form has some; None for a number or a time."""
     if time_of(form) is not None or number_of(form) is not None or date_of(form) is not None:
         return None
-    words = [fold(form), *surface.table()["alike"].get(fold(form), ())]
+    words = [fold(form), *inflection.table()["alike"].get(fold(form), ())]
     return tuple(dict.fromkeys(word[:_HINT] for text in words for word in words_of(text) if len(word) > 2)) or (
         fold(form),
     )
@@ -134,8 +145,8 @@ def _is_replaceable(words: str, value: str, is_name: bool) -> bool:
 def _alike(value: str) -> frozenset[str]:
     """Words that stand where the value can stand: itself, its plural, and close synonyms."""
     own = fold(value)
-    forms = {own, own.removesuffix("s"), surface.plural(own), *surface.table()["alike"].get(own, ())}
-    return frozenset(forms | {surface.plural(form) for form in forms} | {form.replace(" ", "-") for form in forms})
+    forms = {own, own.removesuffix("s"), inflection.plural(own), *inflection.table()["alike"].get(own, ())}
+    return frozenset(forms | {inflection.plural(form) for form in forms} | {form.replace(" ", "-") for form in forms})
 
 
 def _joined(by_slot: Mapping[str, set[Spot]]) -> list[tuple[list[str], set[Spot]]]:
@@ -206,7 +217,7 @@ def _shape(value: str) -> str:
     if date_of(value) is not None:
         return "date"
     folded = fold(value)
-    if folded in surface.table()["weekdays"]:
+    if folded in calendar_words("weekdays"):
         return "weekday"
     return "plain" if folded == value else "proper"
 
@@ -242,7 +253,7 @@ def _is_plural(words: str, value: str) -> bool:
 
 
 def _is_mass(value: str) -> bool:
-    return fold(value).rpartition(" ")[2] in surface.table()["uncountable"]
+    return fold(value).rpartition(" ")[2] in inflection.table()["uncountable"]
 
 
 def are_plausible(before: State, after: State, slots: Iterable[str]) -> bool:
@@ -262,7 +273,7 @@ def are_plausible(before: State, after: State, slots: Iterable[str]) -> bool:
 def _pairs(slot: str) -> tuple[tuple[str, str, bool], ...]:
     """The pairs of slots that a slot is one of, and whether they are in order."""
     service, _, bare = slot.partition("-")
-    table = surface.table()["pairs"]
+    table = inflection.table()["pairs"]
     return tuple(
         (f"{service}-{one}", f"{service}-{other}", kind == "order")
         for kind in ("apart", "order")
@@ -289,7 +300,7 @@ class Wording(NamedTuple):
 def reworded(utterance: Utterance, chosen: Mapping[Place, str]) -> str:
     """The utterance with new values in the form that the old ones had."""
     changes = [worded(utterance, place, spot, new)[:3] for place, new in chosen.items() for spot in place.spots]
-    return apply(utterance.text, surface.edits(utterance.text, changes))
+    return apply(utterance.text, inflection.edits_with_articles(utterance.text, changes))
 
 
 def accepted(utterance: Utterance, place: Place, new: str) -> tuple[str, ...]:
@@ -307,13 +318,13 @@ def worded(utterance: Utterance, place: Place, spot: Spot, new: str) -> Wording:
     if minutes is not None and time_of(place.value) is not None:
         lead = _LEAD.match(words)
         start += lead.end() if lead else 0
-        shown = surface.on_a_half_day(minutes) if _HALF.search(text[start:end]) and not _HALF.search(new) else new
+        shown = half_day_time(minutes) if _HALF.search(text[start:end]) and not _HALF.search(new) else new
         return Wording(start, end, shown, shown)
     old_number, number = number_of(place.value), number_of(new)
     if old_number is not None and number is not None:
         in_letters = new.isdecimal() and not any(map(str.isdigit, words))
-        shown = surface.styled(words, surface.spelled(int(number)), name=False) if in_letters else new
-        end, noun = surface.counted(text, end, int(old_number), int(number))
+        shown = copy_capitals(words, spell(int(number)), name=False) if in_letters else new
+        end, noun = inflection.count_noun(text, end, int(old_number), int(number))
         return Wording(start, end, shown + noun, shown)
     return _named(utterance, place, spot, new)
 
@@ -326,17 +337,17 @@ def _named(utterance: Utterance, place: Place, spot: Spot, new: str) -> Wording:
         start = match.start()
     is_name = is_named_entity_slot(place.slot, utterance.schema)
     inflected = _inflected(text, end, words, place, new)
-    shown = surface.styled(words, inflected, opens=surface.opens_sentence(text, start), name=is_name)
+    shown = copy_capitals(words, inflected, opens=opens_sentence(text, start), name=is_name)
     if date_of(new) is not None and text != text.lower() and (words != words.lower() or date_of(words) is not None):
-        shown = surface.titled(shown)  # "the 16th of September" starts with a small letter
+        shown = write_title(shown)  # "the 16th of September" starts with a small letter
     if not is_name:
         return Wording(start, end, shown, shown)
-    return Wording(*surface.placed(text, start, end, shown, town=kind_of(place.slot) == "town"), shown)
+    return Wording(*inflection.place_name(text, start, end, shown, town=kind_of(place.slot) == "town"), shown)
 
 
 def _inflected(text: str, end: int, words: str, place: Place, new: str) -> str:
     if not _is_kind(place.slot):
         return new
-    shown = str(surface.table()["written"].get(new, new))
+    shown = str(inflection.table()["written"].get(new, new))
     as_many = _is_plural(words, place.value) or (_is_mass(place.value) and not _NOUN.match(text, end))
-    return surface.plural(shown) if as_many and not _is_mass(new) else shown
+    return inflection.plural(shown) if as_many and not _is_mass(new) else shown

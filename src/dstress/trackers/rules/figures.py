@@ -8,18 +8,23 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from dstress.text.numbers import number_of, number_words
-from dstress.text.times import date_of, time_of
+from dstress.text.numbers import ORDINAL_ENDING, number_of, number_words
+from dstress.text.times import (
+    COUNTED_NOUN,
+    DAY_PART,
+    HALF_OF_DAY,
+    MONTH,
+    calendar_words,
+    clock_time,
+    date_of,
+    hour_words,
+    time_of,
+    time_words,
+)
 from dstress.trackers.rules.words import Words, word_set
 
-_HALVES = r"am|pm|a\ m|p\ m|in\ the\ (?:early\ |late\ )?(?:morning|afternoon|evening|night)|at\ night|tonight"
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)"
-)
-_DECIDED = re.compile(r"[:.]|noon|midday|midnight|\d{3}|m$|morning|night|evening|afternoon")
+_DECIDED = re.compile(rf"[:.]|noon|midday|midnight|\d{{3}}|m$|{DAY_PART}")
 _DIGIT = re.compile(r"\d")
-_TEENS = 24
 _CROWD = 60
 
 
@@ -38,38 +43,35 @@ class Figure(NamedTuple):
 
 @cache
 def _time_pattern() -> re.Pattern[str]:
-    words = number_words()
-    hours = "|".join(sorted((word for word, number in words.items() if number < _TEENS), key=len, reverse=True))
-    hour = rf"(?:\d{{1,2}}|{hours})"
+    hour = rf"(?:\d{{1,2}}|{hour_words()})"
     minute = rf"(?:(?:twenty|thirty|forty|fifty)(?: (?:five|one|two))?|fifteen|ten|twenty five|oh five|{hour})"
     return re.compile(
         rf"""(?<!\S)(?:
           (?P<time>
             noon|midday|midnight
-          | (?:(?:a\ )?quarter|half|{minute})(?:\ minutes?)?\ (?:past|to|till|before|after)\ {hour}(?:\ (?:{_HALVES}))?
-          | \d{{1,2}}[:.]\d\d(?:\ o\ clock)?(?:\ (?:{_HALVES}))?
-          | {hour}(?:\ {minute})?\ (?:o\ clock(?:\ (?:{_HALVES}))?|hours|{_HALVES})
+          | (?:(?:a\ )?quarter|half|{minute})(?:\ minutes?)?\ (?:past|to|till|before|after)\ {hour}(?:\ {HALF_OF_DAY})?
+          | \d{{1,2}}[:.]\d\d(?:\ o\ clock)?(?:\ {HALF_OF_DAY})?
+          | {hour}(?:\ {minute})?\ (?:o\ clock(?:\ {HALF_OF_DAY})?|hours|{HALF_OF_DAY})
           )
         | (?:at|by|after|before|around|until|till|than|past)\ (?:about\ |around\ |like\ )?
           (?P<bare>\d{{3,4}}|{hour}(?:\ (?:thirty|fifteen|forty\ five))?)
-          (?!\ (?:{_HALVES}|o\ clock|\d|past|to\ \d)(?!\S))
-          (?!\ (?:people|person|night|star|ticket|day|guest|adult|passenger|pound)s?\b)
-          (?!\ (?:of|gbp|st|nd|rd|th|different|other|or)\b)
+          (?!\ (?:{HALF_OF_DAY}|o\ clock|\d|past|to\ \d)(?!\S))
+          (?!\ (?:{COUNTED_NOUN}|{ORDINAL_ENDING}|of|different|other|or)\b)
         )(?!\S)""",
         re.VERBOSE,
     )
 
 
 _DATE = re.compile(
-    rf"(?<!\S)(?:(?:the )?\d{{1,2}}(?: (?:st|nd|rd|th))?(?: of)? {_MONTH}"
-    rf"|{_MONTH} (?:the )?\d{{1,2}}(?: (?:st|nd|rd|th))?"
-    rf"|(?:the )?\d{{1,2}} (?:st|nd|rd|th)(?: of this month)?)(?!\S)"
+    rf"(?<!\S)(?:(?:the )?\d{{1,2}}(?: {ORDINAL_ENDING})?(?: of)? {MONTH}"
+    rf"|{MONTH} (?:the )?\d{{1,2}}(?: {ORDINAL_ENDING})?"
+    rf"|(?:the )?\d{{1,2}} {ORDINAL_ENDING}(?: of this month)?)(?!\S)"
 )
 
 
 def figures(words: Words) -> list[Figure]:
     """All times, dates and numbers, in this order; none overlap."""
-    if _telling().isdisjoint(words.words) and not _DIGIT.search(words.text):
+    if time_words().isdisjoint(words.words) and not _DIGIT.search(words.text):
         return []
     row = " ".join(words.words)
     starts = _starts(words.words)
@@ -80,11 +82,6 @@ def figures(words: Words) -> list[Figure]:
             taken.update(range(figure.first, figure.last))
             found.append(figure)
     return found
-
-
-@cache
-def _telling() -> frozenset[str]:
-    return frozenset(number_words()) | {"noon", "midday", "midnight", "half", "quarter"}
 
 
 def _starts(words: list[str]) -> list[int]:
@@ -104,19 +101,15 @@ def _times(row: str, starts: list[int], words: Words) -> Iterator[Figure]:
         name = "time" if match["time"] else "bare"
         minutes = time_of(match[name], hours=True)
         first, last = _at(starts, *match.span(name))
-        if minutes is not None and (name == "time" or _ends_phrase(words, last)):
+        # A bare hour: `at 5 on monday`, not `at 5 Pond Close`.
+        ends_phrase = (
+            last == len(words)
+            or words.clauses[last] != words.clauses[last - 1]
+            or words.words[last] in word_set("boundaries")
+        )
+        if minutes is not None and (name == "time" or ends_phrase):
             either = not _DECIDED.search(match[name]) and 0 < minutes // 60 < 12
-            yield Figure("time", first, last, clock(minutes), either)
-
-
-def _ends_phrase(words: Words, at: int) -> bool:
-    """Whether a bare hour may end here: `at 5 on monday`, not `at 5 Pond Close`."""
-    return at == len(words) or words.clauses[at] != words.clauses[at - 1] or words.words[at] in word_set("boundaries")
-
-
-def clock(minutes: int) -> str:
-    """A time of day as states write it."""
-    return f"{minutes // 60 % 24:02d}:{minutes % 60:02d}"
+            yield Figure("time", first, last, clock_time(minutes), either)
 
 
 def evening(time: str) -> str:
@@ -129,13 +122,8 @@ def _dates(row: str, starts: list[int]) -> Iterator[Figure]:
     for match in _DATE.finditer(row):
         date = date_of(match[0])
         if date:
-            month = next((name for name in _months() if date[0] and name.startswith(date[0])), "")
+            month = next((name for name in calendar_words("months") if date[0] and name.startswith(date[0])), "")
             yield Figure("date", *_at(starts, *match.span()), f"{date[1]} {month}".strip())
-
-
-@cache
-def _months() -> tuple[str, ...]:
-    return tuple(sorted(word_set("months")))
 
 
 def _numbers(words: Words) -> Iterator[Figure]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from dstress.dialogue import DONTCARE, Dialogue, Schema
 from dstress.text.lemmas import content
-from dstress.text.near_spelling import errors_allowed, within
+from dstress.text.near_spelling import errors_allowed, is_within
 from dstress.text.numbers import number_phrases
 from dstress.trackers.rules.slot_profiles import Phrase, Profile
 from dstress.trackers.rules.words import key_of, keys_of, table, word_set
@@ -63,7 +63,7 @@ class Lexicon:
         letters = _letters(text)
         errors = errors_allowed(letters)
         for known, value in self.names.get(slot, {}).get(letters[:1], {}).items():
-            if abs(len(known) - len(letters)) <= errors and within(letters, known, errors):
+            if abs(len(known) - len(letters)) <= errors and is_within(letters, known, errors):
                 return value
         return ""
 

@@ -6,24 +6,24 @@ contraction that belongs to the word before it. A place never lies inside a valu
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from dstress.dialogue import Dialogue
 from dstress.text.tables import read_table
 from dstress.text.utterance import Ranges
-from dstress.text.writing_style import manner_of
+from dstress.text.writing_style import CONTRACTION, capitalise
 
-_CONTRACTIONS = frozenset({"'d", "'m", "n't", "'s", "'ll", "'re", "'ve", "’d", "’m", "n’t", "’s", "’ll", "’re", "’ve"})
+_CONTRACTION = re.compile(CONTRACTION)
 _EDGES = ".,;:!?\"'()[]…’‘“”-*"
 _STOPS = ".?!…;:"
 _REMEMBERED = 16_384
 
 
 class WordLists(NamedTuple):
-    """The word lists of `words.toml`."""
+    """The word lists of `word_row.toml`."""
 
     function: frozenset[str]
     doubled: frozenset[str]
@@ -36,7 +36,7 @@ class WordLists(NamedTuple):
 @cache
 def word_lists() -> WordLists:
     """The lists, read once."""
-    table: dict[str, Any] = read_table(__package__, "data/words.toml")
+    table: dict[str, Any] = read_table(__package__, "data/word_row.toml")
     function = frozenset(table["function"])
     openers = (function | frozenset(table["openers"])) - {"i"}
     doubled = function - frozenset(table["once"])
@@ -51,13 +51,7 @@ class Addition(NamedTuple):
     text: str
 
 
-def usual_writing(corpus: Iterable[Dialogue]) -> str:
-    """A few marks as the corpus writes them, to stand beside an utterance that shows no writing of its own."""
-    parted = sum(1 if manner_of(turn.user).parted else -1 for dialogue in corpus for turn in dialogue.turns)
-    return "so . so ." if parted > 0 else ""
-
-
-class Words:
+class WordRow:
     """The tokens of an utterance: `cores` are their small letters without marks, empty where there is nothing to say.
 
     For each token, `hangs` tells whether it is a contraction of the word before it, `free` whether it lies outside
@@ -72,7 +66,7 @@ class Words:
         contracted = "'" in text or "’" in text
         self.hangs: Sequence[bool] = [hangs for _, hangs, _ in facts] if contracted else [False] * len(facts)
         self.opens: Sequence[bool] = [True, *[stops for _, _, stops in facts[:-1]]] if facts else []
-        self.free, self.inside = _placed(self.starts, self.tokens, protected)
+        self.free, self.inside = _placement(self.starts, self.tokens, protected)
 
     def may_precede(self, at: int) -> bool:
         """Whether words may be added before token `at`: it is a word, not in the midst of a value or a fixed pair."""
@@ -113,18 +107,16 @@ class Words:
 
     def with_additions(self, additions: Iterable[Addition]) -> str:
         """The text with everything added; what now stands inside a sentence loses the capital of its beginning."""
-        parts, done = [], 0
-        for at, said in sorted(additions):
+        parts: list[str] = []
+        done = 0
+        for at, addition in sorted(additions):
             start, token = self.starts[at], self.tokens[at]
-            parts.append(self.text[done:start])
+            opens = token[0].isupper() and self.opens[at]
+            parts += self.text[done:start], capitalise(addition) if opens else addition, " "
             done = start
-            if token[0].isupper() and self.opens[at]:
-                said = said[0].upper() + said[1:]
-                if self.free[at] and self.cores[at] in word_lists().openers:
-                    parts += said, " ", token[0].lower()
-                    done = start + 1
-                    continue
-            parts += said, " "
+            if opens and self.free[at] and self.cores[at] in word_lists().openers:
+                parts.append(token[0].lower())
+                done += 1
         return "".join(parts) + self.text[done:]
 
 
@@ -132,7 +124,7 @@ class Words:
 def _facts(token: str) -> tuple[str, bool, bool]:
     """The token's word, empty for marks; whether it is a contraction that stands apart; whether it ends a sentence."""
     folded = token.lower()
-    if folded in _CONTRACTIONS:
+    if _CONTRACTION.fullmatch(folded):
         return folded, True, False
     core = folded.strip(_EDGES)
     return core if any(character.isalnum() for character in core) else "", False, token[-1] in _STOPS
@@ -147,7 +139,7 @@ def _starts(text: str, tokens: Iterable[str]) -> list[int]:
     return starts
 
 
-def _placed(starts: Sequence[int], tokens: Sequence[str], protected: Ranges) -> tuple[list[bool], list[bool]]:
+def _placement(starts: Sequence[int], tokens: Sequence[str], protected: Ranges) -> tuple[list[bool], list[bool]]:
     """For each token: whether it touches no value, and whether a value is under way where it begins."""
     free, inside = [True] * len(starts), [False] * len(starts)
     for first, last in protected:
