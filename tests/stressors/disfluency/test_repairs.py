@@ -6,7 +6,13 @@ import pytest
 
 from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.stressors.disfluency.alternatives import Alternatives
-from dstress.stressors.disfluency.repairs import Style, repair, repairable, said_last, wrong_value
+from dstress.stressors.disfluency.phrases import AdditionStyle
+from dstress.stressors.disfluency.repairs import (
+    build_repair,
+    draw_wrong_value,
+    repairable_mentions,
+    says_right_values_last,
+)
 from dstress.text.utterance import Utterance
 from dstress.text.words import Words
 from dstress.text.writing_style import manner_of
@@ -26,9 +32,9 @@ def utterance(text: str, state: State, before: State | None = None) -> Utterance
 
 def repaired(utterance: Utterance, wrong: str, term: str, random: Random) -> str:
     words = Words(utterance.text, utterance.protected)
-    style = Style(manner_of(utterance.text), "," in utterance.text or "." in utterance.text)
-    mention = repairable(utterance, words)[0]
-    return words.with_additions([repair(words, mention, wrong, term, style, random)])
+    style = AdditionStyle(manner_of(utterance.text), "," in utterance.text or "." in utterance.text)
+    mention = repairable_mentions(utterance, words)[0]
+    return words.with_additions([build_repair(words, mention, wrong, term, style, random)])
 
 
 class Always(Random):
@@ -79,25 +85,25 @@ def test_the_wrong_value_comes_first(text: str, state: State, wrong: str, retrac
 
 def test_a_value_that_hangs_on_another_word_is_left_alone() -> None:
     said = utterance("a 4-person table", {"train-people": ("4",)})
-    assert repairable(said, Words(said.text, said.protected)) == []
+    assert repairable_mentions(said, Words(said.text, said.protected)) == []
 
 
 def test_the_wrong_value_is_one_that_nobody_has_said() -> None:
     said = utterance("to Ely, not London", {"train-destination": ("ely",)})
-    assert {wrong_value(said, said.mentions[0], POOL) for _ in range(20)} <= {"York", ""}
-    assert "York" in {wrong_value(said, said.mentions[0], POOL) for _ in range(20)}
+    assert {draw_wrong_value(said, said.mentions[0], POOL) for _ in range(20)} <= {"York", ""}
+    assert "York" in {draw_wrong_value(said, said.mentions[0], POOL) for _ in range(20)}
 
 
 def test_the_guard_sees_a_wrong_value_behind_the_right_one() -> None:
     said = utterance("to Ely at 9:15", {"train-destination": ("ely",), "train-leaveat": ("09:15",)})
-    assert said_last(said, "to York, no, Ely at 9:15", POOL)
-    assert said_last(said, "to Ely at 9:30, no, 9:15", POOL)
-    assert not said_last(said, "to Ely, no, York at 9:15", POOL)
-    assert not said_last(said, "to Ely at 9:15, no, 9:30", POOL)
-    assert not said_last(said, "to York at 9:15", POOL)
+    assert says_right_values_last("to York, no, Ely at 9:15", said, POOL)
+    assert says_right_values_last("to Ely at 9:30, no, 9:15", said, POOL)
+    assert not says_right_values_last("to Ely, no, York at 9:15", said, POOL)
+    assert not says_right_values_last("to Ely at 9:15, no, 9:30", said, POOL)
+    assert not says_right_values_last("to York at 9:15", said, POOL)
 
 
 def test_another_value_that_was_there_before_is_no_objection() -> None:
     said = utterance("to Ely, not London", {"train-destination": ("ely",)})
-    assert said_last(said, "to York, sorry, Ely, not London", POOL)
-    assert not said_last(said, "to Ely, not London, London", POOL)
+    assert says_right_values_last("to York, sorry, Ely, not London", said, POOL)
+    assert not says_right_values_last("to Ely, not London, London", said, POOL)
