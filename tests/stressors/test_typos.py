@@ -73,9 +73,9 @@ def test_negations_and_short_words_stay() -> None:
 
 def test_values_are_hit_only_if_asked() -> None:
     turn = Turn("leicester", "Where to?", {"train-destination": ("leicester",)})
-    said = [Dialogue("d", (turn,))]
-    assert all(stressed("typos(rate=1)", said, seed)[0].turns[0].user == "leicester" for seed in range(20))
-    [after] = stressed("typos(rate=1,values=true)", said)
+    dialogues = [Dialogue("d", (turn,))]
+    assert all(stressed("typos(rate=1)", dialogues, seed)[0].turns[0].user == "leicester" for seed in range(20))
+    [after] = stressed("typos(rate=1,values=true)", dialogues)
     assert after.turns[0].user != "leicester"
     assert after.turns[0].state == turn.state
     assert (Typos().guarded, Typos(values=True).guarded) == (True, False)

@@ -39,7 +39,7 @@ def test_values_slots_and_bookings_are_not(text: str) -> None:
 
 
 def test_only_openings_that_say_something_are_chosen() -> None:
-    said = [
+    openings = [
         "Will it hail in Brentwood?",
         "yes, please, thanks",
         "the giraffe",
@@ -49,7 +49,7 @@ def test_only_openings_that_say_something_are_chosen() -> None:
     ]
     foreign = [
         Dialogue(str(number), (Turn(text), Turn("Why do giraffes sleep so little?")))
-        for number, text in enumerate(said)
+        for number, text in enumerate(openings)
     ]
     chosen = DOMAIN.foreign_openings(in_memory([*foreign, foreign[0], Dialogue("none", ())], Schema()))
     assert chosen == ["Play a polka now", "Will it hail in Brentwood?"]

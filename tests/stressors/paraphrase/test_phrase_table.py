@@ -15,7 +15,7 @@ EVERYDAY = PhraseTable(everyday_phrases())
 OF_SCHEMAS = PhraseTable(everyday_phrases(), read_table("dstress.stressors.schema", "backtranslation.toml"))
 
 
-def said(original: str, back: str) -> str:
+def rephrase(original: str, back: str) -> str:
     return apply_changes(original, EVERYDAY.find_changes(original, back))
 
 
@@ -37,7 +37,7 @@ def said(original: str, back: str) -> str:
     ],
 )
 def test_only_known_changes_are_taken_over(original: str, back: str, expected: str) -> None:
-    assert said(original, back) == expected
+    assert rephrase(original, back) == expected
 
 
 def test_a_contraction_alone_is_slight() -> None:
@@ -45,7 +45,7 @@ def test_a_contraction_alone_is_slight() -> None:
 
 
 def test_a_comma_ends_a_phrase() -> None:
-    assert said("All I need , to go", "All I must go") == "All I need , to go"
+    assert rephrase("All I need , to go", "All I must go") == "All I need , to go"
 
 
 def test_compounds_turn_round_in_schemas_only() -> None:

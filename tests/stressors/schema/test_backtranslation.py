@@ -32,7 +32,7 @@ def made(spec: str, schema: Schema) -> Schema:
 
 
 @pytest.mark.parametrize(
-    ("name", "said", "joined"),
+    ("name", "text", "joined"),
     [
         ("alarm_time", "time of alarm", "time_of_alarm"),
         ("book day", "day of booking", "day of booking"),
@@ -41,8 +41,8 @@ def made(spec: str, schema: Schema) -> Schema:
         ("area", "zone", "zone"),
     ],
 )
-def test_names_are_joined_in_their_own_style(name: str, said: str, joined: str) -> None:
-    assert _written_like(name, said) == joined
+def test_names_are_joined_in_their_own_style(name: str, text: str, joined: str) -> None:
+    assert _written_like(name, text) == joined
 
 
 def test_names_are_spoken_as_words() -> None:

@@ -59,8 +59,8 @@ def test_levels_go_by_levenshtein_distance() -> None:
 
 
 def test_descriptions_go_by_jaccard_on_lemmas() -> None:
-    said = ("The station", "Where the ride starts", "Starting place", "Place", "A place of start and more")
-    pool = of_words(descriptions=said)
+    paraphrases = ("The station", "Where the ride starts", "Starting place", "Place", "A place of start and more")
+    pool = of_words(descriptions=paraphrases)
     found = [compose(TAXI, pool, level, numbers).services[0].slots[0].description for level in range(1, 6)]
     assert found == ["Starting place", "A place of start and more", "Place", "Where the ride starts", "The station"]
 
@@ -112,9 +112,9 @@ def test_the_embedded_pools_are_whole(name: str, request: pytest.FixtureRequest)
     for service in schema.services:
         for kind, found in (("slot", service.slots), ("intent", service.intents)):
             for one in found:
-                said = pool.of(Element(kind, service.name, one.name, ""))  # type: ignore[arg-type]
-                assert len({*said.names, one.name}) == 6, (service.name, one.name)
-                assert len({*said.descriptions, one.description}) == 6, (service.name, one.name)
+                paraphrases = pool.of(Element(kind, service.name, one.name, ""))  # type: ignore[arg-type]
+                assert len({*paraphrases.names, one.name}) == 6, (service.name, one.name)
+                assert len({*paraphrases.descriptions, one.description}) == 6, (service.name, one.name)
     variants = [made(f"schema_variant(v{level})", schema) for level in range(1, 6)]
     assert len({repr(variant) for variant in variants}) == 5
 
