@@ -8,8 +8,8 @@ import pytest
 
 from dstress.predictions import read_predictions
 from dstress.scoring.score import ScoringOptions, score
-from tests.paths import SHARED
 from tests.parity.official import load
+from tests.paths import SHARED
 
 LAMBDAS = (0.25, 0.5, 0.75, 1.0)
 STATES = {"JGA": "jga", "SA": "sa", "AGA": "aga"} | {f"FGA_{by}": f"fga(lambda={by})" for by in LAMBDAS}

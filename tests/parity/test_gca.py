@@ -18,8 +18,8 @@ from dstress.predictions import Prediction
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import Scored, ScoringOptions, score, tally_predictions
 from dstress.scoring.scorecard import Scorecard
-from tests.paths import SHARED
 from tests.parity.official import Json, load
+from tests.paths import SHARED
 
 LAMBDAS = (0.25, 0.5, 0.75, 1.0)
 NAMES = {"JGA": "jga", "SA": "sa", "AGA": "aga", "RSA": "rsa", "GCA": "gca"} | {

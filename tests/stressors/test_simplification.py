@@ -86,8 +86,8 @@ def test_parts_can_be_had_alone() -> None:
 
 def test_no_word_appears_but_those_of_the_rules() -> None:
     added = {"also", "need", "want", "prefer", "thanks", "bye", "with", "serving", "leaving", "arriving", "going"}
-    said = simulated_dialogues()
-    for before, after in zip(said, stressed("simplification", said), strict=True):
+    dialogues = simulated_dialogues()
+    for before, after in zip(dialogues, stressed("simplification", dialogues), strict=True):
         for old, new in zip(before.turns, after.turns, strict=True):
             new_words = {word.strip(".,?!").lower() for word in new.user.split()}
             assert new_words <= added | {word.strip(".,?!").lower() for word in old.user.split()} | {""}

@@ -13,7 +13,7 @@ from rapidfuzz.distance import DamerauLevenshtein
 from dstress.dialogue import Dialogue, Turn
 from dstress.errors import SpecError
 from dstress.stressors import stressors
-from dstress.stressors.typos import Kind, Typos, misspelt
+from dstress.stressors.typos import Kind, Typos, misspell
 from tests.stressors.noise import ODD, check_page, keeps_protected, protected_texts, stressed
 
 SENTENCE = "I am looking for a moderately priced restaurant somewhere around here tomorrow evening"
@@ -28,25 +28,25 @@ SENTENCE = "I am looking for a moderately priced restaurant somewhere around her
     ],
 )
 def test_each_kind_slips_in_its_own_way(kind: Kind, outcomes: set[str]) -> None:
-    assert {misspelt("train", [kind], Random(seed)) for seed in range(300)} == outcomes
+    assert {misspell("train", [kind], Random(seed)) for seed in range(300)} == outcomes
 
 
 def test_a_neighbour_is_a_key_beside() -> None:
-    found = {misspelt("train", ["neighbour"], Random(seed)) for seed in range(400)}
+    found = {misspell("train", ["neighbour"], Random(seed)) for seed in range(400)}
     assert {"ttain", "trsin", "trauN".lower()} & found
     assert all(len(word) == 5 and sum(a != b for a, b in zip("train", word, strict=True)) == 1 for word in found)
     assert "trpin" not in found
 
 
 def test_the_first_letter_is_mostly_right() -> None:
-    first = Counter(misspelt("restaurant", ["neighbour"], Random(seed))[0] == "r" for seed in range(4000))
+    first = Counter(misspell("restaurant", ["neighbour"], Random(seed))[0] == "r" for seed in range(4000))
     assert 0.03 < first[False] / 4000 < 0.07
 
 
 @pytest.mark.parametrize(("word", "pattern"), [("Hello", "Ullll"), ("HELLO", "UUUUU"), ("hello", "lllll")])
 def test_case_goes_with_the_place(word: str, pattern: str) -> None:
     for seed in range(200):
-        slipped = misspelt(word, ["swap", "neighbour"], Random(seed))
+        slipped = misspell(word, ["swap", "neighbour"], Random(seed))
         assert "".join("U" if letter.isupper() else "l" for letter in slipped) == pattern
 
 
@@ -73,9 +73,9 @@ def test_negations_and_short_words_stay() -> None:
 
 def test_values_are_hit_only_if_asked() -> None:
     turn = Turn("leicester", "Where to?", {"train-destination": ("leicester",)})
-    said = [Dialogue("d", (turn,))]
-    assert all(stressed("typos(rate=1)", said, seed)[0].turns[0].user == "leicester" for seed in range(20))
-    [after] = stressed("typos(rate=1,values=true)", said)
+    dialogues = [Dialogue("d", (turn,))]
+    assert all(stressed("typos(rate=1)", dialogues, seed)[0].turns[0].user == "leicester" for seed in range(20))
+    [after] = stressed("typos(rate=1,values=true)", dialogues)
     assert after.turns[0].user != "leicester"
     assert after.turns[0].state == turn.state
     assert (Typos().guarded, Typos(values=True).guarded) == (True, False)

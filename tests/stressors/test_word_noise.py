@@ -63,13 +63,13 @@ def test_nothing_to_delete_or_swap(text: str) -> None:
 
 def test_no_list_has_a_word_that_carries_a_label() -> None:
     assert not FRAGILE & {*TABLE["deleted"]["words"], *TABLE["swapped"]["words"], *TABLE["inserted"]["words"]}
-    for said, others in TABLE["synonyms"].items():
+    for phrase, others in TABLE["synonyms"].items():
         prepositions = {"to", "at"}
-        assert not (FRAGILE - prepositions) & set(said.split()), said
-        kept = prepositions & set(said.split())
+        assert not (FRAGILE - prepositions) & set(phrase.split()), phrase
+        kept = prepositions & set(phrase.split())
         for other in others:
             assert not (FRAGILE - prepositions) & set(other.split()), other
-            assert kept <= set(other.split()) or other == "must", f"{said} -> {other}"
+            assert kept <= set(other.split()) or other == "must", f"{phrase} -> {other}"
 
 
 def test_rate_times_the_words_are_changed() -> None:
@@ -87,10 +87,10 @@ def test_protected_words_stay(case: tuple[str, list[tuple[int, int]]], seed: int
 
 @given(protected_texts(), st.integers(0, 9))
 def test_fragile_words_stay(case: tuple[str, list[tuple[int, int]]], seed: int) -> None:
-    def said(text: str) -> list[str]:
+    def fragile_words(text: str) -> list[str]:
         return re.findall(r"(?<!\w)(?:not|n't|no|18:15|ely|north)(?!\w)", text.lower())
 
-    assert said(WordNoise(rate=1).rewrite(case[0], [], Random(seed))) == said(case[0])
+    assert fragile_words(WordNoise(rate=1).rewrite(case[0], [], Random(seed))) == fragile_words(case[0])
 
 
 @pytest.mark.parametrize("text", ODD)

@@ -53,7 +53,7 @@ class Held:
     def __init__(self, name: str) -> None:
         split = name.partition(":")[2]
         self.schema = reminder.schema(split)
-        self.dialogues = [reminder.dialogue(split, index) for index in range(60)]
+        self.dialogues = [reminder.generate_dialogue(split, index) for index in range(60)]
 
     def __iter__(self) -> Iterator[Dialogue]:
         return iter(self.dialogues)

@@ -33,10 +33,10 @@ def answers(tracker: Tracker, folder: Path) -> list[Prediction]:
     """What the engine records for a few dialogues of `reminder`."""
     corpus = held("reminder:test")
     job = Tracking(tracker, lambda: resources(folder, corpus.schema), corpus.schema)
-    asked = [Question(dialogue, list(range(len(dialogue.turns)))) for dialogue in corpus.dialogues[:5]]
+    asked = [Request(dialogue, list(range(len(dialogue.turns)))) for dialogue in corpus.dialogues[:5]]
     job.open()
     try:
-        lines = parted(job.run(msgspec.json.encode(asked)))[0].splitlines()
+        lines = split_result(job.run(msgspec.json.encode(asked)))[0].splitlines()
     finally:
         job.close()
     found = [msgspec.json.decode(line, type=Prediction) for line in lines]
@@ -92,8 +92,8 @@ def test_worker_processes_answer_the_same(expected: list[Prediction], tmp_path: 
     corpus = held("reminder:test")
     tracker = create(f'command("{sys.executable} {ROOT}/examples/command_tracker.py")')
     job = Tracking(tracker, partial(resources, tmp_path, corpus.schema), corpus.schema)
-    pieces = [msgspec.json.encode([Question(one, list(range(len(one.turns))))]) for one in corpus.dialogues[:5]]
-    results = [parted(result) for result in Local(workers=2).in_order(job, pieces)]
+    pieces = [msgspec.json.encode([Request(one, list(range(len(one.turns))))]) for one in corpus.dialogues[:5]]
+    results = [split_result(result) for result in Local(workers=2).in_order(job, pieces)]
     lines = b"".join(lines for lines, _ in results).splitlines()
     assert same([msgspec.json.decode(line, type=Prediction) for line in lines], expected)
     assert 1 <= sum(used.get("starts", 0) for _, used in results) <= 2

@@ -25,7 +25,7 @@ stressors = Registry(
         "typos": "dstress.stressors.typos:Typos",
         "unseen_entities": "dstress.stressors.entities.unseen:UnseenEntities",
         "values": "dstress.stressors.values.stressor:Values",
-        "verbosity": "dstress.stressors.verbosity:Verbosity",
+        "verbosity": "dstress.stressors.verbosity.stressor:Verbosity",
         "word_noise": "dstress.stressors.word_noise:WordNoise",
     },
 )

@@ -2,7 +2,7 @@
 
     Stressor              declares effect, scope and needs; turns dialogues into stressed ones
     ├── TurnStressor      one user utterance at a time; what came before stays as it was (CoCo, CheckDST)
-    │   └── Rewriter      the simple case: `rewrite(utterance, protected, random)` says the new words
+    │   └── Rewriter      the simple case: `rewrite(utterance, protected, random)` gives the new words
     ├── DialogueStressor  the whole dialogue, consistently
     └── SchemaStressor    other names and descriptions for services, slots and intents
 
@@ -21,11 +21,11 @@ from typing import ClassVar, Literal, NamedTuple
 import msgspec
 
 from dstress.dialogue import Dialogue, Frame, Schema, State, Turn
-from dstress.resources import Material as Material
-from dstress.resources import Resources as Resources
+from dstress.resources import Resources
 from dstress.schema_names import Names, map_names, rename_dialogue
-from dstress.stressors.record import changed_alone, changed_together, counted, kept
+from dstress.stressors.record import record_counts, record_dialogue, record_fallback, record_turn
 from dstress.text import mentions as values
+from dstress.text.mentions import Mention
 from dstress.text.utterance import Ranges, Utterance, random_for
 
 Effect = Literal["invariant", "directional"]
@@ -33,8 +33,9 @@ Effect = Literal["invariant", "directional"]
 
 Scope = Literal["turn", "dialogue", "schema"]
 
-_TELLING = 6
-"""So many letters say a value by themselves."""
+_TELLING_LENGTH = 6
+"""So many characters say a value by themselves. Shorter words, such as numbers, may owe their meaning to those around
+them."""
 
 
 class Stressor(ABC):
@@ -82,7 +83,7 @@ class Stressor(ABC):
         """Its own counts of one utterance, for the summary; they are added up over all."""
         return {}
 
-    def figures(self, counted: Mapping[str, int]) -> dict[str, float]:
+    def figures(self, counts: Mapping[str, int]) -> dict[str, float]:
         """What its counts come to, such as a word error rate."""
         return {}
 
@@ -117,94 +118,78 @@ Outcome = str | Rewrite | Unchanged | None
 
 
 class TurnStressor(Stressor):
-    """Changes one user utterance at a time. Define `rewrite_utterance`, or
-    `rewrite_utterances` for work that is done in batches."""
+    """Changes one user utterance at a time: `rewrite_utterance`, or `rewrite_utterances` for work done in batches."""
 
     def rewrite_utterance(self, utterance: Utterance) -> Outcome:
-        """The utterance, said in another way."""
+        """The utterance in other words."""
         raise NotImplementedError(f"{type(self).__name__} must define rewrite_utterance")
 
     def rewrite_utterances(self, utterances: Sequence[Utterance]) -> Sequence[Outcome]:
         """Many utterances at once, in order."""
         return [self.rewrite_utterance(utterance) for utterance in utterances]
 
-    def objection(self, utterance: Utterance, restated: Rewrite) -> str:
+    def objection(self, utterance: Utterance, rewrite: Rewrite) -> str:
         """The label guard: why the new words would not carry the label; empty if they do."""
-        if restated.state is None:
-            return _unsaid(utterance, restated.text)
-        changed = values.find_mentions(
-            msgspec.structs.replace(utterance.turn, user=restated.text, state=restated.state, frames=()),
-            utterance.before,
-        )
-        wanted = {mention.slot for mention in utterance.mentions if mention.slot in restated.state}
-        lost = wanted - {mention.slot for mention in changed}
+        if rewrite.state is None:
+            kept = all(_still_says(rewrite.text, utterance, mention) for mention in utterance.mentions)
+            return "" if kept else "a value was no longer said"
+        turn = msgspec.structs.replace(utterance.turn, user=rewrite.text, state=rewrite.state, frames=())
+        wanted = {mention.slot for mention in utterance.mentions if mention.slot in rewrite.state}
+        lost = wanted - {mention.slot for mention in values.find_mentions(turn, utterance.before)}
         return "a new value is not said" if lost else ""
 
     def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
-        """Restate every utterance; guard, record and count."""
+        """Rewrite every utterance; guard, record and count."""
         key = (seed, self.key())
-        said = [
+        utterances = [
             Utterance(dialogue, index, self.schema, key)
             for dialogue in dialogues
             for index in range(len(dialogue.turns))
         ]
-        turns = iter(
-            [self._turn(one, outcome) for one, outcome in zip(said, self.rewrite_utterances(said), strict=True)]
-        )
+        outcomes = self.rewrite_utterances(utterances)
+        turns = iter([self._turn(*pair) for pair in zip(utterances, outcomes, strict=True)])
         return [
             msgspec.structs.replace(dialogue, turns=tuple(next(turns) for _ in dialogue.turns))
             for dialogue in dialogues
         ]
 
     def _turn(self, utterance: Utterance, outcome: Outcome) -> Turn:
+        """The turn that an outcome makes of an utterance's own, if the guard lets it."""
+        turn = utterance.turn
         if outcome is None:
-            return utterance.turn
+            return turn
         if isinstance(outcome, Unchanged):
-            return counted(kept(utterance.turn, outcome.reason), outcome.counts)
-        restated = Rewrite(outcome) if isinstance(outcome, str) else outcome
-        if (
-            restated.text == utterance.text
-            and restated.state in (None, utterance.turn.state)
-            and restated.ood == utterance.turn.ood
-        ):
-            return utterance.turn
-        problem = self._problem(utterance, restated)
+            return record_counts(record_fallback(turn, outcome.reason), outcome.counts)
+        rewrite = Rewrite(outcome) if isinstance(outcome, str) else outcome
+        if rewrite.text == turn.user and rewrite.state in (None, turn.state) and rewrite.ood == turn.ood:
+            return turn
+        problem = "" if rewrite.text.strip() else "no words were left"
+        if self.guarded and not problem:
+            problem = self.objection(utterance, rewrite)
         if problem:
-            return counted(kept(utterance.turn, problem), restated.counts)
-        state = utterance.turn.state if restated.state is None else restated.state
-        after = changed_alone(utterance.turn, restated.text, state, restated.ood, restated.tags)
-        frames = _going_on(utterance) if restated.ood else restated.frames
+            return record_counts(record_fallback(turn, problem), rewrite.counts)
+        state = turn.state if rewrite.state is None else rewrite.state
+        after = record_turn(turn, rewrite.text, state, rewrite.ood, rewrite.tags)
+        frames = rewrite.frames
+        if rewrite.ood:
+            # Words that are about nothing here: services and intents go on as they were, and nothing is said.
+            earlier = utterance.history[-1].frames if utterance.index else ()
+            frames = tuple(Frame(frame.service, frame.intent) for frame in earlier)
         if frames is not None:
             after = msgspec.structs.replace(after, frames=frames, coreferences=())
-        return counted(after, restated.counts)
-
-    def _problem(self, utterance: Utterance, restated: Rewrite) -> str:
-        if not restated.text.strip():
-            return "no words were left"
-        return self.objection(utterance, restated) if self.guarded else ""
+        return record_counts(after, rewrite.counts)
 
 
-def _going_on(utterance: Utterance) -> tuple[Frame, ...]:
-    """The frames of words that are about nothing here: services and intents go on as they were, nothing is said."""
-    before = utterance.history[-1].frames if utterance.index else ()
-    return tuple(Frame(frame.service, frame.intent) for frame in before)
-
-
-def _unsaid(utterance: Utterance, text: str) -> str:
-    spaced = f" {text} "
-    for mention in utterance.mentions:
-        words = utterance.text[mention.start : mention.end]
-        # The very words between blanks: the most frequent case, and the cheapest to see. Short ones, such as numbers,
-        # may owe their meaning to the words around them.
-        if len(words) >= _TELLING and f" {words} " in spaced:
-            continue
-        if not values.find_value(text, mention.slot, utterance.turn.state[mention.slot]):
-            return "a value was no longer said"
-    return ""
+def _still_says(text: str, utterance: Utterance, mention: Mention) -> bool:
+    """Whether a text says a mention's value. Mostly it has the same words between blanks, which is cheap to see."""
+    words = utterance.text[mention.start : mention.end]
+    if len(words) >= _TELLING_LENGTH and f" {words} " in f" {text} ":
+        return True
+    return bool(values.find_value(text, mention.slot, utterance.turn.state[mention.slot]))
 
 
 class Rewriter(TurnStressor):
-    """The simple case, all that most stressors need: one method that says the new words."""
+    """The simple case, all that most stressors need: one method that gives the new words."""
 
     @abstractmethod
     def rewrite(self, utterance: str, protected: Ranges, random: Random) -> str:
@@ -226,17 +211,18 @@ class DialogueStressor(Stressor):
 
     def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
         """Rewrite each dialogue and record what changed."""
-        return [self._recorded(dialogue, random_for(seed, self.key(), dialogue.id)) for dialogue in dialogues]
-
-    def _recorded(self, dialogue: Dialogue, random: Random) -> Dialogue:
-        return changed_together(dialogue, self.rewrite(dialogue, random))
+        key = self.key()
+        return [
+            record_dialogue(dialogue, self.rewrite(dialogue, random_for(seed, key, dialogue.id)))
+            for dialogue in dialogues
+        ]
 
 
 class SchemaStressor(Stressor):
     """Other names and descriptions; dialogues follow by position, as SGD-X's generator does. Words stay."""
 
     scope: Scope = "schema"
-    _renaming: tuple[int, Schema, Names] | None = None
+    _last_names: tuple[int, Schema, Names] | None = None
     """The seed, the schema and the names of the last variant, which is made once for many dialogues."""
 
     @abstractmethod
@@ -252,10 +238,10 @@ class SchemaStressor(Stressor):
 
     def names(self, seed: int) -> Names:
         """Original names -> the variant's: the edits from which the original can be restored."""
-        if self._renaming is None or self._renaming[0] != seed or self._renaming[1] is not self.schema:
+        if self._last_names is None or self._last_names[0] != seed or self._last_names[1] is not self.schema:
             names = map_names([(self.schema, self.schema_of(self.schema, seed))])
-            self._renaming = (seed, self.schema, names)
-        return self._renaming[2]
+            self._last_names = (seed, self.schema, names)
+        return self._last_names[2]
 
     def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
         """Rename each dialogue."""

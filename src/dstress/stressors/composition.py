@@ -49,14 +49,14 @@ class Composition(Stressor):
             part.prepare(resources)
             # Turns that change by themselves leave the history as it is: later parts fit on the same.
             if part.scope == "dialogue" and number + 1 < len(self.parts):
-                resources = resources._replace(corpus=_After(resources.corpus, part, seed))
+                resources = resources._replace(corpus=_StressedCorpus(resources.corpus, part, seed))
 
     def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
         """Part after part."""
-        done = list(dialogues)
+        stressed = list(dialogues)
         for part in self.parts:
-            done = part.stress(done, seed)
-        return done
+            stressed = part.stress(stressed, seed)
+        return stressed
 
     def schema_of(self, schema: Schema, seed: int) -> Schema:
         """The schema after the last part."""
@@ -65,7 +65,7 @@ class Composition(Stressor):
         return schema
 
 
-class _After:
+class _StressedCorpus:
     """A corpus as one stressor leaves it, read as it is iterated."""
 
     def __init__(self, corpus: Iterable[Dialogue], part: Stressor, seed: int) -> None:

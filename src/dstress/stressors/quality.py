@@ -56,15 +56,15 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Quality:
-    """Sees stressed dialogues pass, and sums up."""
+    """Sees stressed dialogues pass, and sums up: its own totals, what each part counts, and what turns carry."""
 
     def __init__(self, stressor: Stressor) -> None:
         self.parts = stressor.parts if isinstance(stressor, Composition) else [stressor]
-        self.counted: Counter[str] = Counter()
+        self.totals: Counter[str] = Counter()
         self.fallbacks: Counter[str] = Counter()
         self.tags: Counter[str] = Counter()
-        self.told: Counter[str] = Counter()
-        self.own: list[Counter[str]] = [Counter() for _ in self.parts]
+        self.turn_counts: Counter[str] = Counter()
+        self.part_counts: list[Counter[str]] = [Counter() for _ in self.parts]
         self.before, self.after = Grams(), Grams()
         self.rephrased: list[tuple[str, str]] = []
 
@@ -83,64 +83,58 @@ class Quality:
 
     def _add(self, turn: Turn, before: State) -> None:
         original = turn.original
-        self.counted["turns"] += 1
+        self.totals["turns"] += 1
         words = words_in(original.user)
-        self.counted["words"] += len(words)
-        if self.counted["turns"] <= _SAMPLED_TURNS:
+        self.totals["words"] += len(words)
+        if self.totals["turns"] <= _SAMPLED_TURNS:
             self.before.add(words)
         if turn.stress is not None:
             self.fallbacks.update(turn.stress.fallbacks)
             self.tags.update(turn.stress.tags)
-            self.told.update(turn.stress.counts)
-        for part, own in zip(self.parts, self.own, strict=True):
-            own.update(part.counts(original.user, turn.user))
+            self.turn_counts.update(turn.stress.counts)
+        for part, counts in zip(self.parts, self.part_counts, strict=True):
+            counts.update(part.counts(original.user, turn.user))
         new = words
         if turn.changed:
-            self.counted["changed"] += 1
+            self.totals["changed"] += 1
             new = words_in(turn.user)
             self._compare(words, new, turn, before)
-        if self.counted["turns"] <= _SAMPLED_TURNS:
+        if self.totals["turns"] <= _SAMPLED_TURNS:
             self.after.add(new)
 
     def _compare(self, words: list[str], new: list[str], turn: Turn, before: State) -> None:
-        for tag, count in _word_edits(words, new):
-            self.counted[tag] += count
+        folded = [word.casefold() for word in words], [word.casefold() for word in new]
+        for code in Levenshtein.opcodes(*folded):
+            if code.tag != "equal":
+                self.totals[code.tag] += max(code.src_end - code.src_start, code.dest_end - code.dest_start)
         for mention in values.find_mentions(turn.original, before):
             forms = turn.state.get(mention.slot, ())
             if forms == before.get(mention.slot, ()):
                 continue  # the turn is no longer about it: a slot that was dropped on purpose
-            self.counted["values"] += 1
-            self.counted["said"] += bool(values.find_value(turn.user, mention.slot, forms))
+            self.totals["values"] += 1
+            self.totals["still said"] += bool(values.find_value(turn.user, mention.slot, forms))
         if len(self.rephrased) < _COMPARED and any(part.rephrases for part in self.parts):
             self.rephrased.append((turn.original.user, turn.user))
 
     def summary(self) -> Summary:
         """All of it."""
-        count = self.counted
+        totals = self.totals
         similarity = Encoder.similarity(self.rephrased) if self.rephrased else None
-        figures = [part.figures(own) for part, own in zip(self.parts, self.own, strict=True)]
+        figures = [part.figures(counts) for part, counts in zip(self.parts, self.part_counts, strict=True)]
         return Summary(
-            count["turns"],
-            count["changed"],
+            totals["turns"],
+            totals["changed"],
             dict(self.fallbacks.most_common()),
             dict(self.tags.most_common()),
-            count["words"],
-            count["replace"],
-            count["delete"],
-            count["insert"],
-            count["values"],
-            count["said"],
+            totals["words"],
+            totals["replace"],
+            totals["delete"],
+            totals["insert"],
+            totals["values"],
+            totals["still said"],
             {str(n): (self.before.distinct(n), self.after.distinct(n)) for n in range(1, LONGEST_GRAM + 1)},
-            {name: value for found in figures for name, value in found.items()},
+            {name: value for part in figures for name, value in part.items()},
             similarity,
             len(self.rephrased) if similarity is not None else 0,
-            dict(sorted(self.told.items())),
+            dict(sorted(self.turn_counts.items())),
         )
-
-
-def _word_edits(before: list[str], after: list[str]) -> Iterator[tuple[str, int]]:
-    """Kinds of word edits and how many, letter case apart."""
-    folded = [word.casefold() for word in before], [word.casefold() for word in after]
-    for code in Levenshtein.opcodes(*folded):
-        if code.tag != "equal":
-            yield code.tag, max(code.src_end - code.src_start, code.dest_end - code.dest_start)

@@ -1,4 +1,4 @@
-"""What a stressor did to a turn, written into the turn: original, edits, and annotations that fit the new words."""
+"""What a stressor did to a turn, recorded in the turn: original, edits, and annotations that fit the new words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dstress.text.edits import edits_between, move
 _replace = msgspec.structs.replace
 
 
-def changed_alone(turn: Turn, user: str, state: State, ood: bool, tags: tuple[str, ...]) -> Turn:
+def record_turn(turn: Turn, user: str, state: State, ood: bool, tags: tuple[str, ...]) -> Turn:
     """A turn that was changed by itself: what comes later in the dialogue follows on the turn as it was."""
     edits = edits_between(turn.user, user)
     if turn.stress is None:
@@ -28,17 +28,31 @@ def changed_alone(turn: Turn, user: str, state: State, ood: bool, tags: tuple[st
             base=None if base == original else base,
             tags=(*turn.stress.tags, *tags),
         )
-    frames = tuple([_moved(frame, turn, user, edits, state) for frame in turn.frames])
+    frames = tuple([_moved_frame(frame, turn, user, edits, state) for frame in turn.frames])
     return Turn(user, turn.system, state, frames, turn.system_frames, turn.coreferences, ood, stress)
 
 
-def kept(turn: Turn, reason: str) -> Turn:
+def record_dialogue(before: Dialogue, after: Dialogue) -> Dialogue:
+    """A dialogue that was changed as a whole; turns that are the same stay the same objects."""
+    turns = []
+    for old, new in zip(before.turns, after.turns, strict=True):
+        if old == new:
+            turns.append(old)
+            continue
+        earlier = old.stress or Stress(old)
+        edits = edits_between(earlier.original.user, new.user)
+        system_edits = edits_between(earlier.original.system, new.system)
+        turns.append(_replace(new, stress=_replace(earlier, edits=edits, system_edits=system_edits)))
+    return _replace(after, turns=tuple(turns))
+
+
+def record_fallback(turn: Turn, reason: str) -> Turn:
     """A turn that stays as it was although the stressor tried."""
-    before = turn.stress or Stress(turn)
-    return _replace(turn, stress=_replace(before, fallbacks=(*before.fallbacks, reason)))
+    earlier = turn.stress or Stress(turn)
+    return _replace(turn, stress=_replace(earlier, fallbacks=(*earlier.fallbacks, reason)))
 
 
-def counted(turn: Turn, counts: Mapping[str, int]) -> Turn:
+def record_counts(turn: Turn, counts: Mapping[str, int]) -> Turn:
     """The turn, with what its stressor counted."""
     if not counts or turn.stress is None:
         return turn
@@ -46,57 +60,35 @@ def counted(turn: Turn, counts: Mapping[str, int]) -> Turn:
     return _replace(turn, stress=_replace(turn.stress, counts=dict(together)))
 
 
-def changed_together(before: Dialogue, after: Dialogue) -> Dialogue:
-    """A dialogue that was changed as a whole; turns that are the same stay the same objects."""
-    turns = tuple(
-        old if old == new else _replace(new, stress=_recorded(old, new))
-        for old, new in zip(before.turns, after.turns, strict=True)
-    )
-    return _replace(after, turns=turns)
-
-
-def _recorded(turn: Turn, after: Turn) -> Stress:
-    earlier = turn.stress or Stress(turn)
-    return _replace(
-        earlier,
-        edits=edits_between(earlier.original.user, after.user),
-        system_edits=edits_between(earlier.original.system, after.system),
-    )
-
-
-def _moved(frame: Frame, turn: Turn, text: str, edits: Sequence[Edit], state: State) -> Frame:
+def _moved_frame(frame: Frame, turn: Turn, text: str, edits: Sequence[Edit], state: State) -> Frame:
     """The frame on the new words: spans moved, acts with the new values where the state has some."""
     if not frame.spans and not frame.acts:
         return frame
-    renewed = _renewed_slots(frame.service, turn.state, state) if state is not turn.state else {}
+    renewed: State = {}  # by their bare names, the slots of the frame's service whose values are new
+    if state is not turn.state:
+        changed = (slot for slot, values in state.items() if turn.state.get(slot) != values)
+        renewed = {slot.partition("-")[2]: state[slot] for slot in changed if service_of(slot) == frame.service}
     spans = [_moved_span(span, turn.user, text, edits, span.slot in renewed) for span in frame.spans]
     acts = frame.acts
     if renewed:
-        acts = tuple(_renewed(act, renewed[act.slot]) if act.slot in renewed else act for act in acts)
+        acts = tuple(_renewed_act(act, renewed[act.slot]) if act.slot in renewed else act for act in acts)
     kept = tuple([span for span in spans if span is not None])
     return Frame(frame.service, frame.intent, frame.requested, kept, acts)
-
-
-def _renewed_slots(service: str, before: State, after: State) -> State:
-    """The bare names of a service's slots whose values are new."""
-    changed = (slot for slot, values in after.items() if before.get(slot) != values)
-    return {slot.partition("-")[2]: after[slot] for slot in changed if service_of(slot) == service}
 
 
 def _moved_span(span: Span, before: str, after: str, edits: Sequence[Edit], renewed: bool) -> Span | None:
     """The span in the new text; where its words are gone without a new value to say, there is none."""
     start, end = move(span.start, span.end, edits)
-    said = before[span.start : span.end]
-    if renewed or after[start:end] == said:
+    words = before[span.start : span.end]
+    if renewed or after[start:end] == words:
         return Span(span.slot, start, end) if start < end else None
-    found = after.casefold().find(said.casefold())
+    start = after.casefold().find(words.casefold())
+    end = start + len(words)
     # Casefolding may change lengths; only a place that truly says the words counts.
-    if found >= 0 and after[found : found + len(said)].casefold() == said.casefold():
-        return Span(span.slot, found, found + len(said))
-    return None
+    return Span(span.slot, start, end) if start >= 0 and after[start:end].casefold() == words.casefold() else None
 
 
-def _renewed(act: Act, values: tuple[str, ...]) -> Act:
+def _renewed_act(act: Act, values: tuple[str, ...]) -> Act:
     if not act.values or act.values[0] == "?":
         return act
     return Act(act.act, act.slot, values[:1], values[:1] if act.canonical else ())

@@ -16,6 +16,7 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 from dstress.dialogue import update
 from dstress.errors import SpecError
 from dstress.stressors.base import Outcome, Rewriter
+from dstress.text.patterns import expand_shorthand
 from dstress.text.tables import read_table
 from dstress.text.utterance import Ranges, Utterance
 
@@ -27,16 +28,6 @@ VALUE = "ꙮ"
 _PLACES = {"kept": 0, "anywhere": 0, "after": 0, "clause": 1, "sentence": 2}
 _JOINTS = frozenset({"and", "but", "so", "yes", "yeah", "yep", "no", "nope", "sure", "also"})
 _WORD = re.compile(r"\w+")
-_APOSTROPHE = r"(?:\s?['’]|\s)"
-_WRITTEN = {
-    "n't": rf"{_APOSTROPHE}?n['’]?t",
-    "'": _APOSTROPHE,
-    " ?": r"\s*",
-    " ": r"\s+",
-    "V": VALUE,
-    "LAST": r"(?=\s*[.?!,]|\s*$)",
-}
-_SHORTHAND = re.compile(r"n't|'| \?| |V|LAST")
 _LOOSE_START = re.compile(r"^[\s,.;!?-]+(?=\w)")
 _LOOSE_MARKS = re.compile(r"\s*,(?=\s*[.?!,])|(?<=[.!?])(?:\s*[.,])+(?=\s|$)|(?:\s*,)?\s*$")
 _FIRST_LETTER = re.compile(r"(^\W*|[.!?]\s+)([a-z])")
@@ -71,10 +62,12 @@ class Simplification(Rewriter):
 
 
 class _Form(NamedTuple):
+    """What follows on a first word, where both may stand, and what they become: a text, or FIRST for the first word."""
+
     rest: str
     at: str
     place: int
-    said: str
+    replacement: str
 
 
 class _Choice(NamedTuple):
@@ -90,31 +83,23 @@ Forms = list[dict[str, _Choice]]
 
 def _telegram(utterance: str, protected: Ranges, forms: Forms) -> str:
     """The utterance without what the forms drop. Where nothing would be left, it stays."""
-    hidden = _hidden(utterance, protected)
-    short = _shortened(hidden, forms)
+    # Each value hides behind one letter. Where that letter is written, nothing can be hidden behind it.
+    hidden, values, at = "", [], 0
+    for start, end in protected:
+        hidden += utterance[at:start] + VALUE
+        values.append(utterance[start:end])
+        at = end
+    hidden += utterance[at:]
+    short = _shorten(hidden, forms)
     if short == hidden:
         return utterance
-    short = _tidied(short, utterance)
-    if short.count(VALUE) != len(protected) or not any(map(str.isalnum, short)):
+    short = _tidy(short, utterance)
+    if short.count(VALUE) != len(values) or not any(map(str.isalnum, short)):
         return utterance
-    return _shown(short, [utterance[start:end] for start, end in protected])
+    return "".join(part for pair in zip(short.split(VALUE), [*values, ""], strict=True) for part in pair)
 
 
-def _hidden(text: str, protected: Ranges) -> str:
-    """The text with each value behind one letter. Where that letter is written, nothing can be hidden behind it."""
-    parts: list[str] = []
-    at = 0
-    for start, end in protected:
-        parts += text[at:start], VALUE
-        at = end
-    return "".join(parts) + text[at:]
-
-
-def _shown(text: str, values: list[str]) -> str:
-    return "".join(part for pair in zip(text.split(VALUE), [*values, ""], strict=True) for part in pair)
-
-
-def _shortened(text: str, forms: Forms) -> str:
+def _shorten(text: str, forms: Forms) -> str:
     """One pass from left to right; at each word the first form that fits is applied."""
     lower = text.lower()
     if len(lower) != len(text):
@@ -122,72 +107,64 @@ def _shortened(text: str, forms: Forms) -> str:
     parts: list[str] = []
     copied = end = 0
     place = 2
-    for word in _WORD.finditer(lower):
-        start, stop = word.span()
+    for match in _WORD.finditer(lower):
+        start, stop = match.span()
         if start < end:
             continue
-        said = word.group()
+        word = match.group()
         if start != end + 1 or lower[end] != " ":
-            place = max(place, _place(lower[end:start]))
-        known = forms[place].get(said)
-        rest = known.rest.match(lower, stop) if known else None
-        if not known or not rest:
-            end, place = stop, 1 if said in _JOINTS else 0
+            place = max(place, _place_after(lower[end:start]))
+        choice = forms[place].get(word)
+        rest = choice.rest.match(lower, stop) if choice else None
+        if not choice or not rest:
+            end, place = stop, 1 if word in _JOINTS else 0
             continue
-        form, end = known.forms[(rest.lastindex or 1) - 1], rest.end()
+        form, end = choice.forms[(rest.lastindex or 1) - 1], rest.end()
         if form.at == "kept":
             place = 0
             continue
         before = text[copied:start]
         parts += (
             before.rstrip(" ,") if form.at == "after" else before,
-            text[start:stop] if form.said == "FIRST" else form.said,
+            text[start:stop] if form.replacement == "FIRST" else form.replacement,
         )
-        copied = end = _after_blanks(lower, end) if form.place else end
+        while form.place and lower[end : end + 1].isspace():
+            end += 1
+        copied = end
     return "".join(parts) + text[copied:]
 
 
-def _place(gap: str) -> int:
+def _place_after(gap: str) -> int:
     """How much of a beginning follows on a gap between words: 2 of a sentence, 1 of a clause."""
     if "." in gap or "!" in gap or "?" in gap:
         return 2
     return 1 if "," in gap or ";" in gap else 0
 
 
-def _after_blanks(text: str, place: int) -> int:
-    while text[place : place + 1].isspace():
-        place += 1
-    return place
-
-
-def _tidied(short: str, before: str) -> str:
+def _tidy(short: str, before: str) -> str:
     """Without the commas and blanks that stood beside what went; sentences begin as they did."""
     short = _LOOSE_MARKS.sub("", _LOOSE_START.sub("", short))
     if not before.lstrip()[:1].isupper():
         return short
     if _SMALL_SENTENCE.search(before):
         return short[:1].upper() + short[1:]
-    return _FIRST_LETTER.sub(lambda found: found.group(1) + found.group(2).upper(), short)
+    return _FIRST_LETTER.sub(lambda match: match.group(1) + match.group(2).upper(), short)
 
 
 @cache
 def _forms(parts: frozenset[str]) -> Forms:
-    listed: list[dict[str, list[_Form]]] = [{}, {}, {}]
-    read = read_table(__package__, "data/simplification.toml")
-    for rule in read["rule"]:
+    by_place: list[dict[str, list[_Form]]] = [{}, {}, {}]
+    for rule in read_table(__package__, "data/simplification.toml")["rule"]:
         if rule["part"] != "all" and rule["part"] not in parts:
             continue
         for words, rest in rule["forms"]:
-            form = _Form(_expanded(rest), rule["at"], _PLACES[rule["at"]], rule.get("said", ""))
-            for word, known in product(words.split(), listed[form.place :]):
-                known.setdefault(word, []).append(form)
-    return [{word: _Choice(_compiled(forms), forms) for word, forms in known.items()} for known in listed]
+            pattern = expand_shorthand(rest).replace("V", VALUE)
+            form = _Form(pattern, rule["at"], _PLACES[rule["at"]], rule.get("becomes", ""))
+            for word, by_word in product(words.split(), by_place[form.place :]):
+                by_word.setdefault(word, []).append(form)
+    return [{word: _choice(forms) for word, forms in by_word.items()} for by_word in by_place]
 
 
-def _expanded(rest: str) -> str:
-    return _SHORTHAND.sub(lambda found: _WRITTEN[found.group()], rest)
-
-
-def _compiled(forms: list[_Form]) -> re.Pattern[str]:
-    choices = "|".join(rf"(?:{form.rest})()" for form in forms)
-    return re.compile(rf"(?:{choices})(?:(?<=[\s.,!?])|(?!\w))")
+def _choice(forms: list[_Form]) -> _Choice:
+    patterns = "|".join(rf"(?:{form.rest})()" for form in forms)
+    return _Choice(re.compile(rf"(?:{patterns})(?:(?<=[\s.,!?])|(?!\w))"), forms)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from random import Random
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from dstress.errors import SpecError
 from dstress.stressors.base import Rewriter
@@ -44,7 +44,7 @@ class Typos(Rewriter):
         hits = int(self.rate * len(words) + random.random())
         if not hits:
             return utterance
-        untouched = _untouched()
+        untouched = _tables().untouched
         open_words = [
             word
             for word in (words if self.values else free_matches(words, protected))
@@ -52,13 +52,13 @@ class Typos(Rewriter):
         ]
         parts: list[str] = []
         at = 0
-        for word in _drawn(open_words, hits, random):
-            parts += utterance[at : word.start()], misspelt(word.group(), self.kinds, random)
+        for word in _draw(open_words, hits, random):
+            parts += utterance[at : word.start()], misspell(word.group(), self.kinds, random)
             at = word.end()
         return "".join(parts) + utterance[at:]
 
 
-def _drawn(words: list[re.Match[str]], count: int, random: Random) -> list[re.Match[str]]:
+def _draw(words: list[re.Match[str]], count: int, random: Random) -> list[re.Match[str]]:
     """`count` of the words in their order, drawn without repeats, each weighted by its length.
 
     The largest of u ** (1 / weight) are such a draw (Efraimidis and Spirakis 2006): one pass, also for long texts.
@@ -69,7 +69,7 @@ def _drawn(words: list[re.Match[str]], count: int, random: Random) -> list[re.Ma
     return [word for _, _, word in sorted(sorted(keyed)[-count:], key=lambda entry: entry[1])]
 
 
-def misspelt(word: str, kinds: Sequence[Kind], random: Random) -> str:
+def misspell(word: str, kinds: Sequence[Kind], random: Random) -> str:
     """The word with one typing error of one of these kinds; as it is if none of them can change it."""
     for kind in random.sample(kinds, len(kinds)):
         at = 0 if random.random() < FIRST_LETTER else 1 + int(random.random() * (len(word) - 1))
@@ -89,7 +89,7 @@ def _slip(word: str, kind: Kind, at: int, random: Random) -> str:
         first, second = word[at], word[at + 1]
         # The shift key goes with the place, not with the letter: "Hello" gives "Ehllo".
         return word[:at] + _cased(second, first) + _cased(first, second) + word[at + 2 :]
-    near = _neighbours().get(word[at].lower(), "")
+    near = _tables().neighbours.get(word[at].lower(), "")
     return word[:at] + _cased(near[int(random.random() * len(near))], word[at]) + word[at + 1 :] if near else word
 
 
@@ -99,17 +99,14 @@ def _cased(letter: str, like: str) -> str:
     return changed if len(changed) == 1 else letter
 
 
-@cache
-def _table() -> dict[str, dict[str, object]]:
-    return read_table(__package__, "data/typos.toml")
+class _Tables(NamedTuple):
+    """Keys beside each letter's, and words that stay whole."""
+
+    neighbours: dict[str, str]
+    untouched: frozenset[str]
 
 
 @cache
-def _neighbours() -> dict[str, str]:
-    return {letter: str(keys) for letter, keys in _table()["neighbours"].items()}
-
-
-@cache
-def _untouched() -> frozenset[str]:
-    words = _table()["untouched"]["words"]
-    return frozenset(words if isinstance(words, list) else ())
+def _tables() -> _Tables:
+    table = read_table(__package__, "data/typos.toml")
+    return _Tables(table["neighbours"], frozenset(table["untouched"]["words"]))

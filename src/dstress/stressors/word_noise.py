@@ -45,16 +45,16 @@ class WordNoise(Rewriter):
     def rewrite(self, utterance: str, protected: Ranges, random: Random) -> str:
         """The utterance with some of its words changed; words in protected ranges count, but stay."""
         lower = utterance.lower()
-        found = list(_WORD.finditer(lower))
-        words = list(free_matches(found, protected)) if protected else found
+        every = list(_WORD.finditer(lower))
+        words = list(free_matches(every, protected)) if protected else every
         if not words or len(lower) != len(utterance):  # a longer small letter, as in Turkish: places would not agree
             return utterance
-        count = max(1, int(self.rate * len(found)))
+        count = max(1, int(self.rate * len(every)))
         parts: list[str] = []
         at = 0
         everywhere = _places(_covered(utterance, protected), words)
         places = {kind: everywhere[kind] for kind in self.kinds if everywhere[kind]}
-        for start, end, text in sorted(_drawn(utterance, words, places, count, random)):
+        for start, end, text in sorted(_draw(utterance, words, places, count, random)):
             parts += utterance[at:start], text
             at = end
         return "".join(parts) + utterance[at:]
@@ -63,6 +63,10 @@ class WordNoise(Rewriter):
 _Word = re.Match[str]
 _Change = tuple[int, int, str]
 """From a character to another (exclusive), and what stands there now."""
+
+
+_Place = tuple[int, int]
+"""The numbers of the first and the last word of a change."""
 
 
 class _Tables(NamedTuple):
@@ -74,10 +78,6 @@ class _Tables(NamedTuple):
     fixed: frozenset[str]
 
 
-Place = tuple[int, int]
-"""The numbers of the first and the last word of a change."""
-
-
 def _covered(text: str, protected: Ranges) -> str:
     """The text with letters over what is protected, so that no blank in there is taken for one between words."""
     for start, end in protected:
@@ -86,7 +86,7 @@ def _covered(text: str, protected: Ranges) -> str:
     return text
 
 
-def _drawn(text: str, words: list[_Word], places: dict[Kind, list[Place]], count: int, random: Random) -> list[_Change]:
+def _draw(text: str, words: list[_Word], places: dict[Kind, list[_Place]], count: int, random: Random) -> list[_Change]:
     """Up to `count` changes at places drawn by chance; a kind that has no place left gives way to the others."""
     kinds = list(places)
     taken: set[int] = set()
@@ -105,43 +105,43 @@ def _drawn(text: str, words: list[_Word], places: dict[Kind, list[Place]], count
     return changes
 
 
-def _places(text: str, words: list[_Word]) -> dict[Kind, list[Place]]:
+def _places(text: str, words: list[_Word]) -> dict[Kind, list[_Place]]:
     """Where each kind of change can be made."""
     synonyms, _, filled, deleted, swapped, fixed = _tables()
-    places: dict[Kind, list[Place]] = {"replace": [], "insert": [], "swap": [], "delete": []}
-    said = [word.group() for word in words]
-    pairs = [*_pairs(text, words, said), ""]
+    places: dict[Kind, list[_Place]] = {"replace": [], "insert": [], "swap": [], "delete": []}
+    texts = [word.group() for word in words]
+    pairs = [*_pairs(text, words, texts), ""]
     before = ""
-    for number, (word, pair) in enumerate(zip(said, pairs, strict=True)):
-        held = pair in fixed or before in fixed
+    for number, (word, pair) in enumerate(zip(texts, pairs, strict=True)):
+        is_fixed = pair in fixed or before in fixed
         if pair in synonyms:
             places["replace"].append((number, number + 1))
-        elif word in synonyms and not held:
+        elif word in synonyms and not is_fixed:
             places["replace"].append((number, number))
-        if not held:
-            if before and word in filled and said[number - 1] in swapped:
+        if not is_fixed:
+            if before and word in filled and texts[number - 1] in swapped:
                 places["insert"].append((number, number))
             if word in deleted and _DELETABLE.match(text, words[number].end()):
                 places["delete"].append((number, number + 1 if pair else number))
-            if pair and word in swapped and said[number + 1] in swapped and pairs[number + 1] not in fixed:
+            if pair and word in swapped and texts[number + 1] in swapped and pairs[number + 1] not in fixed:
                 places["swap"].append((number, number + 1))
         before = pair
     return places
 
 
-def _pairs(text: str, words: list[_Word], said: list[str]) -> Iterator[str]:
+def _pairs(text: str, words: list[_Word], texts: list[str]) -> Iterator[str]:
     """Each word with the next one, if only a blank parts them; empty if something else, such as a value, does."""
     end = -2
     for number, word in enumerate(words):
         start = word.start()
         if number:
-            yield f"{said[number - 1]} {said[number]}" if start == end + 1 and text[end] == " " else ""
+            yield f"{texts[number - 1]} {texts[number]}" if start == end + 1 and text[end] == " " else ""
         end = word.end()
 
 
-def _replaced(text: str, first: _Word, last: _Word, random: Random) -> _Change:
-    said = first.group() if first is last else f"{first.group()} {last.group()}"
-    options = _agreeing(text, first.start(), _tables().synonyms[said])
+def _replace(text: str, first: _Word, last: _Word, random: Random) -> _Change:
+    phrase = first.group() if first is last else f"{first.group()} {last.group()}"
+    options = _agreeing(text, first.start(), _tables().synonyms[phrase])
     if not options:
         return first.start(), first.start(), ""
     chosen = options[int(random.random() * len(options))]
@@ -156,21 +156,21 @@ def _agreeing(text: str, place: int, options: list[str]) -> list[str]:
     return [option for option in options if (option[0] in "aeiou") == (article.group(1).lower() == "an")]
 
 
-def _inserted(text: str, first: _Word, last: _Word, random: Random) -> _Change:
+def _insert(text: str, first: _Word, last: _Word, random: Random) -> _Change:
     """EDA's random insertion: a synonym of the word beside it, or a word that says nothing."""
     synonyms = _tables().synonyms.get(first.group(), ())
     options = [option for option in synonyms if " " not in option] or _tables().fillers
     return first.start(), first.start(), options[int(random.random() * len(options))] + " "
 
 
-def _swapped(text: str, first: _Word, last: _Word, random: Random) -> _Change:
-    one, other = text[first.start() : first.end()], text[last.start() : last.end()]
-    if one[0].isupper() and _opens_sentence(text, first.start()):
-        one, other = one if one == "I" else one[0].lower() + one[1:], capitalise(other)
-    return first.start(), last.end(), f"{other} {one}"
+def _swap(text: str, first: _Word, last: _Word, random: Random) -> _Change:
+    left, right = text[first.start() : first.end()], text[last.start() : last.end()]
+    if left[0].isupper() and _opens_sentence(text, first.start()):
+        left, right = left if left == "I" else left[0].lower() + left[1:], capitalise(right)
+    return first.start(), last.end(), f"{right} {left}"
 
 
-def _deleted(text: str, first: _Word, last: _Word, random: Random) -> _Change:
+def _delete(text: str, first: _Word, last: _Word, random: Random) -> _Change:
     """Without the first word and the blank after it; a free word that comes to open the sentence gets its capital."""
     if first is last or not (text[first.start()].isupper() and _opens_sentence(text, first.start())):
         return first.start(), first.end() + 1, ""
@@ -182,10 +182,10 @@ def _opens_sentence(text: str, place: int) -> bool:
 
 
 _CHANGES: dict[Kind, Callable[[str, _Word, _Word, Random], _Change]] = {
-    "replace": _replaced,
-    "insert": _inserted,
-    "swap": _swapped,
-    "delete": _deleted,
+    "replace": _replace,
+    "insert": _insert,
+    "swap": _swap,
+    "delete": _delete,
 }
 
 

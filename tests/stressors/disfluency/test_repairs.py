@@ -6,7 +6,13 @@ import pytest
 
 from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.stressors.disfluency.alternatives import Alternatives
-from dstress.stressors.disfluency.repairs import Style, repair, repairable, said_last, wrong_value
+from dstress.stressors.disfluency.phrases import AdditionStyle
+from dstress.stressors.disfluency.repairs import (
+    build_repair,
+    draw_wrong_value,
+    repairable_mentions,
+    says_right_values_last,
+)
 from dstress.text.utterance import Utterance
 from dstress.text.word_row import WordRow
 from dstress.text.writing_style import style_of
@@ -19,16 +25,16 @@ TOWNS = [
 POOL = Alternatives(SCHEMA, TOWNS)
 
 
-def utterance(text: str, state: State, before: State | None = None) -> Utterance:
+def make_utterance(text: str, state: State, before: State | None = None) -> Utterance:
     turns = (Turn("so", "", before), Turn(text, "", state)) if before else (Turn(text, "", state),)
     return Utterance(Dialogue("d", turns), len(turns) - 1, SCHEMA, ("key",))
 
 
 def repaired(utterance: Utterance, wrong: str, term: str, random: Random) -> str:
     words = WordRow(utterance.text, utterance.protected)
-    style = Style(style_of(utterance.text), "," in utterance.text or "." in utterance.text)
-    mention = repairable(utterance, words)[0]
-    return words.with_additions([repair(words, mention, wrong, term, style, random)])
+    style = AdditionStyle(style_of(utterance.text), "," in utterance.text or "." in utterance.text)
+    mention = repairable_mentions(utterance, words)[0]
+    return words.with_additions([build_repair(words, mention, wrong, term, style, random)])
 
 
 class Always(Random):
@@ -73,31 +79,31 @@ class Never(Random):
     ],
 )
 def test_the_wrong_value_comes_first(text: str, state: State, wrong: str, retraced: str, plain: str) -> None:
-    assert repaired(utterance(text, state), wrong, "no, I mean", Always()) == retraced
-    assert repaired(utterance(text, state), wrong, "no, I mean", Never()) == plain
+    assert repaired(make_utterance(text, state), wrong, "no, I mean", Always()) == retraced
+    assert repaired(make_utterance(text, state), wrong, "no, I mean", Never()) == plain
 
 
 def test_a_value_that_hangs_on_another_word_is_left_alone() -> None:
-    said = utterance("a 4-person table", {"train-people": ("4",)})
-    assert repairable(said, WordRow(said.text, said.protected)) == []
+    utterance = make_utterance("a 4-person table", {"train-people": ("4",)})
+    assert repairable_mentions(utterance, WordRow(utterance.text, utterance.protected)) == []
 
 
 def test_the_wrong_value_is_one_that_nobody_has_said() -> None:
-    said = utterance("to Ely, not London", {"train-destination": ("ely",)})
-    assert {wrong_value(said, said.mentions[0], POOL) for _ in range(20)} <= {"York", ""}
-    assert "York" in {wrong_value(said, said.mentions[0], POOL) for _ in range(20)}
+    utterance = make_utterance("to Ely, not London", {"train-destination": ("ely",)})
+    assert {draw_wrong_value(utterance, utterance.mentions[0], POOL) for _ in range(20)} <= {"York", ""}
+    assert "York" in {draw_wrong_value(utterance, utterance.mentions[0], POOL) for _ in range(20)}
 
 
 def test_the_guard_sees_a_wrong_value_behind_the_right_one() -> None:
-    said = utterance("to Ely at 9:15", {"train-destination": ("ely",), "train-leaveat": ("09:15",)})
-    assert said_last(said, "to York, no, Ely at 9:15", POOL)
-    assert said_last(said, "to Ely at 9:30, no, 9:15", POOL)
-    assert not said_last(said, "to Ely, no, York at 9:15", POOL)
-    assert not said_last(said, "to Ely at 9:15, no, 9:30", POOL)
-    assert not said_last(said, "to York at 9:15", POOL)
+    utterance = make_utterance("to Ely at 9:15", {"train-destination": ("ely",), "train-leaveat": ("09:15",)})
+    assert says_right_values_last("to York, no, Ely at 9:15", utterance, POOL)
+    assert says_right_values_last("to Ely at 9:30, no, 9:15", utterance, POOL)
+    assert not says_right_values_last("to Ely, no, York at 9:15", utterance, POOL)
+    assert not says_right_values_last("to Ely at 9:15, no, 9:30", utterance, POOL)
+    assert not says_right_values_last("to York at 9:15", utterance, POOL)
 
 
 def test_another_value_that_was_there_before_is_no_objection() -> None:
-    said = utterance("to Ely, not London", {"train-destination": ("ely",)})
-    assert said_last(said, "to York, sorry, Ely, not London", POOL)
-    assert not said_last(said, "to Ely, not London, London", POOL)
+    utterance = make_utterance("to Ely, not London", {"train-destination": ("ely",)})
+    assert says_right_values_last("to York, sorry, Ely, not London", utterance, POOL)
+    assert not says_right_values_last("to Ely, not London, London", utterance, POOL)

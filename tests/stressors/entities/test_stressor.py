@@ -179,5 +179,5 @@ def test_long_dialogues_take_time_by_their_length() -> None:
 def test_the_page_shows_what_happens() -> None:
     found = shown(PAGE)
     assert len(found) >= 3
-    for said, real in found:
-        assert said == real
+    for documented, real in found:
+        assert documented == real

@@ -43,7 +43,7 @@ def test_a_name_becomes_the_same_other_one_everywhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "new"),
+    ("text", "new"),
     [
         ("the hamilton guesthouse", "the grand hotel"),
         ("the hamilton lodge hotel", "the grand hotel"),
@@ -52,9 +52,9 @@ def test_a_name_becomes_the_same_other_one_everywhere(tmp_path: Path) -> None:
         ("hamilton road", "hamilton road"),
     ],
 )
-def test_kinds_and_articles_fit(tmp_path: Path, said: str, new: str) -> None:
+def test_kinds_and_articles_fit(tmp_path: Path, text: str, new: str) -> None:
     name = "old mill" if "mill" in new else "grand hotel"
-    talk = dialogue(("", f"hamilton lodge: {said}", LODGE))
+    talk = dialogue(("", f"hamilton lodge: {text}", LODGE))
     [done] = stressed(own(tmp_path, name), [talk])
     assert done.turns[0].user.removeprefix(f"{name}: ") == new
 
@@ -136,5 +136,5 @@ def test_any_name_is_survived(text: str, name: str) -> None:
 def test_the_page_shows_what_happens() -> None:
     found = shown(PAGE)
     assert len(found) >= 3
-    for said, real in found:
-        assert said == real
+    for documented, real in found:
+        assert documented == real

@@ -15,8 +15,8 @@ from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.errors import CorpusError, SpecError
 from dstress.resources import Resources
 from dstress.stressors import create
-from dstress.stressors.out_of_domain.foreign import Filter
-from dstress.stressors.out_of_domain.stressor import embedded
+from dstress.stressors.out_of_domain.domain import Domain
+from dstress.stressors.out_of_domain.stressor import embedded_utterances
 from dstress.text.edits import undo
 from dstress.text.mentions import find_value
 from tests.paths import DOCS
@@ -50,7 +50,7 @@ def test_a_foreign_turn_leaves_the_state_before_it() -> None:
     turns = stressed("out_of_domain(rate=1)", [TRIP])[0].turns
     assert [turn.state for turn in turns] == [{}, KNOWN]
     assert all(turn.ood for turn in turns)
-    assert all(turn.user in embedded(SCHEMA) for turn in turns)
+    assert all(turn.user in embedded_utterances(SCHEMA) for turn in turns)
     assert turns[0].remembered.state == KNOWN
 
 
@@ -94,17 +94,17 @@ def test_arguments_that_make_no_sense_are_refused(spec: str) -> None:
 
 
 def test_our_own_list_is_large_varied_and_touches_no_slot() -> None:
-    texts = embedded(Schema())
+    texts = embedded_utterances(Schema())
     assert len(texts) == len(set(texts)) >= 300
-    assert all(Filter(Schema(), []).is_foreign(text) for text in texts)
+    assert all(Domain(Schema(), []).is_foreign(text) for text in texts)
     assert not any(re.search(r"\d|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", text.lower()) for text in texts)
     assert all(re.search(r"[.?!]$", text) for text in texts)
 
 
 def test_topics_that_a_service_covers_are_left_out() -> None:
     weather = Schema((Service("Weather_1", "Check the weather for any place and any date"),))
-    assert set(embedded(weather)) < set(embedded(Schema()))
-    assert not any("umbrella" in text or "temperature" in text for text in embedded(weather))
+    assert set(embedded_utterances(weather)) < set(embedded_utterances(Schema()))
+    assert not any("umbrella" in text or "temperature" in text for text in embedded_utterances(weather))
 
 
 def test_another_corpus_is_asked_for_by_its_name() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dstress.stressors.paraphrase.candidates import in_style, problem
+from dstress.stressors.paraphrase.candidates import find_problem, match_style
 
 SAID = "I need a train from Ely to Cambridge , not before 10:15 ."
 
@@ -24,15 +24,15 @@ SAID = "I need a train from Ely to Cambridge , not before 10:15 ."
     ],
 )
 def test_a_candidate_that_lost_something_is_refused(candidate: str, part: str) -> None:
-    assert part in problem(SAID, candidate)
+    assert part in find_problem(SAID, candidate)
 
 
 def test_a_paraphrase_passes() -> None:
-    assert problem(SAID, "I'd like a train to Cambridge from Ely that does not leave before 10:15.") == ""
-    assert problem("two tickets please", "2 tickets please") == ""
+    assert find_problem(SAID, "I'd like a train to Cambridge from Ely that does not leave before 10:15.") == ""
+    assert find_problem("two tickets please", "2 tickets please") == ""
 
 
 def test_the_style_of_the_original() -> None:
-    assert in_style("I don't want it, thanks.", SAID) == "I do n't want it , thanks ."
-    assert in_style("Fine, thanks.", "all right, cheers.") == "fine, thanks."
-    assert in_style("fine, thanks.", "All right, cheers.") == "Fine, thanks."
+    assert match_style("I don't want it, thanks.", SAID) == "I do n't want it , thanks ."
+    assert match_style("Fine, thanks.", "all right, cheers.") == "fine, thanks."
+    assert match_style("fine, thanks.", "All right, cheers.") == "Fine, thanks."

@@ -11,7 +11,7 @@ from dstress.dialogue import Intent, Schema, Service, Slot
 from dstress.pipeline.stress import stress
 from dstress.resources import Resources
 from dstress.stressors import create
-from dstress.stressors.schema.backtranslation import _joined_like, _spoken
+from dstress.stressors.schema.backtranslation import _spoken, _written_like
 from tests.parts import need
 from tests.paths import DOCS
 from tests.stressors.samples import sample
@@ -32,7 +32,7 @@ def made(spec: str, schema: Schema) -> Schema:
 
 
 @pytest.mark.parametrize(
-    ("name", "said", "joined"),
+    ("name", "text", "joined"),
     [
         ("alarm_time", "time of alarm", "time_of_alarm"),
         ("book day", "day of booking", "day of booking"),
@@ -41,8 +41,8 @@ def made(spec: str, schema: Schema) -> Schema:
         ("area", "zone", "zone"),
     ],
 )
-def test_names_are_joined_in_their_own_style(name: str, said: str, joined: str) -> None:
-    assert _joined_like(name, said) == joined
+def test_names_are_joined_in_their_own_style(name: str, text: str, joined: str) -> None:
+    assert _written_like(name, text) == joined
 
 
 def test_names_are_spoken_as_words() -> None:

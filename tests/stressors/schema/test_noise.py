@@ -14,7 +14,7 @@ from dstress.errors import SpecError
 from dstress.pipeline.stress import stress
 from dstress.resources import Resources
 from dstress.stressors import create
-from dstress.stressors.schema.noise import _words
+from dstress.stressors.schema.noise import noise_words
 from tests import strategies
 from tests.paths import DOCS
 from tests.stressors.samples import sample
@@ -34,10 +34,10 @@ def made(spec: str, schema: Schema, seed: int = 1) -> Schema:
 def test_replaced_words_come_from_the_list_and_keep_their_punctuation() -> None:
     (after, bus) = made("schema_noise(replace=1, shuffle=0, drop=0)", Schema((TAXI, BUS))).services
     assert re.fullmatch(r"[A-Z]\w+ \w+ \(\w+\) \w+\.", after.slots[0].description)
-    assert set(re.findall(r"\w+", after.slots[0].description.lower())) <= set(_words())
-    assert set(after.slots[0].name.split("_")) <= set(_words())
+    assert set(re.findall(r"\w+", after.slots[0].description.lower())) <= set(noise_words().words)
+    assert set(after.slots[0].name.split("_")) <= set(noise_words().words)
     assert re.fullmatch(r"[A-Z][a-z]+[A-Z][a-z]+", bus.intents[0].name)
-    assert bus.intents[0].required == (bus.slots[0].name,) and bus.slots[0].name in _words()
+    assert bus.intents[0].required == (bus.slots[0].name,) and bus.slots[0].name in noise_words().words
     assert (after.name, bus.name, bus.slots[0].description) == ("Taxi_1", "Bus_1", "")
 
 

@@ -18,8 +18,8 @@ from dstress.stressors.schema.variant_pool import (
     Paraphrases,
     Pool,
     ServicePool,
-    composed,
-    embedded,
+    compose,
+    embedded_names,
     embedded_pool,
     read_pool,
 )
@@ -54,30 +54,30 @@ def numbers(key: str) -> Random:
 
 def test_levels_go_by_levenshtein_distance() -> None:
     pool = of_words("leaving point", "departures", "start", "departing", "depart_at")
-    levels = [names(composed(TAXI, pool, level, numbers))[0] for level in range(1, 6)]
+    levels = [names(compose(TAXI, pool, level, numbers))[0] for level in range(1, 6)]
     assert levels == ["departures", "departing", "depart_at", "start", "leaving point"]
 
 
 def test_descriptions_go_by_jaccard_on_lemmas() -> None:
-    said = ("The station", "Where the ride starts", "Starting place", "Place", "A place of start and more")
-    pool = of_words(descriptions=said)
-    found = [composed(TAXI, pool, level, numbers).services[0].slots[0].description for level in range(1, 6)]
+    paraphrases = ("The station", "Where the ride starts", "Starting place", "Place", "A place of start and more")
+    pool = of_words(descriptions=paraphrases)
+    found = [compose(TAXI, pool, level, numbers).services[0].slots[0].description for level in range(1, 6)]
     assert found == ["Starting place", "A place of start and more", "Place", "Where the ride starts", "The station"]
 
 
 def test_a_small_pool_spreads_over_the_levels_and_a_large_one_is_drawn_from() -> None:
-    two = [names(composed(TAXI, of_words("departures", "start"), level, numbers))[0] for level in range(1, 6)]
+    two = [names(compose(TAXI, of_words("departures", "start"), level, numbers))[0] for level in range(1, 6)]
     assert two == ["departures", "departures", "start", "start", "start"]
     many = [f"departure{'x' * count}" for count in range(1, 10)]
-    drawn = [names(composed(TAXI, of_words(*many), level, numbers))[0] for level in range(1, 6)]
+    drawn = [names(compose(TAXI, of_words(*many), level, numbers))[0] for level in range(1, 6)]
     assert len(set(drawn)) == 5 and drawn == sorted(drawn, key=len)
-    assert names(composed(TAXI, Pool({"taxi": ServicePool()}), 3, numbers)) == ["departure", "to"]
+    assert names(compose(TAXI, Pool({"taxi": ServicePool()}), 3, numbers)) == ["departure", "to"]
 
 
 def test_what_all_services_share_is_used_where_a_service_has_nothing_of_its_own() -> None:
     shared = ServicePool(slots={"to": Paraphrases(("goal",)), "departure": Paraphrases(("origin",), ("Beginning",))})
     pool = Pool({"*": shared, "taxi": ServicePool(slots={"departure": Paraphrases(("start",))})})
-    after = composed(TAXI, pool, 1, numbers).services[0]
+    after = compose(TAXI, pool, 1, numbers).services[0]
     assert [slot.name for slot in after.slots] == ["start", "goal"] and after.slots[0].description == "Beginning"
 
 
@@ -104,7 +104,7 @@ def test_the_released_names_are_the_levels_of_their_own_pool(shared: Path, tmp_p
                 assert [one.name for one in elements(ours)] == [one.name for one in elements(theirs)]
 
 
-@pytest.mark.parametrize("name", embedded())
+@pytest.mark.parametrize("name", embedded_names())
 def test_the_embedded_pools_are_whole(name: str, request: pytest.FixtureRequest) -> None:
     """Five different names and descriptions for every slot and intent of the corpus that the pool is for."""
     schema = sample(name, request.getfixturevalue("shared") if name != "reminder" else None).schema
@@ -112,9 +112,9 @@ def test_the_embedded_pools_are_whole(name: str, request: pytest.FixtureRequest)
     for service in schema.services:
         for kind, found in (("slot", service.slots), ("intent", service.intents)):
             for one in found:
-                said = pool.of(Element(kind, service.name, one.name, ""))  # type: ignore[arg-type]
-                assert len({*said.names, one.name}) == 6, (service.name, one.name)
-                assert len({*said.descriptions, one.description}) == 6, (service.name, one.name)
+                paraphrases = pool.of(Element(kind, service.name, one.name, ""))  # type: ignore[arg-type]
+                assert len({*paraphrases.names, one.name}) == 6, (service.name, one.name)
+                assert len({*paraphrases.descriptions, one.description}) == 6, (service.name, one.name)
     variants = [made(f"schema_variant(v{level})", schema) for level in range(1, 6)]
     assert len({repr(variant) for variant in variants}) == 5
 

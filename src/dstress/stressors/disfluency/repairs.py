@@ -8,17 +8,15 @@ short words before the value are often said again.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from random import Random
-from typing import NamedTuple
 
 from dstress.stressors.disfluency.alternatives import Alternatives
+from dstress.stressors.disfluency.phrases import AdditionStyle
 from dstress.text import mentions as values
 from dstress.text.mentions import Mention
 from dstress.text.utterance import Utterance
 from dstress.text.word_row import Addition, WordRow
-from dstress.text.writing_style import WritingStyle, write
 
 _RETRACED = frozenset(
     ["to", "from", "at", "on", "in", "for", "by", "the", "a", "an", "after", "before", "until", "with"]
@@ -34,22 +32,7 @@ _TRIES = 4
 _REMEMBERED = 16_384
 
 
-class Style(NamedTuple):
-    """How an addition is to be written: in the utterance's own style, with or without commas."""
-
-    writing: WritingStyle
-    marked: bool
-
-    def write(self, phrase: str) -> str:
-        """A phrase of plain English with its commas, or without them."""
-        return write(phrase if self.marked else phrase.replace(",", ""), self.writing)
-
-    def after(self, said: str, phrase: str) -> str:
-        """The words, which stay as they are, and a phrase that begins with a comma or a blank behind them."""
-        return said + self.write(f"x{phrase}")[1:]
-
-
-def repairable(utterance: Utterance, words: WordRow) -> list[Mention]:
+def repairable_mentions(utterance: Utterance, words: WordRow) -> list[Mention]:
     """The new values that are said in words of their own: whole tokens that no other value shares."""
     return [mention for mention in utterance.mentions if _stands_alone(mention, utterance, words)]
 
@@ -67,7 +50,7 @@ def _stands_alone(mention: Mention, utterance: Utterance, words: WordRow) -> boo
     return not words.inside[at] or (words.cores[at - 1] == "the" and not words.inside[at - 1])
 
 
-def wrong_value(utterance: Utterance, mention: Mention, alternatives: Alternatives) -> str:
+def draw_wrong_value(utterance: Utterance, mention: Mention, alternatives: Alternatives) -> str:
     """A plausible other value in the same form, unknown to the utterance and its state; empty if there is none."""
     forms = utterance.turn.state[mention.slot]
     others = alternatives.others(mention.slot, utterance.text[mention.start : mention.end], forms)
@@ -83,19 +66,22 @@ def wrong_value(utterance: Utterance, mention: Mention, alternatives: Alternativ
     return ""
 
 
-def repair(words: WordRow, mention: Mention, wrong: str, term: str, style: Style, random: Random) -> Addition:
+def build_repair(
+    words: WordRow, mention: Mention, wrong: str, term: str, style: AdditionStyle, random: Random
+) -> Addition:
     """What is said before the value: the wrong one, with the short words before it where they are said again."""
     at = words.starts.index(mention.start)
     if at and words.cores[at - 1] == "the" and wrong[:4].lower() == "the ":
         wrong = wrong[4:]
-    first = _retraced(words, at, random)
+    first = _draw_retraced(words, at, random)
     again = words.tokens[first:at]
     if again and again[-1].lower() in _ARTICLES:
-        again[-1] = _article(again[-1], wrong)
-    return Addition(first, style.after(" ".join([*again, wrong]), f", {term}"))
+        article = "an" if wrong[:1].lower() in "aeiou" else "a"
+        again[-1] = article.capitalize() if again[-1][0].isupper() else article
+    return Addition(first, style.append(" ".join([*again, wrong]), f", {term}"))
 
 
-def _retraced(words: WordRow, at: int, random: Random) -> int:
+def _draw_retraced(words: WordRow, at: int, random: Random) -> int:
     """The token from which the speaker says the words again."""
     first = at
     while first and at - first < _AGAIN and words.cores[first - 1] in _RETRACED and words.tokens[first - 1].isalpha():
@@ -108,33 +94,30 @@ def _retraced(words: WordRow, at: int, random: Random) -> int:
     return first if random.random() < _RETRACING else at
 
 
-def _article(article: str, noun: str) -> str:
-    fitting = "an" if noun[:1].lower() in "aeiou" else "a"
-    return fitting.capitalize() if article[0].isupper() else fitting
-
-
-def said_last(utterance: Utterance, text: str, alternatives: Alternatives) -> bool:
+def says_right_values_last(text: str, utterance: Utterance, alternatives: Alternatives) -> bool:
     """Whether each new value that the utterance says is, in `text`, not followed by another one for its slot.
 
     Another value that a later mention takes back ("for 5 people for 4, no, I mean 2 nights") is that mention's.
     """
     rivals: set[str] = set()
-    for mention in sorted(utterance.mentions, key=lambda one: one.start, reverse=True):
+    for mention in sorted(utterance.mentions, key=lambda mention: mention.start, reverse=True):
         forms, surface = utterance.turn.state[mention.slot], utterance.text[mention.start : mention.end]
         others = {_plain(other) for other in alternatives.others(mention.slot, surface, forms)}
         if others:
-            now, then = (_behind(one, mention.slot, forms, surface) for one in (text, utterance.text))
+            now, then = (_text_behind(mention, either, utterance) for either in (text, utterance.text))
             if any(other in now and now.count(other) > then.count(other) for other in others - rivals):
                 return False
             rivals |= others
     return True
 
 
-def _behind(text: str, slot: str, forms: Sequence[str], surface: str) -> str:
-    """What follows the last place that says the value; the whole text where none does."""
-    found = values.find_value(text, slot, forms)
-    end = found[-1].end if found else text.rfind(surface) + len(surface) if surface in text else 0
-    return _plain(text[end:])
+def _text_behind(mention: Mention, text: str, utterance: Utterance) -> str:
+    """What follows in a text on the last place that says the value of a mention; all of it where none does."""
+    surface = utterance.text[mention.start : mention.end]
+    places = values.find_value(text, mention.slot, utterance.turn.state[mention.slot])
+    if places:
+        return _plain(text[places[-1].end :])
+    return _plain(text[text.rfind(surface) + len(surface) :] if surface in text else text)
 
 
 @lru_cache(maxsize=_REMEMBERED)

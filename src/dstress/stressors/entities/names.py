@@ -9,13 +9,13 @@ sentence says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
 from dstress.dialogue import DONTCARE, Dialogue, Frame, State, slot_id
-from dstress.stressors.entities.words import entity_words
+from dstress.stressors.entities.lexicon import entity_words
 from dstress.text import mentions as values
 from dstress.text.writing_style import opens_sentence
 
@@ -66,12 +66,12 @@ def tokens(text: str) -> list[Token]:
 
 
 def _token(match: re.Match[str]) -> Token:
-    said = match.group()
-    if said.isalnum():
-        return Token(said, said, match.start(), match.end())
-    if said == "&":
+    word = match.group()
+    if word.isalnum():
+        return Token(word, word, match.start(), match.end())
+    if word == "&":
         return Token("and", "and", match.start(), match.end())
-    bare = _CLITIC.sub("", said)
+    bare = _CLITIC.sub("", word)
     return Token(bare + "s", bare, match.start(), match.end())
 
 
@@ -106,13 +106,14 @@ def is_name(value: str) -> bool:
     return value.lower() not in _NOT_NAMES and bool(telling(name_words(value)))
 
 
-class Mentioned:
-    """The names of a dialogue's states, and a search for them in its texts.
+class DialogueNames:
+    """The names of a dialogue's states, which `entity_slots` hold, and a search for them in its texts.
 
     `parts`: single words of a name of several count too. They tell where a word of a name is, but not always whose.
     """
 
-    def __init__(self, dialogue: Dialogue, is_entity_slot: Callable[[str], bool], *, parts: bool) -> None:
+    def __init__(self, dialogue: Dialogue, entity_slots: Collection[str], *, parts: bool) -> None:
+        self.dialogue, self.entity_slots = dialogue, entity_slots
         self.slots: dict[Words, str] = {}
         """Each name, and the slot that it is first a value of; a slot for names goes before one for places."""
         self.entering: dict[Words, int] = {}
@@ -126,13 +127,13 @@ class Mentioned:
             for slot, forms in turn.state.items():
                 if before.get(slot) == forms:
                     continue
-                if is_entity_slot(slot):
+                if slot in entity_slots:
                     self._add([name_words(form) for form in forms if is_name(form)], slot, index)
                 else:
                     others.update(word for form in forms for word in name_words(form))
             before = turn.state
         self._table = _table(self.slots, others, parts) if self.slots else {}
-        self._found: dict[tuple[str, Spans], list[Match]] = {}
+        self._matches: dict[tuple[str, Spans], list[Match]] = {}
 
     def _add(self, names: list[Words], slot: str, index: int) -> None:
         for name in names:
@@ -151,51 +152,56 @@ class Mentioned:
             own = self._same[own]
         return own
 
-    def missed(self, dialogue: Dialogue, is_entity_slot: Callable[[str], bool]) -> set[Words]:
+    def missed(self) -> set[Words]:
         """What a user names for the state in words that are not found here: misspelled, or abbreviated beyond a name.
 
         To rename it would part the label from the words, so it must keep its name.
         """
-        found: set[Words] = set()
+        missed: set[Words] = set()
         before: State = {}
-        for turn in dialogue.turns:
+        for turn in self.dialogue.turns:
             if turn.state == before:
                 continue
-            matches = self.find(turn.user, marked(turn.frames, is_entity_slot))
+            matches = self.find(turn.user, marked_spans(turn.frames, self.entity_slots))
             whole = {self.entity(match.name) for match in matches if len(match.tokens) >= len(core(match.name))}
             for slot, forms in turn.state.items():
-                if before.get(slot) == forms or not is_entity_slot(slot):
+                if before.get(slot) == forms or slot not in self.entity_slots:
                     continue
                 named = {self.entity(name_words(form)) for form in forms if is_name(form)}
-                if (
-                    named
-                    and not named & whole
-                    and _is_uncovered(turn.user, values.find_value(turn.user, slot, forms), matches)
-                ):
-                    found |= named
+                if not named or named & whole:
+                    continue
+                if _is_uncovered(turn.user, values.find_value(turn.user, slot, forms), matches):
+                    missed |= named
             before = turn.state
-        return found
+        return missed
+
+    def find_in_turns(self) -> Iterator[tuple[int, Match]]:
+        """Where both sides say names, with the number of the turn."""
+        for index, turn in enumerate(self.dialogue.turns):
+            for text, frames in ((turn.system, turn.system_frames), (turn.user, turn.frames)):
+                for match in self.find(text, marked_spans(frames, self.entity_slots)):
+                    yield index, match
 
     def find(self, text: str, spans: Spans = ()) -> list[Match]:
         """Where a text says names, in order; the longest where several are possible. `spans` are marked as names."""
-        if (text, spans) not in self._found:
-            self._found[text, spans] = self._find(text, spans)
-        return self._found[text, spans]
+        if (text, spans) not in self._matches:
+            self._matches[text, spans] = self._find(text, spans)
+        return self._matches[text, spans]
 
     def _find(self, text: str, spans: Spans) -> list[Match]:
         low = lowered(text)
-        found: list[Match] = []
+        matches: list[Match] = []
         for anchor, options in self._table.items():
             at = low.find(anchor)
             while at >= 0:
                 if not at or not low[at - 1].isalnum():
                     for words, name, sign in options:
-                        said = _said(low, at, words)
-                        if said and _is_shown(sign, text, at, said[-1].end, spans):
-                            found.append(Match(name, said))
+                        read = _read_words(low, at, words)
+                        if read and _is_shown(sign, text, at, read[-1].end, spans):
+                            matches.append(Match(name, read))
                             break
                 at = low.find(anchor, at + 1)
-        return _apart(found) if len(found) > 1 else found
+        return _without_overlaps(matches) if len(matches) > 1 else matches
 
 
 def _is_uncovered(text: str, mentions: Iterable[values.Mention], matches: Iterable[Match]) -> bool:
@@ -208,22 +214,22 @@ def _is_uncovered(text: str, mentions: Iterable[values.Mention], matches: Iterab
     )
 
 
-def _apart(found: list[Match]) -> list[Match]:
+def _without_overlaps(matches: list[Match]) -> list[Match]:
     """Of matches that overlap the first, of those the longest."""
     kept: list[Match] = []
-    for match in sorted(found, key=lambda one: (one.tokens[0].start, -len(one.tokens))):
+    for match in sorted(matches, key=lambda match: (match.tokens[0].start, -len(match.tokens))):
         if not kept or match.tokens[0].start >= kept[-1].tokens[-1].end:
             kept.append(match)
     return kept
 
 
-def marked(frames: Sequence[Frame], is_entity_slot: Callable[[str], bool]) -> Spans:
+def marked_spans(frames: Sequence[Frame], entity_slots: Collection[str]) -> Spans:
     """Where annotations say that an utterance has a name."""
     return tuple(
         (span.start, span.end)
         for frame in frames
         for span in frame.spans
-        if is_entity_slot(slot_id(frame.service, span.slot))
+        if slot_id(frame.service, span.slot) in entity_slots
     )
 
 
@@ -243,15 +249,15 @@ def _table(names: Iterable[Words], others: Collection[str], parts: bool) -> dict
 
     Longest first. The s of a first word may stand apart from it, so it is not looked for.
     """
-    found: dict[Words, _Option] = {}
+    options: dict[Words, _Option] = {}
     for name in names:
         for words, sign in _forms(name, others, parts):
             # Where two names share a short form, it says the one whose whole it is, else the first.
-            if words not in found or (words == name != found[words][1]):
-                found[words] = words, name, sign
+            if words not in options or (words == name != options[words][1]):
+                options[words] = words, name, sign
     table: dict[str, list[_Option]] = {}
-    for words in sorted(found, key=len, reverse=True):
-        table.setdefault(words[0].removesuffix("s") or "s", []).append(found[words])
+    for words in sorted(options, key=len, reverse=True):
+        table.setdefault(words[0].removesuffix("s") or "s", []).append(options[words])
     return table
 
 
@@ -288,21 +294,21 @@ def _is_shown(sign: _Sign, text: str, start: int, end: int, spans: Spans) -> boo
     return text[start].isupper() and not text[start:end].isupper() and not opens_sentence(text, start)
 
 
-def _said(low: str, at: int, words: Words) -> tuple[Token, ...]:
+def _read_words(low: str, at: int, words: Words) -> tuple[Token, ...]:
     """The words of the text from a place on, if they are these; a clitic may follow the last."""
-    said: list[Token] = []
+    read: list[Token] = []
     for number, word in enumerate(words):
-        match = _TOKEN.match(low, at) if not said else _TOKEN.search(low, at, at + _GAP + 2 * len(word) + _GAP)
+        match = _TOKEN.match(low, at) if not read else _TOKEN.search(low, at, at + _GAP + 2 * len(word) + _GAP)
         if match is None:
             return ()
         token = _token(match)
         if token.word != word and not (number == len(words) - 1 and token.bare == word):
             return ()
-        if said and not _is_gap(low[at : token.start], said[-1].word):
+        if read and not _is_gap(low[at : token.start], read[-1].word):
             return ()
-        said.append(token)
+        read.append(token)
         at = token.end
-    return tuple(said)
+    return tuple(read)
 
 
 def _is_gap(between: str, before: str) -> bool:

@@ -24,7 +24,7 @@ _LAST = re.compile(
 """Pairs of consonants that a word can start and end with."""
 
 
-def scrambled(word: str, random: Random, is_taken: Callable[[str], bool]) -> str:
+def scramble(word: str, random: Random, is_taken: Callable[[str], bool]) -> str:
     """Another word of the same letters and length, consonants for consonants; the word itself if there is none.
 
     A last `s` stays, so that "rosa's" stays one word with its clitic. Of a few words the easiest to say is taken.
@@ -92,10 +92,9 @@ def in_shape(letters: str, shown: str) -> str:
             return letters
         if shown[1:].islower():
             return letters[0].upper() + letters[1:] if len(letters[0].upper()) == 1 else letters
-    made = iter(letters)
-    return "".join(_cased(next(made), character) if character.isalnum() else character for character in shown)
-
-
-def _cased(letter: str, like: str) -> str:
-    upper = letter.upper()
-    return upper if like.isupper() and len(upper) == 1 else letter
+    rest, parts = iter(letters), []
+    for character in shown:
+        letter = next(rest) if character.isalnum() else character
+        upper = letter.upper()
+        parts.append(upper if character.isupper() and len(upper) == 1 else letter)
+    return "".join(parts)

@@ -8,16 +8,15 @@ both sides say, also before the name enters the state, in states, goal, acts and
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from random import Random
 
 from dstress.dialogue import Dialogue, Edit
 from dstress.resources import Resources
 from dstress.stressors.base import DialogueStressor, Effect
-from dstress.stressors.entities.names import Mentioned, Spans, marked, name_words, telling, tokens
-from dstress.stressors.entities.renaming import Renaming
-from dstress.stressors.entities.scramble import in_shape, scrambled
-from dstress.stressors.entities.words import entity_words
+from dstress.stressors.entities.lexicon import entity_words
+from dstress.stressors.entities.names import DialogueNames, Spans, name_words, telling, tokens
+from dstress.stressors.entities.renamer import DialogueRenamer
+from dstress.stressors.entities.scramble import in_shape, scramble
 from dstress.text.slot_names import is_named_entity_slot
 
 
@@ -33,60 +32,57 @@ class Entities(DialogueStressor):
 
     def rewrite(self, dialogue: Dialogue, random: Random) -> Dialogue:
         """The dialogue with its names scrambled."""
-        names = Mentioned(dialogue, self._entity_slots.__contains__, parts=True)
-        if not names.slots:
-            return dialogue
-        words = self._scrambled(dialogue, names, random)
+        names = DialogueNames(dialogue, self._entity_slots, parts=True)
+        words = _scrambled_words(dialogue, names, random) if names.slots else {}
         if not words:
             return dialogue
 
-        def edits(text: str, spans: Spans) -> list[Edit]:
-            made = []
+        def find_edits(text: str, spans: Spans) -> list[Edit]:
+            edits = []
             for match in names.find(text, spans):
                 for token in match.tokens:
                     new = words.get(token.word) or words.get(token.bare)
                     if new:
-                        shown = _letters(text[token.start : token.end], len(new))
-                        made.append(Edit(token.start, shown, in_shape(new, shown)))
-            return made
+                        shown = _first_letters(text[token.start : token.end], len(new))
+                        edits.append(Edit(token.start, shown, in_shape(new, shown)))
+            return edits
 
-        return Renaming(edits, lambda value: _value(value, words), self._entity_slots.__contains__).dialogue(dialogue)
-
-    def _scrambled(self, dialogue: Dialogue, names: Mentioned, random: Random) -> dict[str, str]:
-        """Each word of a name that is said before the state has the name, and its new form."""
-        wanted = _grounded(dialogue, names, self._entity_slots.__contains__)
-        heard = " ".join([text for turn in dialogue.turns for text in (turn.system, turn.user)]).lower()
-        known, used = entity_words().ordinary, set[str]()
-        found = {}
-        for word in wanted:
-            new = scrambled(word, random, lambda made: made in used or made in known or made in heard)
-            if new != word:
-                found[word] = new
-                used.add(new)
-        return found
+        renamer = DialogueRenamer(find_edits, lambda value: _rename_value(value, words), self._entity_slots)
+        return renamer.rename(dialogue)
 
 
-def _grounded(dialogue: Dialogue, names: Mentioned, is_entity_slot: Callable[[str], bool]) -> list[str]:
+def _scrambled_words(dialogue: Dialogue, names: DialogueNames, random: Random) -> dict[str, str]:
+    """Each word of a name that is said before the state has the name, and its new form."""
+    text = " ".join([text for turn in dialogue.turns for text in (turn.system, turn.user)]).lower()
+    ordinary, used = entity_words().ordinary, set[str]()
+    scrambled = {}
+    for word in _grounded_words(names):
+        new = scramble(word, random, lambda made: made in used or made in ordinary or made in text)
+        if new != word:
+            scrambled[word] = new
+            used.add(new)
+    return scrambled
+
+
+def _grounded_words(names: DialogueNames) -> list[str]:
     """The words of names that are said, in the order of the states, at the latest when their name enters the state.
 
     What an annotator put into the state although nobody says it would otherwise become a label that no tracker can get.
     """
     first: dict[str, int] = {}
-    for index, turn in enumerate(dialogue.turns):
-        for text, frames in ((turn.system, turn.system_frames), (turn.user, turn.frames)):
-            for match in names.find(text, marked(frames, is_entity_slot)):
-                for token in match.tokens:
-                    first.setdefault(token.word, index)
-                    first.setdefault(token.bare, index)
+    for index, match in names.find_in_turns():
+        for token in match.tokens:
+            first.setdefault(token.word, index)
+            first.setdefault(token.bare, index)
     late = {
         word for name, index in names.entering.items() for word in telling(name) if first.get(word, index + 1) > index
     }
-    missed = names.missed(dialogue, is_entity_slot)
+    missed = names.missed()
     late.update(word for name in names.slots if names.entity(name) in missed for word in telling(name))
     return list(dict.fromkeys(word for name in names.slots for word in telling(name) if word not in late))
 
 
-def _value(value: str, words: dict[str, str]) -> str:
+def _rename_value(value: str, words: dict[str, str]) -> str:
     """A name as a state writes it."""
     wanted = telling(name_words(value))
     parts: list[str] = []
@@ -99,7 +95,7 @@ def _value(value: str, words: dict[str, str]) -> str:
     return "".join(parts) + value[done:]
 
 
-def _letters(shown: str, count: int) -> str:
+def _first_letters(shown: str, count: int) -> str:
     """A text up to its last letter of `count`: a clitic that is not the name's own stays out."""
     for index, character in enumerate(shown):
         count -= character.isalnum()

@@ -14,9 +14,9 @@ from dstress.dialogue import Dialogue, Edit
 from dstress.errors import DstressError, unknown
 from dstress.resources import Resources
 from dstress.stressors.base import DialogueStressor, Effect
-from dstress.stressors.entities.names import Match, Mentioned, Spans, Words, core, is_name, lowered, marked, name_words
-from dstress.stressors.entities.renaming import Renaming
-from dstress.stressors.entities.words import entity_words
+from dstress.stressors.entities.lexicon import entity_words
+from dstress.stressors.entities.names import DialogueNames, Match, Spans, Words, core, is_name, lowered, name_words
+from dstress.stressors.entities.renamer import DialogueRenamer
 from dstress.stressors.values import dictionary
 from dstress.stressors.values.dictionary import values_of
 from dstress.text import inflection as surface
@@ -51,13 +51,17 @@ class UnseenEntities(DialogueStressor):
         """Gather new names for every slot that holds names."""
         super().prepare(resources)
         self._entity_slots = {slot for slot in resources.schema.slots if is_named_entity_slot(slot, resources.schema)}
-        seen = {core(name_words(value)) for value in _names(resources, self.train)} if self.train else set()
-        given = _given(self.source, resources)
+        seen: set[Words] = set()
+        if self.train:
+            by_slot = _corpus_names(resources, self.train)
+            seen = {core(name_words(name)) for names in by_slot.values() for name in names}
+        source = _source_names(self.source, resources)
         self._pools = {}
         for slot in sorted(self._entity_slots):
-            pool = _pool(slot, given)
             self._pools[slot] = [
-                new for new in pool if core(name_words(new)) not in seen and _is_fit(new, kind_of(slot))
+                name
+                for name in _pool(slot, source)
+                if core(name_words(name)) not in seen and _is_sayable(name, kind_of(slot))
             ]
         if not any(self._pools.values()):
             raise DstressError(
@@ -68,53 +72,50 @@ class UnseenEntities(DialogueStressor):
 
     def rewrite(self, dialogue: Dialogue, random: Random) -> Dialogue:
         """The dialogue under other names."""
-        names = Mentioned(dialogue, self._entity_slots.__contains__, parts=False)
-        chosen = self._chosen(dialogue, names, random) if names.slots else {}
+        names = DialogueNames(dialogue, self._entity_slots, parts=False)
+        chosen = self._choose(dialogue, names, random) if names.slots else {}
         if not chosen:
             return dialogue
 
-        def edits(text: str, spans: Spans) -> list[Edit]:
-            found = [match for match in names.find(text, spans) if names.entity(match.name) in chosen]
-            return surface.edits_with_articles(
-                text, [_change(text, match, names, chosen[names.entity(match.name)]) for match in found]
-            )
+        def find_edits(text: str, spans: Spans) -> list[Edit]:
+            entities = [(match, names.entity(match.name)) for match in names.find(text, spans)]
+            changes = [_change(text, match, names, chosen[entity]) for match, entity in entities if entity in chosen]
+            return surface.edits_with_articles(text, changes)
 
-        def value(form: str) -> str:
-            new = chosen.get(names.entity(name_words(form)))
-            return copy_capitals(form, new) if new else form
+        def rename_value(value: str) -> str:
+            new = chosen.get(names.entity(name_words(value)))
+            return copy_capitals(value, new) if new else value
 
-        return Renaming(edits, value, self._entity_slots.__contains__).dialogue(dialogue)
+        return DialogueRenamer(find_edits, rename_value, self._entity_slots).rename(dialogue)
 
-    def _chosen(self, dialogue: Dialogue, names: Mentioned, random: Random) -> dict[Words, str]:
+    def _choose(self, dialogue: Dialogue, names: DialogueNames, random: Random) -> dict[Words, str]:
         """By its telling part, each name that is said before the state has it, and its new name."""
-        heard = lowered(" ".join([text for turn in dialogue.turns for text in (turn.system, turn.user)]))
+        text = lowered(" ".join([text for turn in dialogue.turns for text in (turn.system, turn.user)]))
         used: set[str] = set()
-        found: dict[Words, str] = {}
-        for name in grounded(dialogue, names, self._entity_slots):
+        chosen: dict[Words, str] = {}
+        for name in _grounded_names(names):
             pool = self._pools.get(names.slots[name], ())
-            free = [new for new in pool if new not in used and lowered(new) not in heard]
+            free = [new for new in pool if new not in used and lowered(new) not in text]
             if free:
-                found[names.entity(name)] = new = random.choice(free)
+                chosen[names.entity(name)] = new = random.choice(free)
                 used.add(new)
-        return found
+        return chosen
 
 
-def grounded(dialogue: Dialogue, names: Mentioned, entity_slots: set[str]) -> list[Words]:
+def _grounded_names(names: DialogueNames) -> list[Words]:
     """The names that are said at the latest when they enter the state, one spelling of each."""
     first: dict[Words, int] = {}
-    for index, turn in enumerate(dialogue.turns):
-        for text, frames in ((turn.system, turn.system_frames), (turn.user, turn.frames)):
-            for match in names.find(text, marked(frames, entity_slots.__contains__)):
-                first.setdefault(names.entity(match.name), index)
+    for index, match in names.find_in_turns():
+        first.setdefault(names.entity(match.name), index)
     entered: dict[Words, int] = {}
     for name, index in names.entering.items():
         entered.setdefault(names.entity(name), index)
     late = {entity for entity, index in entered.items() if first.get(entity, index + 1) > index}
-    late |= names.missed(dialogue, entity_slots.__contains__)
+    late |= names.missed()
     return list({entity: name for name in names.slots if (entity := names.entity(name)) not in late}.values())
 
 
-def _change(text: str, match: Match, names: Mentioned, new: str) -> tuple[int, int, str]:
+def _change(text: str, match: Match, names: DialogueNames, new: str) -> tuple[int, int, str]:
     """Where the name stands and what replaces it."""
     start, end = match.tokens[0].start, match.tokens[-1].end
     last = match.tokens[-1]
@@ -141,7 +142,7 @@ def _kind_end(text: str, end: int, match: Match, new: str) -> int:
     return behind.end(1) if first == name_words(new)[-1] and first in kinds else end
 
 
-def _given(source: str, resources: Resources) -> Mapping[str, Sequence[str]]:
+def _source_names(source: str, resources: Resources) -> Mapping[str, Sequence[str]]:
     """Slot id -> names, as the source has them."""
     if source in dictionary.SHIPPED:
         shipped = dictionary.shipped(source)
@@ -155,37 +156,32 @@ def _given(source: str, resources: Resources) -> Mapping[str, Sequence[str]]:
         raise unknown(
             "source of names", source, dictionary.SHIPPED, fix="or give a .toml or .json file, or a corpus:split"
         )
-    corpus = resources.load(source)
+    return _corpus_names(resources, source)
+
+
+def _corpus_names(resources: Resources, name: str) -> dict[str, list[str]]:
+    """Slot id -> names, as a corpus has them."""
+    corpus = resources.load(name)
     return {
         slot: sorted(counts) for slot, counts in values_of(corpus).items() if is_named_entity_slot(slot, corpus.schema)
     }
 
 
-def _is_fit(name: str, kind: str) -> bool:
+def _is_sayable(name: str, kind: str) -> bool:
     """Whether a name can be said as it is; a town's has no number in it."""
     return is_name(name) and bool(_SAYABLE.fullmatch(name)) and not (kind == "town" and any(map(str.isdigit, name)))
 
 
-def _names(resources: Resources, corpus: str) -> list[str]:
-    found = resources.load(corpus)
-    return [
-        value
-        for slot, counts in values_of(found).items()
-        if is_named_entity_slot(slot, found.schema)
-        for value in counts
-    ]
-
-
-def _pool(slot: str, given: Mapping[str, Sequence[str]]) -> list[str]:
+def _pool(slot: str, source: Mapping[str, Sequence[str]]) -> list[str]:
     """Names for a slot: its own in the source, else those of its kind."""
-    if given.get(slot):
-        return list(given[slot])
+    if source.get(slot):
+        return list(source[slot])
     kind = kind_of(slot)
     kinds = {kind, *also(kind)} - {""}
     bare = slot.partition("-")[2]
     fitting = [
         names
-        for other, names in sorted(given.items())
+        for other, names in sorted(source.items())
         if kind_of(other) in kinds or (not kind and other.endswith("-" + bare))
     ]
     return sorted({lowered(name): name for names in fitting for name in names}.values())

@@ -7,14 +7,13 @@ them into a dialogue: a whole turn, or a foreign segment beside the user's own w
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Literal
 
 from dstress.dialogue import DONTCARE, Schema
 from dstress.errors import CorpusError, SpecError
 from dstress.resources import Resources
 from dstress.stressors.base import Outcome, Rewrite, TurnStressor, Unchanged
-from dstress.stressors.out_of_domain.foreign import Filter
+from dstress.stressors.out_of_domain.domain import Domain
 from dstress.text import mentions as values
 from dstress.text.tables import read_table
 from dstress.text.utterance import Utterance
@@ -48,11 +47,11 @@ class OutOfDomain(TurnStressor):
         """Choose the foreign utterances that touch nothing of the corpus."""
         super().prepare(resources)
         self._usual = corpus_style(resources.corpus)
-        admits = Filter(resources.schema, resources.corpus)
+        domain = Domain(resources.schema, resources.corpus)
         if self.corpus is None:
-            self._foreign = [text for text in embedded(resources.schema) if admits.is_foreign(text)]
+            self._foreign = [text for text in embedded_utterances(resources.schema) if domain.is_foreign(text)]
         else:
-            self._foreign = admits.chosen(resources.load(self.corpus))
+            self._foreign = domain.foreign_openings(resources.load(self.corpus))
         if len(self._foreign) < _FEWEST:
             source = self.corpus or "the embedded list"
             raise CorpusError(
@@ -69,10 +68,11 @@ class OutOfDomain(TurnStressor):
         for _ in range(_TRIES):
             foreign = self._foreign[int(random.random() * len(self._foreign))]
             if _says_none(utterance, foreign):
-                return self._placed(utterance, write(foreign, style), style)
+                return self._place(utterance, write(foreign, style), style)
         return Unchanged("every foreign utterance said a value")
 
-    def _placed(self, utterance: Utterance, foreign: str, style: WritingStyle) -> Rewrite:
+    def _place(self, utterance: Utterance, foreign: str, style: WritingStyle) -> Rewrite:
+        """The foreign words instead of the user's own, before or after them."""
         if self.mode == "turn":
             return Rewrite(foreign, utterance.before, ood=True)
         own = utterance.text.strip()
@@ -81,11 +81,11 @@ class OutOfDomain(TurnStressor):
         stop = "" if _ENDED.search(own) else " ." if style.spaced else "."
         return Rewrite(f"{utterance.text.rstrip()}{stop} {foreign}")
 
-    def objection(self, utterance: Utterance, restated: Rewrite) -> str:
+    def objection(self, utterance: Utterance, rewrite: Rewrite) -> str:
         """The foreign words say no value of the state; the user's own, where they stay, say all of theirs."""
         if self.mode == "segment":
-            return super().objection(utterance, restated)
-        return "" if _says_none(utterance, restated.text) else "the foreign utterance says a value"
+            return super().objection(utterance, rewrite)
+        return "" if _says_none(utterance, rewrite.text) else "the foreign utterance says a value"
 
 
 def _says_none(utterance: Utterance, foreign: str) -> bool:
@@ -96,13 +96,7 @@ def _says_none(utterance: Utterance, foreign: str) -> bool:
     return True
 
 
-@cache
-def _topics() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
-    table = read_table(__package__, "topics.toml")["topics"]
-    return {name: (tuple(topic["covered_by"]), tuple(topic["said"])) for name, topic in table.items()}
-
-
-def embedded(schema: Schema) -> list[str]:
+def embedded_utterances(schema: Schema) -> list[str]:
     """The utterances of our own list, without the topics that a service of the schema is about."""
     known = {
         word
@@ -111,7 +105,7 @@ def embedded(schema: Schema) -> list[str]:
     }
     return [
         text
-        for covered_by, said in _topics().values()
-        if not any(word.startswith(beginning) for beginning in covered_by for word in known)
-        for text in said
+        for topic in read_table(__package__, "topics.toml")["topics"].values()
+        if not any(word.startswith(beginning) for beginning in topic["covered_by"] for word in known)
+        for text in topic["utterances"]
     ]

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from functools import cache
 
-from dstress.stressors.paraphrase.changes import WORD
+from dstress.stressors.paraphrase.phrase_table import WORD
 from dstress.text.tables import read_table
 
 SHORTEST, LONGEST = 0.5, 2.0
@@ -21,14 +21,14 @@ _CLITIC = re.compile(r"(?<=\w)(n['’]t|['’](?:m|s|re|ve|ll|d))\b", re.IGNOREC
 _TOKENISED = re.compile(r"\w [.?!,](?:\s|$)")
 
 
-def problem(original: str, candidate: str) -> str:
+def find_problem(original: str, candidate: str) -> str:
     """Why a candidate is no paraphrase of the original; empty if it may be one."""
     before, after = _words(original), _words(candidate)
     if before == after:
         return "the words came back unchanged"
     if _MARKED.search(candidate) and not _MARKED.search(original):
         return "a word was left untranslated"
-    if _foreign(candidate) - _foreign(original):
+    if _foreign_letters(candidate) - _foreign_letters(original):
         return "a word was left untranslated"
     if _stutters(after) and not _stutters(before):
         return "words were repeated"
@@ -37,7 +37,7 @@ def problem(original: str, candidate: str) -> str:
     return _changed_meaning(original, candidate, before, after)
 
 
-def in_style(candidate: str, original: str) -> str:
+def match_style(candidate: str, original: str) -> str:
     """The candidate in the original's letters and spacing: lower case, or blanks around punctuation as in MultiWOZ."""
     styled = " ".join(candidate.split())
     if _TOKENISED.search(original):
@@ -55,8 +55,8 @@ def _changed_meaning(original: str, candidate: str, before: list[str], after: li
         return "a question became none, or the reverse"
     if lists["kept"] & (set(before) ^ set(after)):
         return "a word that carries meaning for a slot came or went"
-    digits = [Counter(word for word in words if word.isdigit()) for words in (before, after)]
-    if digits[0] != digits[1] and not lists["numbers"] & set(before):
+    old, new = (Counter(word for word in words if word.isdigit()) for words in (before, after))
+    if old != new and not lists["numbers"] & set(before):
         return "a number came or went"
     return ""
 
@@ -65,7 +65,7 @@ def _words(text: str) -> list[str]:
     return [word.replace("’", "'") for word in WORD.findall(text.lower())]
 
 
-def _foreign(text: str) -> set[str]:
+def _foreign_letters(text: str) -> set[str]:
     return {letter for letter in text.lower() if letter.isalpha() and not letter.isascii()}
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import ClassVar
 
-from dstress.dialogue import Schema, Service
+from dstress.dialogue import Schema
 from dstress.resources import Resources
 from dstress.spec import ComponentSpec
 from dstress.stressors.base import SchemaStressor
 from dstress.stressors.paraphrase import candidates
-from dstress.stressors.paraphrase.changes import Rephrasing, applied, phrases
-from dstress.stressors.schema.wording import Element, reworded
+from dstress.stressors.paraphrase.phrase_table import PhraseTable, apply_changes, everyday_phrases
+from dstress.stressors.schema.wording import Element, join_name, reword, split_name
 from dstress.text.schema_distance import elements
 from dstress.text.tables import read_table
 from dstress.translators import Translation
@@ -21,7 +21,6 @@ from dstress.translators.round_trip import Backtranslation
 
 _SUBJECT = re.compile(r"^it (?=\w+s\b)", re.IGNORECASE)
 """Spanish verbs need no subject, so "find a bus" comes back as "it finds a bus"."""
-_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W0-9_A-Za-z]+")
 
 
 class SchemaBacktranslation(SchemaStressor):
@@ -44,7 +43,7 @@ class SchemaBacktranslation(SchemaStressor):
         whole: bool = False,
     ) -> None:
         self.backtranslation = Backtranslation(translator, pivots)
-        self.rephrasing = Rephrasing(phrases(), read_table(__package__, "backtranslation.toml"))
+        self.phrase_table = PhraseTable(everyday_phrases(), read_table(__package__, "backtranslation.toml"))
         self.with_names, self.with_descriptions = names, descriptions
         self.whole = whole or not self.backtranslation.translator.rough
 
@@ -55,52 +54,48 @@ class SchemaBacktranslation(SchemaStressor):
 
     def variant(self, schema: Schema, random: Callable[[str], Random]) -> Schema:
         """The schema in the words that came back; all its texts are translated in one batch."""
-        texts = {text for service in schema.services for text in _texts(service)}
-        asked = sorted(text for text in texts if text.strip())
-        back = dict(zip(asked, self.backtranslation.translations(asked), strict=True))
+        texts = {service.description for service in schema.services}
+        for element in (element for service in schema.services for element in elements(service)):
+            texts |= {_spoken(element.name), element.description}
+        request = sorted(text for text in texts if text.strip())
+        back = dict(zip(request, self.backtranslation.translations(request), strict=True))
 
         def names(element: Element) -> Sequence[str]:
             # A service keeps its name: it says which service it is, and "Restaurants_1" has little to rephrase.
             if not self.with_names or element.kind == "service":
                 return ()
-            said = self._said(_spoken(element.name), back, random(f"{element.key} name"))
-            return [_joined_like(element.name, said)] if said and said != _spoken(element.name) else ()
+            text = _spoken(element.name)
+            new = self._draw(text, back, random(f"{element.key} name"))
+            return [_written_like(element.name, new)] if new and new != text else ()
 
         def description(element: Element) -> str:
             if not self.with_descriptions:
                 return element.description
-            return self._said(element.description, back, random(f"{element.key} description")) or element.description
+            return self._draw(element.description, back, random(f"{element.key} description")) or element.description
 
-        return reworded(schema, names, description)
+        return reword(schema, names, description)
 
-    def _said(self, text: str, back: dict[str, list[list[Translation]]], random: Random) -> str:
+    def _draw(self, text: str, back: dict[str, list[list[Translation]]], random: Random) -> str:
         """The text in other words, by a route drawn from those that change it; empty if none does."""
         ways = sorted({way for route in back.get(text, ()) for way in self._ways(text, route)} - {text})
         return random.choice(ways) if ways else ""
 
     def _ways(self, text: str, route: Sequence[Translation]) -> list[str]:
+        """What a route makes of the text: one way to say it, or none."""
         if not self.whole:
-            return [applied(text, self.rephrasing.changes(text, candidate.text)) for candidate in route[:1]]
-        styled = [candidates.in_style(_SUBJECT.sub("", candidate.text), text) for candidate in route]
-        return [way for way in styled if not candidates.problem(text, way)][:1]
-
-
-def _texts(service: Service) -> Iterator[str]:
-    yield service.description
-    for element in elements(service):
-        yield _spoken(element.name)
-        yield element.description
+            return [
+                apply_changes(text, self.phrase_table.find_changes(text, candidate.text)) for candidate in route[:1]
+            ]
+        styled = [candidates.match_style(_SUBJECT.sub("", candidate.text), text) for candidate in route]
+        return [way for way in styled if not candidates.find_problem(text, way)][:1]
 
 
 def _spoken(name: str) -> str:
     """A name as words: `alarm_time`, `GetAlarms` -> `alarm time`, `get alarms`."""
-    return " ".join(_PARTS.findall(name)).lower()
+    return " ".join(split_name(name)).lower()
 
 
-def _joined_like(name: str, said: str) -> str:
-    """Words as a name in the style of another: with underscores or blanks, or in CamelCase."""
-    words = _PARTS.findall(said)
-    if "_" in name or name.islower():
-        return (" " if " " in name else "_").join(words).lower()
-    joined = "".join(word.capitalize() for word in words)
+def _written_like(name: str, text: str) -> str:
+    """A text as a name in the style of another, which may begin with a small letter."""
+    joined = join_name([word.lower() for word in split_name(text)], name)
     return joined if name[:1].isupper() else joined[:1].lower() + joined[1:]

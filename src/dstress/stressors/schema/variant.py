@@ -14,11 +14,11 @@ from dstress.stressors.base import SchemaStressor
 from dstress.stressors.schema.variant_pool import (
     LEVELS,
     Pool,
+    build_pool,
     check_against,
-    composed,
-    embedded,
+    compose,
+    embedded_names,
     embedded_pool,
-    pooled,
     read_pool,
 )
 
@@ -47,7 +47,7 @@ class SchemaVariant(SchemaStressor):
         """Read the variant, or the pool, and check that it knows the corpus's services."""
         super().prepare(resources)
         self._released = {}
-        self._pool = self._read_pool(resources) if self.pool else _embedded_for(resources.schema)
+        self._pool = self._read_pool(resources) if self.pool else _embedded_pool_for(resources.schema)
         if self._pool is not None and self.level > LEVELS:
             raise SpecError(f"schema_variant: a pool gives no {self.version}", fix=f"v{LEVELS} is the farthest")
         if self._pool is None:
@@ -59,33 +59,33 @@ class SchemaVariant(SchemaStressor):
     def variant(self, schema: Schema, random: Callable[[str], Random]) -> Schema:
         """The released variant of each service, or one composed from the pool."""
         if self._pool is not None:
-            return composed(schema, self._pool, self.level, random)
+            return compose(schema, self._pool, self.level, random)
         self._check_released(schema)
         return Schema(tuple(self._released[service.name] for service in schema.services))
 
     def _read_pool(self, resources: Resources) -> Pool:
-        if self.pool in embedded():
+        if self.pool in embedded_names():
             pool = embedded_pool(self.pool)
         elif Path(self.pool).suffix in (".toml", ".json"):
             pool = read_pool(Path(self.pool))
         else:
             versions = [self._pairs(resources, self.pool, f"v{level}") for level in range(1, LEVELS + 1)]
-            pool = pooled((split[0][0], [variant for _, variant in split]) for split in zip(*versions, strict=True))
+            pool = build_pool((split[0][0], [variant for _, variant in split]) for split in zip(*versions, strict=True))
         check_against(pool, resources.schema, self.pool)
         return pool
 
     def _pairs(self, resources: Resources, corpus: str, version: str) -> list[tuple[Schema, Schema]]:
         """Original and variant of each split that both have; at least one, or an error that says what is missing."""
-        found, missing = [], list[UnknownNameError]()
+        pairs, missing = [], list[UnknownNameError]()
         for split in _SPLITS:
             try:
                 original = resources.load(f"{self.original}:{split}").schema
-                found.append((original, resources.load(f"{corpus}/{version}:{split}").schema))
+                pairs.append((original, resources.load(f"{corpus}/{version}:{split}").schema))
             except UnknownNameError as error:
                 missing.append(error)
-        if not found:
+        if not pairs:
             raise missing[0]
-        return found
+        return pairs
 
     def _check_released(self, schema: Schema) -> None:
         for service in schema.services:
@@ -96,7 +96,7 @@ class SchemaVariant(SchemaStressor):
                 )
 
 
-def _embedded_for(schema: Schema) -> Pool | None:
+def _embedded_pool_for(schema: Schema) -> Pool | None:
     """The pool that comes with dstress for these services, if one has names for most of their slots."""
-    pools = sorted((embedded_pool(name) for name in embedded()), key=lambda pool: -pool.share(schema))
+    pools = sorted((embedded_pool(name) for name in embedded_names()), key=lambda pool: -pool.share(schema))
     return pools[0] if pools[0].share(schema) > 1 / 2 else None

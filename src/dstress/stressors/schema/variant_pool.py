@@ -29,7 +29,7 @@ from rapidfuzz.distance import Levenshtein
 
 from dstress.dialogue import Schema, Service
 from dstress.errors import SpecError, unknown
-from dstress.stressors.schema.wording import Element, reworded
+from dstress.stressors.schema.wording import Element, reword
 from dstress.text.schema_distance import description_distance
 from dstress.text.tables import read_table
 
@@ -75,7 +75,7 @@ class Pool(msgspec.Struct, forbid_unknown_fields=True):
         return known / len(slots) if slots else 0.0
 
 
-def embedded() -> list[str]:
+def embedded_names() -> list[str]:
     """The pools that come with dstress."""
     return sorted(file.name.removesuffix(".toml") for file in files(__package__).joinpath("pools").iterdir())
 
@@ -104,8 +104,8 @@ _SHAPE = "write it like [services.taxi.slots.departure] names = [...] descriptio
 def _check(name: str, service: ServicePool, where: str) -> None:
     if bad := next((new for new in service.names if "-" in new), ""):
         raise SpecError(f"{bad!r} cannot name the service {name}", where=where, fix="leave out the hyphen")
-    for part, found in {name: service, **service.slots, **service.intents}.items():
-        if not all(text.strip() for text in (*found.names, *found.descriptions)):
+    for part, paraphrases in {name: service, **service.slots, **service.intents}.items():
+        if not all(text.strip() for text in (*paraphrases.names, *paraphrases.descriptions)):
             raise SpecError(f"an empty paraphrase of {part!r} in {name!r}", where=where, fix="leave it out")
 
 
@@ -114,27 +114,27 @@ def check_against(pool: Pool, schema: Schema, where: str) -> None:
     known = {service.name: service for service in schema.services}
     if ANY not in pool.services and not known.keys() & pool.services.keys():
         raise SpecError(f"the pool {where} has none of the services {', '.join(known)}")
-    for name, found in pool.services.items():
+    for name, service in pool.services.items():
         if name not in known:
             continue
         for kind in ("slots", "intents"):
-            there = [element.name for element in getattr(known[name], kind)]
-            for part in getattr(found, kind):
-                if part not in there:
-                    raise unknown(f"{kind.removesuffix('s')} of {name}", part, there, where=where)
+            names = [element.name for element in getattr(known[name], kind)]
+            for part in getattr(service, kind):
+                if part not in names:
+                    raise unknown(f"{kind.removesuffix('s')} of {name}", part, names, where=where)
 
 
-def pooled(pairs: Iterable[tuple[Schema, Sequence[Schema]]]) -> Pool:
+def build_pool(pairs: Iterable[tuple[Schema, Sequence[Schema]]]) -> Pool:
     """A pool from ready variants: for each original, its variants by position. Service names are not paraphrased."""
     services: dict[str, ServicePool] = {}
     for original, variants in pairs:
         for place, service in enumerate(original.services):
             others = [variant.services[place] for variant in variants]
-            services.setdefault(service.name, _pooled_service(service, others))
+            services.setdefault(service.name, _service_pool(service, others))
     return Pool(services)
 
 
-def _pooled_service(service: Service, others: Sequence[Service]) -> ServicePool:
+def _service_pool(service: Service, others: Sequence[Service]) -> ServicePool:
     def gathered(kind: str) -> dict[str, Paraphrases]:
         return {
             element.name: Paraphrases(
@@ -147,7 +147,7 @@ def _pooled_service(service: Service, others: Sequence[Service]) -> ServicePool:
     return ServicePool((), tuple(other.description for other in others), gathered("slots"), gathered("intents"))
 
 
-def composed(schema: Schema, pool: Pool, level: int, random: Callable[[str], Random]) -> Schema:
+def compose(schema: Schema, pool: Pool, level: int, random: Callable[[str], Random]) -> Schema:
     """The variant of a level, 1 to 5: each element takes its paraphrase of that rank, by distance from the original.
 
     Names go by Levenshtein distance, descriptions by the Jaccard distance of their lemmas without stop words.
@@ -160,23 +160,23 @@ def composed(schema: Schema, pool: Pool, level: int, random: Callable[[str], Ran
         return ranked[chosen:] + ranked[:chosen][::-1]
 
     def description(element: Element) -> str:
-        found = pool.of(element).descriptions
-        ranked = _ranked(element.description, found, description_distance, random(f"{element.key} description"))
+        others = pool.of(element).descriptions
+        ranked = _ranked(element.description, others, description_distance, random(f"{element.key} description"))
         return ranked[_rank(level, len(ranked))] if ranked else element.description
 
-    return reworded(schema, names, description)
+    return reword(schema, names, description)
 
 
 def _ranked(
     original: str, paraphrases: Sequence[str], distance: Callable[[str, str], float], random: Random
 ) -> list[str]:
     """Five of the paraphrases (all, if there are fewer), the nearest first; equally near ones in the pool's order."""
-    found = list(dict.fromkeys(paraphrases))
-    if len(found) > LEVELS:
-        found = [found[place] for place in sorted(random.sample(range(len(found)), LEVELS))]
-    return sorted(found, key=lambda text: distance(original, text))
+    distinct = list(dict.fromkeys(paraphrases))
+    if len(distinct) > LEVELS:
+        distinct = [distinct[place] for place in sorted(random.sample(range(len(distinct)), LEVELS))]
+    return sorted(distinct, key=lambda text: distance(original, text))
 
 
-def _rank(level: int, there: int) -> int:
+def _rank(level: int, count: int) -> int:
     """The place of a level among fewer than five paraphrases, spread evenly, so that distance still never falls."""
-    return max(0, -(-level * there // LEVELS) - 1)
+    return max(0, -(-level * count // LEVELS) - 1)

@@ -16,8 +16,9 @@ import msgspec
 from dstress.dialogue import Intent, Schema, Service, Slot
 
 Kind = Literal["service", "slot", "intent"]
-_Described = TypeVar("_Described", Slot, Intent)
+_Part = TypeVar("_Part", Slot, Intent)
 _NOT_A_LETTER = re.compile(r"[\W_]+")
+_NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W0-9_A-Za-z]+")
 
 
 class Element(NamedTuple):
@@ -40,38 +41,34 @@ Names = Callable[[Element], Iterable[str]]
 Description = Callable[[Element], str]
 
 
-def reworded(schema: Schema, names: Names, description: Description) -> Schema:
+def reword(schema: Schema, names: Names, description: Description) -> Schema:
     """The schema with each name and description replaced; the number and order of its parts stay."""
-    found = [Element("service", service.name, service.name, service.description) for service in schema.services]
-    chosen = _chosen(found, lambda element: map(_no_hyphen, names(element)))
-    services = [
-        _service(service, names, description, name, description(element))
-        for service, element, name in zip(schema.services, found, chosen, strict=True)
-    ]
+    elements = [Element("service", service.name, service.name, service.description) for service in schema.services]
+    # A slot id is parted at its first hyphen, so no service gets one.
+    chosen = _choose(elements, lambda element: (name.replace("-", "_") for name in names(element)))
+    services = []
+    for service, element, name in zip(schema.services, elements, chosen, strict=True):
+        text = description(element)
+        slots = _reword_parts(service.slots, "slot", service.name, names, description)
+        slot_names = {old.name: new.name for old, new in zip(service.slots, slots, strict=True)}
+        intents = _reword_parts(service.intents, "intent", service.name, names, description)
+        renamed = tuple(_rename_slots(intent, slot_names) for intent in intents)
+        services.append(Service(name, text, tuple(slots), renamed))
     return Schema(tuple(services))
 
 
-def _service(service: Service, names: Names, description: Description, name: str, told: str) -> Service:
-    found = [Element("slot", service.name, slot.name, slot.description) for slot in service.slots]
-    chosen = _chosen(found, names)
-    slots = [
-        _described(slot, new, description(element))
-        for slot, element, new in zip(service.slots, found, chosen, strict=True)
+def _reword_parts(
+    parts: Sequence[_Part], kind: Kind, service: str, names: Names, description: Description
+) -> list[_Part]:
+    """The slots or the intents of a service."""
+    elements = [Element(kind, service, part.name, part.description) for part in parts]
+    return [
+        msgspec.structs.replace(part, name=name, description=description(element))
+        for part, element, name in zip(parts, elements, _choose(elements, names), strict=True)
     ]
-    renamed = {slot.name: new for slot, new in zip(service.slots, chosen, strict=True)}
-    found = [Element("intent", service.name, intent.name, intent.description) for intent in service.intents]
-    intents = [
-        _of_slots(_described(intent, new, description(element)), renamed)
-        for intent, element, new in zip(service.intents, found, _chosen(found, names), strict=True)
-    ]
-    return Service(name, told, tuple(slots), tuple(intents))
 
 
-def _described(element: _Described, name: str, description: str) -> _Described:
-    return msgspec.structs.replace(element, name=name, description=description)
-
-
-def _of_slots(intent: Intent, names: dict[str, str]) -> Intent:
+def _rename_slots(intent: Intent, names: dict[str, str]) -> Intent:
     return msgspec.structs.replace(
         intent,
         required=tuple(names.get(slot, slot) for slot in intent.required),
@@ -80,29 +77,36 @@ def _of_slots(intent: Intent, names: dict[str, str]) -> Intent:
     )
 
 
-def _chosen(elements: Sequence[Element], names: Names) -> list[str]:
+def _choose(elements: Sequence[Element], names: Names) -> list[str]:
     """A name for each, all different; one that is offered no other name keeps its own, and the others give way.
 
     Case and underscores do not tell two names apart: prediction formats fold them.
     """
-    offered = [[name.strip() for name in names(element)] for element in elements]
-    taken = {_folded(element.name) for element, found in zip(elements, offered, strict=True) if not found}
+    offers = [[name.strip() for name in names(element)] for element in elements]
+    taken = {_fold(element.name) for element, offered in zip(elements, offers, strict=True) if not offered}
     chosen = []
-    for element, found in zip(elements, offered, strict=True):
-        name = _free([*found, element.name], element.name, taken) if found else element.name
-        taken.add(_folded(name))
+    for element, offered in zip(elements, offers, strict=True):
+        name = element.name
+        if offered:
+            numbered = (f"{element.name}_{number}" for number in count(2))
+            candidates = chain(offered, [element.name], numbered)
+            name = next(name for name in candidates if (folded := _fold(name)) and folded not in taken)
+        taken.add(_fold(name))
         chosen.append(name)
     return chosen
 
 
-def _free(names: Iterable[str], original: str, taken: set[str]) -> str:
-    numbered = (f"{original}_{number}" for number in count(2))
-    return next(name for name in chain(names, numbered) if (folded := _folded(name)) and folded not in taken)
-
-
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     return _NOT_A_LETTER.sub("", name).casefold()
 
 
-def _no_hyphen(name: str) -> str:
-    return name.replace("-", "_")
+def split_name(name: str) -> list[str]:
+    """The words of a name: those of `alarm_time`, "alarm time" and `AlarmTime` are two."""
+    return _NAME_WORD.findall(name)
+
+
+def join_name(words: Sequence[str], like: str) -> str:
+    """Words, in small letters, written as another name is: snake_case, with blanks, or CamelCase."""
+    if "_" in like or like.islower():
+        return (" " if " " in like else "_").join(words)
+    return "".join(word.capitalize() for word in words)

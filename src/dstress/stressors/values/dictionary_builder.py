@@ -17,7 +17,7 @@ from rapidfuzz.distance import OSA
 from dstress.dialogue import DONTCARE, Dialogue, Schema, Slot
 from dstress.errors import SpecError, unknown
 from dstress.resources import Material, Resources
-from dstress.stressors.entities.words import entity_words
+from dstress.stressors.entities.lexicon import entity_words
 from dstress.stressors.values import dictionary
 from dstress.stressors.values.dictionary import Counts, Dictionary, count_values, values_of
 from dstress.text.letters import words_of

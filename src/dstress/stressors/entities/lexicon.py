@@ -23,6 +23,6 @@ class EntityWords(NamedTuple):
 
 @cache
 def entity_words() -> EntityWords:
-    """The words of `entity_words.toml`."""
-    table = {name: frozenset(words.split()) for name, words in read_table(__package__, "words.toml").items()}
+    """The words of `lexicon.toml`."""
+    table = {name: frozenset(words.split()) for name, words in read_table(__package__, "lexicon.toml").items()}
     return EntityWords(**table, idle=table["little"] | table["kinds"])

@@ -1,4 +1,4 @@
-"""Which utterances are foreign to a corpus: they say none of its values and speak of nothing that it asks for.
+"""What a corpus is about. An utterance is foreign to it that says none of its values and speaks of none of its slots.
 
 An utterance of another corpus may well be about the same things ("find me a restaurant") or about nothing at all
 ("yes, please"): neither is out of domain.
@@ -19,32 +19,32 @@ from dstress.text.word_row import word_lists
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NUMBER = re.compile(r"\d")
 _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_FEWEST_WORDS, _MOST_WORDS, _TELLING = 4, 40, 2
+_FEWEST_WORDS, _MOST_WORDS, _FEWEST_TELLING = 4, 40, 2
 _LONGEST_VALUE = 6
 
 
-class _WordSets(NamedTuple):
+class _WordLists(NamedTuple):
     booking: frozenset[str]
     everywhere: frozenset[str]
 
 
 @cache
-def _word_sets() -> _WordSets:
-    table = read_table(__package__, "foreign.toml")
-    return _WordSets(frozenset(table["booking"]), frozenset(table["everywhere"]) | word_lists().function)
+def _word_lists() -> _WordLists:
+    table = read_table(__package__, "domain.toml")
+    return _WordLists(frozenset(table["booking"]), frozenset(table["everywhere"]) | word_lists().function)
 
 
-class Filter:
-    """Tells foreign utterances, by the words of a schema and the values of a corpus."""
+class Domain:
+    """What a corpus is about, by the words of its schema and the values of its dialogues."""
 
     def __init__(self, schema: Schema, corpus: Iterable[Dialogue]) -> None:
-        sets = _word_sets()
-        self._asked = frozenset(_schema_words(schema)) | sets.booking
+        lists = _word_lists()
+        self._slot_words = frozenset(_schema_words(schema)) | lists.booking
         phrases: set[str] = set()
         for value in _values(schema, corpus):
             words = _words(value)
             # A title such as "It" or "Up" is a word of every language's grammar: it tells nothing.
-            if words and len(words) <= _LONGEST_VALUE and any(word not in sets.everywhere for word in words):
+            if words and len(words) <= _LONGEST_VALUE and any(word not in lists.everywhere for word in words):
                 phrases.add(" ".join(words))
         self._phrases = frozenset(phrases)
         self._longest = max((phrase.count(" ") + 1 for phrase in phrases), default=0)
@@ -52,7 +52,7 @@ class Filter:
     def is_foreign(self, text: str) -> bool:
         """Whether the utterance says no value of the corpus and no word of its slots."""
         words = _words(text)
-        if any(word in self._asked or word.removesuffix("s") in self._asked for word in words):
+        if any(word in self._slot_words or word.removesuffix("s") in self._slot_words for word in words):
             return False
         return not any(
             " ".join(words[start : start + length]) in self._phrases
@@ -60,20 +60,21 @@ class Filter:
             for length in range(1, min(self._longest, len(words) - start) + 1)
         )
 
-    def chosen(self, material: Material) -> list[str]:
+    def foreign_openings(self, material: Material) -> list[str]:
         """The foreign utterances that open a dialogue of another corpus, each once, in an order of their own.
 
         Only an opening is sure to stand by itself: later utterances answer a question that nobody asked here.
         """
-        return sorted({dialogue.turns[0].user for dialogue in material if dialogue.turns and self._tells(dialogue)})
+        openings = {dialogue.turns[0].user for dialogue in material if dialogue.turns}
+        return sorted(text for text in openings if self._stands_alone(text))
 
-    def _tells(self, dialogue: Dialogue) -> bool:
-        text = dialogue.turns[0].user
+    def _stands_alone(self, text: str) -> bool:
+        """Whether a foreign utterance says enough, and nothing with a number, to be put anywhere."""
         words = _words(text)
         if not _FEWEST_WORDS <= len(words) <= _MOST_WORDS or not text.isprintable() or _NUMBER.search(text):
             return False
-        telling = {word for word in words if word not in _word_sets().everywhere}
-        return len(telling) >= _TELLING and self.is_foreign(text)
+        telling = {word for word in words if word not in _word_lists().everywhere}
+        return len(telling) >= _FEWEST_TELLING and self.is_foreign(text)
 
 
 def _words(text: str) -> list[str]:
@@ -85,7 +86,7 @@ def _schema_words(schema: Schema) -> Iterator[str]:
     for slot in schema.slots:
         for word in _CAMEL.findall(slot.replace("_", " ")):
             small = word.lower().removesuffix("s")
-            if len(small) > 2 and small not in _word_sets().everywhere:
+            if len(small) > 2 and small not in _word_lists().everywhere:
                 yield small
 
 

@@ -15,7 +15,8 @@ from dstress.corpora import load, reminder
 from dstress.dialogue import Dialogue, Schema, Turn
 from dstress.errors import SpecError
 from dstress.stressors import stressors
-from dstress.stressors.verbosity import _tables, lengthened
+from dstress.stressors.verbosity.phrases import phrases as shipped_phrases
+from dstress.stressors.verbosity.stressor import lengthen
 from dstress.text.writing_style import style_of
 from tests.stressors.noise import ODD, check_page, keeps_protected, protected_texts, simulated_dialogues, stressed
 
@@ -25,11 +26,11 @@ NEVER += " address postcode name star stars wifi parking food breakfast lunch di
 
 
 def longer(text: str, system: str = "", additions: int = 2, seed: int = 0) -> str:
-    return lengthened(text, [], Random(seed), style_of(text, system), system, additions)
+    return lengthen(text, [], Random(seed), style_of(text, system), system, additions)
 
 
 def phrases() -> list[str]:
-    tables = _tables()
+    tables = shipped_phrases()
     lines = [*tables.opening, *(line for kinds in (tables.before, tables.after) for k in kinds.values() for line in k)]
     said = [phrase for line in lines for phrase in line]
     return said + [phrase for forms in tables.within.values() for _, says in forms for phrase in says]
@@ -147,7 +148,7 @@ def test_thousands_of_turns_do_not_repeat_a_handful_of_phrases() -> None:
 @given(protected_texts(), st.integers(0, 9), st.integers(1, 4), st.sampled_from(["", "Where to ?", "Done."]))
 def test_protected_words_stay(case: tuple[str, list[tuple[int, int]]], seed: int, additions: int, system: str) -> None:
     def rewrite(text: str, ranges: list[tuple[int, int]], random: Random) -> str:
-        return lengthened(text, ranges, random, style_of(text, system), system, additions)
+        return lengthen(text, ranges, random, style_of(text, system), system, additions)
 
     keeps_protected(rewrite, *case, seed)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
-from dstress.stressors.out_of_domain.foreign import Filter
+from dstress.stressors.out_of_domain.domain import Domain
 from tests.stressors.samples import in_memory
 
 SCHEMA = Schema(
@@ -15,12 +15,12 @@ SCHEMA = Schema(
     )
 )
 CORPUS = [Dialogue("d", (Turn("to Grand Rapids", "", {"RentalCars_3-pickup_city": ("Grand Rapids",)}),))]
-FILTER = Filter(SCHEMA, CORPUS)
+DOMAIN = Domain(SCHEMA, CORPUS)
 
 
 @pytest.mark.parametrize("text", ["How tall is a giraffe?", "Is it getting colder?", "My cat is grand."])
 def test_what_has_nothing_to_do_with_the_corpus_is_foreign(text: str) -> None:
-    assert FILTER.is_foreign(text)
+    assert DOMAIN.is_foreign(text)
 
 
 @pytest.mark.parametrize(
@@ -35,11 +35,11 @@ def test_what_has_nothing_to_do_with_the_corpus_is_foreign(text: str) -> None:
     ],
 )
 def test_values_slots_and_bookings_are_not(text: str) -> None:
-    assert not FILTER.is_foreign(text)
+    assert not DOMAIN.is_foreign(text)
 
 
 def test_only_openings_that_say_something_are_chosen() -> None:
-    said = [
+    openings = [
         "Will it hail in Brentwood?",
         "yes, please, thanks",
         "the giraffe",
@@ -49,7 +49,7 @@ def test_only_openings_that_say_something_are_chosen() -> None:
     ]
     foreign = [
         Dialogue(str(number), (Turn(text), Turn("Why do giraffes sleep so little?")))
-        for number, text in enumerate(said)
+        for number, text in enumerate(openings)
     ]
-    chosen = FILTER.chosen(in_memory([*foreign, foreign[0], Dialogue("none", ())], Schema()))
+    chosen = DOMAIN.foreign_openings(in_memory([*foreign, foreign[0], Dialogue("none", ())], Schema()))
     assert chosen == ["Play a polka now", "Will it hail in Brentwood?"]

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from dstress.stressors.paraphrase.changes import Change, Rephrasing, applied, phrases
+from dstress.stressors.paraphrase.phrase_table import Change, PhraseTable, apply_changes, everyday_phrases
 from dstress.text.tables import read_table
 
-EVERYDAY = Rephrasing(phrases())
-OF_SCHEMAS = Rephrasing(phrases(), read_table("dstress.stressors.schema", "backtranslation.toml"))
+EVERYDAY = PhraseTable(everyday_phrases())
+OF_SCHEMAS = PhraseTable(everyday_phrases(), read_table("dstress.stressors.schema", "backtranslation.toml"))
 
 
-def said(original: str, back: str) -> str:
-    return applied(original, EVERYDAY.changes(original, back))
+def rephrase(original: str, back: str) -> str:
+    return apply_changes(original, EVERYDAY.find_changes(original, back))
 
 
 @pytest.mark.parametrize(
@@ -37,26 +37,26 @@ def said(original: str, back: str) -> str:
     ],
 )
 def test_only_known_changes_are_taken_over(original: str, back: str, expected: str) -> None:
-    assert said(original, back) == expected
+    assert rephrase(original, back) == expected
 
 
 def test_a_contraction_alone_is_slight() -> None:
-    assert EVERYDAY.changes("I 'm here", "I am here") == [Change(2, 4, "am", slight=True)]
+    assert EVERYDAY.find_changes("I 'm here", "I am here") == [Change(2, 4, "am", slight=True)]
 
 
 def test_a_comma_ends_a_phrase() -> None:
-    assert said("All I need , to go", "All I must go") == "All I need , to go"
+    assert rephrase("All I need , to go", "All I must go") == "All I need , to go"
 
 
 def test_compounds_turn_round_in_schemas_only() -> None:
-    assert EVERYDAY.changes("alarm time", "time of alarm") == []
-    assert applied("alarm time", OF_SCHEMAS.changes("alarm time", "Time of alarm")) == "time of alarm"
+    assert EVERYDAY.find_changes("alarm time", "time of alarm") == []
+    assert apply_changes("alarm time", OF_SCHEMAS.find_changes("alarm time", "Time of alarm")) == "time of alarm"
 
 
 @given(some.text(max_size=60), some.text(max_size=60))
 def test_any_texts_and_only_changed_places_change(original: str, back: str) -> None:
-    made = EVERYDAY.changes(original, back)
+    made = EVERYDAY.find_changes(original, back)
     assert all(0 <= change.start < change.end <= len(original) for change in made)
     assert all(first.end <= second.start for first, second in pairwise(made))
-    assert made or applied(original, made) == original
+    assert made or apply_changes(original, made) == original
     assert not made or EVERYDAY.can_change(original)

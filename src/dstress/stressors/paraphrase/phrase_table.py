@@ -1,0 +1,170 @@
+"""The usable changes of a rough back-translation, taken over one by one into the original words.
+
+Rule-based translators answer word by word: good synonyms beside broken grammar. CoCo's way, to take or leave a whole
+candidate (Li et al. 2021, section 4.1), would leave nearly all of them. So original and back-translation are aligned,
+and only those differences are taken over that a table names as the same thing said differently.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from dstress.text.tables import read_table
+
+WORD = re.compile(r"n['’]t(?!\w)|['’]\w+|\w+?(?=n['’]t(?!\w))|\w+(?:-\w+)*")
+_ARTICLE = re.compile(r"\b(a|an)(\s+)$", re.IGNORECASE)
+_VOWEL = re.compile(r"[aeiou](?!ne\b|ni|se)|ho(?:ur|nest)", re.IGNORECASE)
+
+Entries = dict[str, dict[str, list[str]]]
+"""Phrases by part of a file: what may come back for each, and how it is then said if not in the same words."""
+
+_Index = dict[str, list[tuple[tuple[str, ...], str]]]
+"""First word -> the forms that begin with it, each with the phrase it stands for."""
+
+
+class Change(NamedTuple):
+    """From character `start` to `end` of the original, `text` may stand. `slight`: too little to be a paraphrase."""
+
+    start: int
+    end: int
+    text: str
+    slight: bool = False
+
+
+class _Phrase(NamedTuple):
+    """One or more words of a text, and the phrase of the table that they stand for; a word alone stands for itself."""
+
+    key: str
+    start: int
+    end: int
+    words: str
+
+
+class PhraseTable:
+    """Phrases that may change, by entries such as `everyday_phrases`; those of a later file win.
+
+    Where a file names the heads of compounds, those may be turned around: "alarm time" becomes "time of alarm".
+    """
+
+    def __init__(self, *files: Entries) -> None:
+        self._table: dict[str, dict[str, str]] = {}
+        for entries in files:
+            for key, answers in (entries.get("phrases", {}) | entries.get("contractions", {})).items():
+                parted = [answer.partition(" -> ") for answer in answers]
+                self._table[key] = {back: text if arrow else back for back, arrow, text in parted}
+        self._slight = frozenset(key for entries in files for key in entries.get("contractions", ()))
+        self._index = _index_forms((key, key) for key in self._table)
+        compounds = next((entries["compounds"] for entries in files if "compounds" in entries), {})
+        self._heads = frozenset(compounds.get("heads", ()))
+        self._bound = frozenset(compounds.get("bound", ()))
+
+    def find_changes(self, original: str, back: str) -> list[Change]:
+        """What of a back-translation can be taken over, in the order of the original; changes do not overlap."""
+        index, table = self._for(original)
+        old = list(_phrases(original, index))
+        known = {phrase.key: table[phrase.key] for phrase in old if phrase.key in table}
+        forms = ((form, key) for key, answers in known.items() for form in (key, *answers))
+        new = list(_phrases(back, _index_forms(forms)))
+        keys, new_keys = ([phrase.key for phrase in phrases] for phrases in (old, new))
+        changes = []
+        for start, other, length in SequenceMatcher(None, keys, new_keys, autojunk=False).get_matching_blocks():
+            for phrase, answer in zip(old[start : start + length], new[other : other + length], strict=True):
+                text = table.get(phrase.key, {}).get(answer.words, phrase.words)
+                if text != phrase.words:
+                    changes.append(Change(phrase.start, phrase.end, text, phrase.key in self._slight))
+        return changes
+
+    def can_change(self, original: str) -> bool:
+        """Whether the text says anything that may change; if not, no translation can change it."""
+        index, table = self._for(original)
+        return any(table.get(phrase.key) for phrase in _phrases(original, index))
+
+    def _for(self, original: str) -> tuple[_Index, dict[str, dict[str, str]]]:
+        """The table for one text: with its own compounds, if they may be turned around."""
+        if not self._heads:
+            return self._index, self._table
+        words = WORD.findall(original.lower())
+        turned = {
+            f"{first} {head}": {f"{head} of {first}": f"{head} of {first}"}
+            for first, head in pairwise(words)
+            if head in self._heads and first not in self._bound
+        }
+        table = turned | self._table
+        return _index_forms((key, key) for key in table), table
+
+
+def apply_changes(original: str, changes: Sequence[Change]) -> str:
+    """The original with these changes, in its own style of letters; everything else stays character by character."""
+    parts: list[str] = []
+    at = 0
+    for change in changes:
+        gap = original[at : change.start]
+        text = _match_letters(change.text, original[change.start : change.end], original[: change.start])
+        if gap[-1:].isalnum() and not text.startswith(("'", "’")):
+            text = f" {text}"  # "I'm" has no blank where "I am" needs one
+        parts += _fit_article(gap, text), text
+        at = change.end
+    return "".join(parts) + original[at:]
+
+
+def _match_letters(text: str, like: str, before: str) -> str:
+    """Words in the letters of those they replace: `THANKS`, `Thanks` or `thanks`."""
+    letters = [letter for letter in like if letter.isalpha()]
+    if len(letters) > 1 and all(letter.isupper() for letter in letters):
+        return text.upper()
+    lower_i = re.search(r"\bi\b", like) is not None or (not re.search(r"\bI\b", like) and before.islower())
+    styled = text if lower_i else re.sub(r"\bi\b", "I", text)
+    opens = not before.strip() or before.rstrip()[-1:] in ".?!"
+    if like[:1].isupper() and (opens or like.split()[0] != "I"):
+        return styled[:1].upper() + styled[1:]
+    return styled
+
+
+def _fit_article(gap: str, text: str) -> str:
+    """What stands before a change; if that is "a" or "an", the one that goes with the new word."""
+    article = _ARTICLE.search(gap)
+    if article is None:
+        return gap
+    right = "an" if _VOWEL.match(text) else "a"
+    right = right.capitalize() if article[1][0].isupper() else right
+    return gap[: article.start()] + right + article[2]
+
+
+def _phrases(text: str, index: _Index) -> Iterator[_Phrase]:
+    """The text's words, those that make a known phrase taken together; the longest phrase wins."""
+    matches = list(WORD.finditer(text))
+    words = [match.group().lower().replace("’", "'") for match in matches]
+    at = 0
+    while at < len(words):
+        length, key = 1, words[at]
+        for form, phrase in index.get(words[at], ()):
+            if tuple(words[at : at + len(form)]) == form and _adjoin(text, matches[at : at + len(form)]):
+                length, key = len(form), phrase
+                break
+        yield _Phrase(key, matches[at].start(), matches[at + length - 1].end(), " ".join(words[at : at + length]))
+        at += length
+
+
+def _adjoin(text: str, words: Sequence[re.Match[str]]) -> bool:
+    """Whether only blanks part the words: a comma or a full stop ends a phrase."""
+    return all(not text[first.end() : second.start()].strip() for first, second in pairwise(words))
+
+
+def _index_forms(forms: Iterable[tuple[str, str]]) -> _Index:
+    """Forms and the phrases they stand for, by their first words, the longest first; a phrase's own words win."""
+    index: _Index = {}
+    for form, key in sorted(set(forms), key=lambda pair: (-len(pair[0].split()), pair[0] != pair[1], *pair)):
+        words = tuple(form.split())
+        index.setdefault(words[0], []).append((words, key))
+    return index
+
+
+@cache
+def everyday_phrases() -> Entries:
+    """The phrases that may change in any text."""
+    return read_table(__package__, "phrase_table.toml")

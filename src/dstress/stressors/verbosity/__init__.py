@@ -1,0 +1,1 @@
+"""More words than needed: the stressor, the clauses it finds, and its phrases."""
