@@ -96,10 +96,10 @@ class Augmenting:
                 lines.write(msgspec.json.encode(dialogue) + b"\n")
         with replacing(folder / f"{split}.schema.json") as out:
             out.write(msgspec.json.encode(self.corpus.schema))
-        told = self._description(layout, quality, counted)
+        description = self._description(layout, quality, counted)
         with replacing(folder / "augment.json") as out:
-            out.write(msgspec.json.format(msgspec.json.encode(told), indent=2) + b"\n")
-        return told
+            out.write(msgspec.json.format(msgspec.json.encode(description), indent=2) + b"\n")
+        return description
 
     def _dialogues(
         self, layout: Layout, quality: Quality, counted: Counter[str], watch: Callable[[str], None]

@@ -255,8 +255,8 @@ def _slot_changes(baseline: Mapping[str, Floats], system: Mapping[str, Floats]) 
 def _f1(counts: Floats) -> float:
     """F1 from right, wrong, missed, extra; 1 where there is nothing to find and nothing was said."""
     right, wrong, missed, extra = counts.tolist()
-    said = 2 * (right + wrong) + missed + extra
-    return float(2 * right / said) if said else 1.0
+    filled = 2 * (right + wrong) + missed + extra
+    return float(2 * right / filled) if filled else 1.0
 
 
 def _adjusted(pairs: Sequence[Pair], alpha: float) -> list[Pair]:

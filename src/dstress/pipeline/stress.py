@@ -126,7 +126,7 @@ def describe(stressed: StressedCorpus, summary: Summary) -> dict[str, Any]:
     """What a stressed corpus is, enough to make it again: the key `names` restores the original of a schema variant."""
     parts = stressed.stressor.parts
     names = {part.spec: part.names(stressed.seed) for part in parts if isinstance(part, SchemaStressor)}
-    told = {
+    description = {
         "stressor": stressed.stressor.spec,
         "corpus": f"{stressed.original.name}:{stressed.original.split}",
         "seed": stressed.seed,
@@ -136,7 +136,7 @@ def describe(stressed: StressedCorpus, summary: Summary) -> dict[str, Any]:
         "dstress": __version__,
         "quality": summary,
     }
-    return told | ({"names": names} if names else {})
+    return description | ({"names": names} if names else {})
 
 
 def _setting(corpus: Corpus) -> Resources:

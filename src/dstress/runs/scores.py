@@ -15,10 +15,11 @@ from dstress.errors import DstressError
 from dstress.predictions.base import Prediction
 from dstress.runs.folder import Cell, Drop, RunFolder, Scores
 from dstress.scoring.open_pair import PredictionSource
-from dstress.scoring.score import Scored, ScoringOptions, tally_predictions
+from dstress.scoring.score import ScoringOptions, tally_predictions
 from dstress.scoring.scorecard import Score, Scorecard
 from dstress.scoring.shards import Watcher
 from dstress.scoring.significance import holm, paired_test
+from dstress.scoring.tally import Tally
 from dstress.scoring.unit_scores import UnitCollector, UnitScores
 from dstress.scoring.versions import conditional_card, variants_card
 from dstress.suites.base import ORIGINAL, PAIRED, Column
@@ -77,13 +78,14 @@ def score_run(run: RunFolder, options: ScoringOptions) -> ScoredRun:
         units = [judged[variant].positioned(group.metric) for variant in group.stressors]
         own = original.positioned(group.metric)
         across[group.name] = variants_card(units, own, group.metric, convention, options).metrics
-    scored = {variant: one.scored for variant, one in judged.items()}
-    scores = Scores({variant: one.card() for variant, one in scored.items()}, paired, across, _drops(scored, options))
-    scores.failed = {variant: one.failed for variant, one in judged.items() if one.failed}
+    tallies = {name: variant.scored.tally for name, variant in judged.items()}
+    cards = {name: variant.scored.card() for name, variant in judged.items()}
+    scores = Scores(cards, paired, across, _drops(tallies, options))
+    scores.failed = {name: variant.failed for name, variant in judged.items() if variant.failed}
     scores.table = [_cell(column, scores) for column in suite.table]
     scores.notes = [_failures(run, variant, count) for variant, count in scores.failed.items()]
     scores.usage = run.usage
-    return ScoredRun(scores, {variant: one.errors for variant, one in judged.items()})
+    return ScoredRun(scores, {name: variant.errors for name, variant in judged.items()})
 
 
 def find_errors(run: RunFolder) -> dict[str, TurnErrors]:
@@ -139,14 +141,14 @@ def _as_wrong(answer: Prediction, services: tuple[str, ...], schema: Schema) -> 
     return msgspec.structs.replace(answer, state=state, failed="")
 
 
-def _drops(scored: Mapping[str, Scored], options: ScoringOptions) -> dict[str, Drop]:
+def _drops(tallies: Mapping[str, Tally], options: ScoringOptions) -> dict[str, Drop]:
     """What each stressor costs in joint goal accuracy; Holm's correction is over the stressors."""
-    original = scored[ORIGINAL].tally
+    original = tallies[ORIGINAL]
     if "jga" not in original.metrics:
         return {}
     tests = {
-        variant: paired_test(one.tally, original, "jga", options.resamples, options.seed, options.level)
-        for variant, one in scored.items()
+        variant: paired_test(tally, original, "jga", options.resamples, options.seed, options.level)
+        for variant, tally in tallies.items()
         if variant != ORIGINAL
     }
     corrected = holm([test.p for test in tests.values()])
