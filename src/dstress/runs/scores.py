@@ -66,9 +66,10 @@ class _Variant:
 
 def score_run(run: RunFolder, options: ScoringOptions) -> ScoredRun:
     """Score what a run has tracked, under the run's convention."""
-    suite, convention = run.manifest.suite, convention_of(run)
+    suite = run.manifest.suite
     judged = {variant: _Variant(run, variant, options) for variant in run.variants}
     original = judged[ORIGINAL]
+    convention = original.scored.convention
     paired, across = {}, {}
     if any(column.metric in PAIRED for column in suite.table):
         for variant in run.variants[1:]:
@@ -99,7 +100,7 @@ def find_errors(run: RunFolder) -> dict[str, TurnErrors]:
 
 
 def convention_of(run: RunFolder) -> str:
-    """The convention that a run is scored under."""
+    """The convention that a run asks for; empty for the usual one of its predictions."""
     return run.manifest.convention or run.manifest.suite.convention
 
 
