@@ -11,7 +11,7 @@ from dstress import corpora
 from dstress.dialogue import Dialogue
 from dstress.engines.local import Local
 from dstress.errors import DstressError, SpecError
-from dstress.pipeline.stress import calibrated, first, stress, write
+from dstress.pipeline.stress import calibrate_spec, stress, take_first, write_stressed
 from dstress.scoring.score import score
 from dstress.storage.file_names import folder_name
 from dstress.stressors.base import Rewriter
@@ -33,7 +33,7 @@ class Deadly(Rewriter):
 def test_a_stressed_corpus_is_a_corpus(tmp_path: Path) -> None:
     stressed = stress(REMINDER, "typos(rate=0.3)+disfluency")
     seen: list[str] = []
-    write(stressed, tmp_path / "out", Quality(stressed.stressor), lambda dialogue: seen.append(dialogue.id))
+    write_stressed(stressed, tmp_path / "out", Quality(stressed.stressor), lambda dialogue: seen.append(dialogue.id))
     loaded = corpora.load(str(tmp_path / "out"))
     assert list(loaded) == list(stressed) and loaded.schema == REMINDER.schema and loaded.stressed
     assert seen == [dialogue.id for dialogue in REMINDER]
@@ -44,7 +44,7 @@ def test_a_stressed_corpus_is_a_corpus(tmp_path: Path) -> None:
 
 def test_it_can_be_imported_under_a_name(tmp_path: Path) -> None:
     stressed = stress(REMINDER, "values")
-    write(stressed, tmp_path / "out", Quality(stressed.stressor), lambda dialogue: None)
+    write_stressed(stressed, tmp_path / "out", Quality(stressed.stressor), lambda dialogue: None)
     corpora.add("substituted", str(tmp_path / "out"))
     assert list(corpora.load("substituted:test")) == list(stressed)
 
@@ -59,7 +59,7 @@ def test_scores_are_told_apart_by_what_was_done() -> None:
 
 
 def test_limits_take_the_first() -> None:
-    part = first(REMINDER, 3)
+    part = take_first(REMINDER, 3)
     assert [dialogue.id for dialogue in part] == [dialogue.id for dialogue in REMINDER][:3] and part.size == 3
     assert list(stress(part, "typos")) == list(stress(REMINDER, "typos"))[:3]
 
@@ -92,13 +92,13 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write(stressed, tmp_path / "out", Quality(stressed.stressor), fail)
+        write_stressed(stressed, tmp_path / "out", Quality(stressed.stressor), fail)
     assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_only_some_can_be_calibrated() -> None:
     with pytest.raises(SpecError, match="nothing in typos can be calibrated"):
-        calibrated(REMINDER, "typos", {"wer": 0.3})
+        calibrate_spec(REMINDER, "typos", {"wer": 0.3})
 
 
 @pytest.mark.parametrize(

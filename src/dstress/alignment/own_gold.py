@@ -34,13 +34,11 @@ def own_gold(name: str, predictions: list[Prediction]) -> tuple[Corpus, list[Pre
                 raise PredictionError("this turn is there twice", where=where, fix="keep one prediction per turn")
     dialogues = [Dialogue(dialogue, tuple(map(_turn, turns))) for dialogue, turns in by_dialogue.items()]
     numbered = [
-        _numbered(prediction, index) for turns in by_dialogue.values() for index, prediction in enumerate(turns)
+        prediction if prediction.turn == index else msgspec.structs.replace(prediction, turn=index)
+        for turns in by_dialogue.values()
+        for index, prediction in enumerate(turns)
     ]
     return Corpus(name, "", _schema(predictions), lambda: iter(dialogues)), numbered
-
-
-def _numbered(prediction: Prediction, index: int) -> Prediction:
-    return prediction if prediction.turn == index else msgspec.structs.replace(prediction, turn=index)
 
 
 def _turn(prediction: Prediction) -> Turn:

@@ -16,7 +16,7 @@ from dstress.corpora import load
 from dstress.dialogue import Dialogue, Stress, Turn
 from dstress.engines.local import Local
 from dstress.errors import DstressError
-from dstress.pipeline.stress import SEED, StressedCorpus, calibrated, describe, first, stress, write
+from dstress.pipeline.stress import SEED, StressedCorpus, calibrate_spec, describe, stress, take_first, write_stressed
 from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
 from dstress.spec import parse_list
@@ -67,12 +67,12 @@ def command(
       dstress stress sgd:test --with "schema_variant(version=v3)" --out v3
     """
     original = load(corpus)
-    original = first(original, limit) if limit else original
+    original = take_first(original, limit) if limit else original
     specs = parse_list(stressors)
     if calibrate:
         target = _parse_target(calibrate)
         with counting("trials") as on_progress:
-            specs = [calibrated(original, spec, target, seed=seed, progress=on_progress) for spec in specs]
+            specs = [calibrate_spec(original, spec, target, seed=seed, progress=on_progress) for spec in specs]
     # All are prepared before the first is run: what is missing is told before any work.
     versions = [stress(original, spec, seed=seed, engine=engine_for(spec, workers)) for spec in specs]
     if out is None:
@@ -116,7 +116,7 @@ def _write(stressed: StressedCorpus, out: Path, preview: int) -> Summary:
             if len(changed) < preview:
                 changed.extend(_changed_turns(dialogue))
 
-        summary = write(stressed, out / folder_name(spec), Quality(stressed.stressor), watch)
+        summary = write_stressed(stressed, out / folder_name(spec), Quality(stressed.stressor), watch)
     if preview:
         _show(stressed, changed[:preview])
     return summary

@@ -21,7 +21,7 @@ from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, State, Turn, update
 from dstress.engines.base import Engine
 from dstress.errors import DstressError, SpecError, place, unknown
-from dstress.pipeline.stress import SEED, StressedCorpus, reseeded, stress
+from dstress.pipeline.stress import SEED, StressedCorpus, reseed, stress
 from dstress.storage.atomic import replacing
 from dstress.stressors.base import Stressor
 from dstress.stressors.quality import Quality
@@ -77,7 +77,7 @@ class Augmenting:
                 fix="write each version as a corpus of its own with `dstress stress`",
             )
         self.corpus, self.keep_out = corpus, keep_out
-        self.versions = [first, *(reseeded(first, seed + more, engine) for more in range(1, times))]
+        self.versions = [first, *(reseed(first, seed + more, engine) for more in range(1, times))]
         self.guard = Guard.named(keep_out, corpus)
 
     def write(
@@ -174,7 +174,9 @@ class Guard:
                     self._kept.add(key)
                     if isinstance(key[1], str) and len(words_of(value)) > 1:
                         self._names.setdefault(" ".join(words_of(value)), slot)
-        self._said = re.compile("|".join(sorted(map(re.escape, self._names), key=len, reverse=True)) or r"(?!)")
+        self._names_pattern = re.compile(
+            "|".join(sorted(map(re.escape, self._names), key=len, reverse=True)) or r"(?!)"
+        )
 
     @classmethod
     def named(cls, name: str, corpus: Corpus) -> Guard:
@@ -217,9 +219,9 @@ class Guard:
             yield from ((slot, form) for form in forms if (slot, meaning(form)) in self._kept and form not in known)
         for now, then in ((turn.user, turn.original.user), (turn.system, turn.original.system)):
             if now != then:
-                said = " ".join(words_of(then))
-                found = self._said.findall(" ".join(words_of(now)))
-                yield from ((self._names[name], name) for name in found if name not in said)
+                earlier = " ".join(words_of(then))
+                found = self._names_pattern.findall(" ".join(words_of(now)))
+                yield from ((self._names[name], name) for name in found if name not in earlier)
 
 
 def meaning(value: str) -> object:

@@ -13,7 +13,7 @@ from dstress.runs.folder import RunFolder
 from dstress.runs.scores import convention_of, corpus_of, predictions_of
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import ScoringOptions, tally_predictions
-from dstress.scoring.significance import PairedTest, holm, paired_test
+from dstress.scoring.significance import holm, paired_test
 from dstress.scoring.tally import Tally
 
 
@@ -54,7 +54,10 @@ def gate(new: RunFolder, old: RunFolder, limits: Limits = Limits()) -> Verdict: 
     """Compare two runs over the same data, stressor by stressor."""
     shared = [variant for variant in old.variants if variant in new.variants]
     _check_comparable(new, old, shared)
-    tests = {variant: _test(new, old, variant, limits) for variant in shared}
+    tests = {}
+    for variant in shared:
+        ours, theirs = (_tally(run, variant, limits) for run in (new, old))
+        tests[variant] = paired_test(ours, theirs, limits.metric, limits.resamples, new.manifest.seed, 1 - limits.alpha)
     corrected = holm([test.p for test in tests.values()])
     checks = {
         variant: Check(*test[:6], p, not (p <= limits.alpha and test.difference < -limits.max_drop))
@@ -77,11 +80,6 @@ def _check_comparable(new: RunFolder, old: RunFolder, shared: list[str]) -> None
     for name in ("seed", "limit"):
         if getattr(new.manifest, name) != getattr(old.manifest, name):
             raise DstressError(f"the two runs have different values of {name}", where=f"{new.path} and {old.path}")
-
-
-def _test(new: RunFolder, old: RunFolder, variant: str, limits: Limits) -> PairedTest:
-    ours, theirs = (_tally(run, variant, limits) for run in (new, old))
-    return paired_test(ours, theirs, limits.metric, limits.resamples, new.manifest.seed, 1 - limits.alpha)
 
 
 def _tally(run: RunFolder, variant: str, limits: Limits) -> Tally:

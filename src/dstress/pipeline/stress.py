@@ -22,7 +22,7 @@ from dstress.errors import SpecError
 from dstress.resources import Resources
 from dstress.storage.atomic import replacing
 from dstress.storage.home import home
-from dstress.stressors import create
+from dstress.stressors import create, stressors
 from dstress.stressors.base import SchemaStressor, Stressor
 from dstress.stressors.composition import Composition
 from dstress.stressors.quality import Quality, Summary
@@ -55,8 +55,11 @@ def stress(
     an engine, such as `Local(workers=4)`: the words are the same.
     """
     original = load(corpus) if isinstance(corpus, str) else corpus
-    composed = _composed(stressor)
-    composed.prepare(_setting(original), seed)
+    if isinstance(stressor, str):
+        composed = create(stressor)
+    else:
+        composed = stressor if isinstance(stressor, Composition) else Composition([stressor])
+    composed.prepare(_resources(original), seed)
 
     def read() -> Iterator[Dialogue]:
         return _stressed(original, composed, seed, engine)
@@ -64,7 +67,7 @@ def stress(
     return StressedCorpus(original, composed, seed, read)
 
 
-def reseeded(stressed: StressedCorpus, seed: int, engine: Engine | None = None) -> StressedCorpus:
+def reseed(stressed: StressedCorpus, seed: int, engine: Engine | None = None) -> StressedCorpus:
     """The same corpus under the same stressor, which need not be prepared again, with another seed."""
     original, stressor = stressed.original, stressed.stressor
 
@@ -74,7 +77,7 @@ def reseeded(stressed: StressedCorpus, seed: int, engine: Engine | None = None) 
     return StressedCorpus(original, stressor, seed, read)
 
 
-def first(corpus: Corpus, dialogues: int) -> Corpus:
+def take_first(corpus: Corpus, dialogues: int) -> Corpus:
     """The first dialogues of a corpus, as a corpus."""
     part = Corpus(corpus.name, corpus.split, corpus.schema, lambda: islice(iter(corpus), dialogues))
     part.seen, part.train = corpus.seen, corpus.train
@@ -82,18 +85,18 @@ def first(corpus: Corpus, dialogues: int) -> Corpus:
     return part
 
 
-def calibrated(
+def calibrate_spec(
     corpus: Corpus, stressor: str, target: Mapping[str, float], *, seed: int = SEED, progress: Any = None
 ) -> str:
     """The spec with what must be set to reach a target, such as a word error rate of 0.30, found on this corpus."""
     composed = create(stressor)
-    resources = _setting(corpus)
+    resources = _resources(corpus)
     parts, found = [], False
     for part in composed.parts:
-        calibrate = getattr(part, "calibrate", None)
-        if calibrate is not None:
+        find = getattr(part, "calibrate", None)
+        if find is not None:
             part.prepare(resources)
-            part.spec = _with_arguments(part.spec, calibrate(corpus, target, seed, progress))
+            part.spec = _with_arguments(part.spec, find(corpus, target, seed, progress))
             found = True
         parts.append(part.spec)
     if not found:
@@ -103,7 +106,9 @@ def calibrated(
     return "+".join(parts)
 
 
-def write(stressed: StressedCorpus, folder: Path, quality: Quality, watch: Callable[[Dialogue], None]) -> Summary:
+def write_stressed(
+    stressed: StressedCorpus, folder: Path, quality: Quality, watch: Callable[[Dialogue], None]
+) -> Summary:
     """Write the stressed split as a corpus of its own (dialogues, schema, and last `stress.json`, which describes it).
 
     Any verb takes the folder in place of a corpus name; `watch` sees each dialogue as it passes.
@@ -139,21 +144,12 @@ def describe(stressed: StressedCorpus, summary: Summary) -> dict[str, Any]:
     return description | ({"names": names} if names else {})
 
 
-def _setting(corpus: Corpus) -> Resources:
+def _resources(corpus: Corpus) -> Resources:
     return Resources(corpus.schema, corpus, load, home(), train=corpus.train)
 
 
-def _composed(stressor: Stressor | str) -> Composition:
-    if isinstance(stressor, str):
-        return create(stressor)
-    return stressor if isinstance(stressor, Composition) else Composition([stressor])
-
-
 def _with_arguments(spec: str, arguments: Mapping[str, Any]) -> str:
-    from dstress.spec import parse
-    from dstress.stressors import stressors
-
-    read = stressors.shortest(parse(spec))
+    read = stressors.shortest(spec)
     return str(stressors.shortest(msgspec.structs.replace(read, arguments=read.arguments | dict(arguments))))
 
 
@@ -171,16 +167,11 @@ class Stressing(Job):
 def _stressed(
     corpus: Iterable[Dialogue], stressor: Composition, seed: int, engine: Engine | None
 ) -> Iterator[Dialogue]:
-    groups = _groups(corpus)
+    dialogues = iter(corpus)
+    groups = iter(lambda: list(islice(dialogues, _GROUP)), [])
     if engine is None:  # in this process, where nothing needs to be packed up
         for group in groups:
             yield from stressor.stress(group, seed)
         return
     for done in engine.in_order(Stressing(stressor, seed), map(msgspec.json.encode, groups)):
         yield from _GROUPS.decode(done)
-
-
-def _groups(corpus: Iterable[Dialogue]) -> Iterator[list[Dialogue]]:
-    dialogues = iter(corpus)
-    while group := list(islice(dialogues, _GROUP)):
-        yield group

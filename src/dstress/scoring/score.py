@@ -192,13 +192,13 @@ def _signature(
 
 def _values(sums: dict[str, dict[str, Floats]], made: dict[str, Metric]) -> dict[str, dict[str, float | None]]:
     return {
-        key: {name: _number(made[name].value(row)) for name, row in by_metric.items() if name in made}
+        key: {
+            name: None if np.isnan(value := made[name].value(row)) else float(value)
+            for name, row in by_metric.items()
+            if name in made
+        }
         for key, by_metric in sums.items()
     }
-
-
-def _number(value: Floats) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def _slot_scores(row: Floats) -> dict[str, float | None]:

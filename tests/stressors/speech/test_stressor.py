@@ -11,7 +11,7 @@ import pytest
 
 from dstress.dialogue import Dialogue, Turn
 from dstress.errors import DstressError, MissingExtraError, SpecError, UnknownNameError
-from dstress.pipeline.stress import calibrated, stress
+from dstress.pipeline.stress import calibrate_spec, stress
 from dstress.stressors import stressors
 from dstress.stressors.speech import recognizer, voice
 from dstress.stressors.speech.spoken import words
@@ -94,19 +94,19 @@ def test_a_target_is_reached_on_the_stressed_corpus_and_looked_up_later() -> Non
     corpus = in_memory(list(whole)[:3], whole.schema)
     with pytest.raises(DstressError, match=r"(?s)no noise level is stored.*--calibrate wer=0.4"):
         stress(corpus, "speech(wer=0.4)")
-    spec = calibrated(corpus, "speech", {"wer": 0.4}, seed=5)
+    spec = calibrate_spec(corpus, "speech", {"wer": 0.4}, seed=5)
     assert re.fullmatch(r"speech\(snr=-?[\d.]+\)", spec)
     stressed = stress(corpus, spec, seed=5)
     turns = [turn for dialogue in stressed for turn in dialogue.turns]
     reached = total(word_errors(words(turn.original.user), words(turn.user)) for turn in turns)
     assert reached.rate == pytest.approx(0.4, abs=0.02)
     assert list(stress(corpus, "speech(wer=0.4)", seed=5)) == list(stressed)
-    assert calibrated(corpus, "speech", {"wer": 0.4}, seed=5) == spec
+    assert calibrate_spec(corpus, "speech", {"wer": 0.4}, seed=5) == spec
 
 
 def test_another_target_is_told() -> None:
     with pytest.raises(UnknownNameError, match="target"):
-        calibrated(sample("reminder", None), "speech", {"jga": 0.3})
+        calibrate_spec(sample("reminder", None), "speech", {"jga": 0.3})
 
 
 def documented(name: str) -> list[tuple[str, str, str]]:
