@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-import dstress.stressors.speech
 from dstress.corpora import load
 from dstress.storage.home import home
+from dstress.stressors.speech import confusion_fit
 from dstress.stressors.speech.confusion_fit import FILE, load_or_fit, sample_texts
 
 UTTERANCES = 600
@@ -23,7 +23,7 @@ def run() -> None:
         home() / "speech",
         lambda *progress: print(*progress, flush=True),
     )
-    path = Path(dstress.stressors.speech.__path__[0]) / FILE
+    path = Path(confusion_fit.__file__).with_name(FILE)
     path.write_bytes(msgspec.json.encode(model) + b"\n")
     for noise, levels in model.levels.items():
         for level in levels:

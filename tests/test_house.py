@@ -43,6 +43,28 @@ def test_the_architecture_page_names_files_that_are_there() -> None:
     assert missing == ["base.py"]
 
 
+def test_documents_name_modules_that_are_there() -> None:
+    """Every `dstress.module.name` in prose, code or comments can be imported."""
+    named = re.compile(r"(?<![\w/.-])dstress((?:\.[a-zA-Z_]\w*)+)")
+    missing = []
+    for name, text in rules.read_texts(ROOT).items():
+        if name.startswith(("docs/", "src/", "examples/", "benchmarks/")) or name.endswith(".md"):
+            missing += [f"{name}: dstress{path}" for path in named.findall(text) if not _is_there(path[1:].split("."))]
+    assert missing == []
+
+
+def _is_there(path: list[str]) -> bool:
+    folder = ROOT / "src" / "dstress"
+    for number, part in enumerate(path):
+        if (folder / f"{part}.py").is_file():
+            module = (folder / f"{part}.py").read_text("utf-8")
+            return all(re.search(rf"\b{name}\b", module) for name in path[number + 1 :])
+        if not (folder / part).is_dir():
+            return bool(re.search(rf"\b{part}\b", (folder / "__init__.py").read_text("utf-8")))
+        folder /= part
+    return True
+
+
 def test_the_rules_see_the_whole_house() -> None:
     names = {module.name for module in house()}
     assert {"dstress", "dstress.dialogue", "dstress.corpora", "dstress.corpora.base", "dstress.cli"} <= names

@@ -25,7 +25,11 @@ What you hold
 What you extend
     Tracker             What a tracker declares
     Stressor            What every stressor declares
-    Rewriter            The simple case, all that most stressors need: one method that says the new words
+    Rewriter            The simple case, all that most stressors need: one method that gives the new words
+    Importer            One layout of corpus files
+    Format              One layout of prediction files
+    Convention          A named bundle: how values are normalised, when two are the same, and over what accuracy is joint
+    Metric              A number over units, by default a ratio
     importers           corpus layouts by name
     formats             prediction formats by name
 
@@ -40,13 +44,15 @@ from typing import TYPE_CHECKING
 from dstress._version import __version__
 
 if TYPE_CHECKING:
-    from dstress.corpora import Corpus, add, importers, load
+    from dstress.conventions.base import Convention
+    from dstress.corpora import Corpus, Importer, add, importers, load
     from dstress.dialogue import Dialogue, Schema, State, Turn
     from dstress.errors import DstressError
+    from dstress.metrics.base import Metric
     from dstress.pipeline.compare import compare
     from dstress.pipeline.evaluate import evaluate
     from dstress.pipeline.stress import stress
-    from dstress.predictions import Prediction, formats, read_predictions, write_predictions
+    from dstress.predictions import Format, Prediction, formats, read_predictions, write_predictions
     from dstress.scoring.score import score
     from dstress.scoring.scorecard import Scorecard
     from dstress.spec import ComponentSpec, parse
@@ -55,9 +61,13 @@ if TYPE_CHECKING:
 
 _ROOMS = {
     "ComponentSpec": "spec",
+    "Convention": "conventions.base",
     "Corpus": "corpora",
     "Dialogue": "dialogue",
     "DstressError": "errors",
+    "Format": "predictions",
+    "Importer": "corpora",
+    "Metric": "metrics.base",
     "Prediction": "predictions",
     "Rewriter": "stressors.base",
     "Scorecard": "scoring.scorecard",
@@ -92,9 +102,13 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "ComponentSpec",
+    "Convention",
     "Corpus",
     "Dialogue",
     "DstressError",
+    "Format",
+    "Importer",
+    "Metric",
     "Prediction",
     "Rewriter",
     "Schema",
