@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from benchmarks.finding import Case, cases, failures, figures
 from dstress import corpora
 from dstress.dialogue import Act, Frame, Span, State, Turn
-from dstress.text.mentions import Mention, find_mentions, find_value, merged, protected_spans
+from dstress.text.mentions import Mention, find_mentions, find_value, merge_places, protected_spans
 from tests import strategies
 from tests.paths import DOCS
 
@@ -182,7 +182,7 @@ def test_mentions_and_protected_ranges(turn: Turn, before: State) -> None:
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50))))
 def test_merging_keeps_the_characters(places: list[tuple[int, int]]) -> None:
     covered = {at for start, end in places for at in range(start, end)}
-    assert {at for start, end in merged(places) for at in range(start, end)} >= covered
+    assert {at for start, end in merge_places(places) for at in range(start, end)} >= covered
 
 
 STATE: State = {

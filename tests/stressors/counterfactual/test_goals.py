@@ -19,7 +19,7 @@ from dstress.stressors.counterfactual.combinations import SHIPPED, Combinations,
 from dstress.stressors.counterfactual.goals import CounterfactualGoal, Limits, draw_goal
 from dstress.stressors.values.dictionary import Dictionary
 from dstress.stressors.values.dictionary import shipped as shipped_values
-from dstress.stressors.values.substitution import are_plausible, meaning
+from dstress.stressors.values.substitution import are_plausible, meaning_of
 from dstress.text.times import time_of
 from dstress.text.utterance import Utterance
 from tests.stressors.counterfactual.test_combinations import MULTIWOZ
@@ -283,7 +283,7 @@ def test_the_laws_of_a_counterfactual_goal(number: int, seed: int, name: str, li
         for slot in (*found.changed, *found.added):
             assert goal.spoken[slot] in values.pool(slot)
             held = (*turn.state.get(slot, ()), *said.before.get(slot, ()))
-            assert meaning(goal.spoken[slot]) not in map(meaning, held)
+            assert meaning_of(goal.spoken[slot]) not in map(meaning_of, held)
         assert all(
             goal.spoken[slot] == own.spoken[slot] for slot in goal.spoken.keys() - {*found.changed, *found.added}
         )
