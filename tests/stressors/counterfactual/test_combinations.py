@@ -13,7 +13,7 @@ from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Intent, Schema, Service, Slot, Turn, service_of
 from dstress.errors import CorpusError, DstressError, SpecError, UnknownNameError
 from dstress.resources import Resources
-from dstress.stressors.counterfactual.combination_builder import Counts, build, choose, count
+from dstress.stressors.counterfactual.combination_builder import Counts, build, choose, count_updates
 from dstress.stressors.counterfactual.combinations import SHIPPED, Combinations, read, shipped
 from dstress.stressors.values.dictionary import Dictionary
 from dstress.text.slot_names import multiwoz_slots
@@ -152,7 +152,7 @@ def turns(*updates: str) -> Dialogue:
 
 
 def test_counts_are_of_turns() -> None:
-    counts = count([turns("area+stars", "area", "name"), turns("", "area+name")])
+    counts = count_updates([turns("area+stars", "area", "name"), turns("", "area+name")])
     assert counts.services == {"hotel": 4} and counts.slots["hotel-area"] == 3
     assert counts.pairs["hotel-area", "hotel-stars"] == counts.pairs["hotel-stars", "hotel-area"] == 1
     assert counts.lift("hotel-area", "hotel-name") == pytest.approx(1 * 4 / (3 * 2))
@@ -160,20 +160,20 @@ def test_counts_are_of_turns() -> None:
 
 
 def test_frequent_and_rare_part_the_pairs_that_are_told() -> None:
-    counts = count([turns(*["area+stars"] * 9, *["book day"] * 9, "name")])
+    counts = count_updates([turns(*["area+stars"] * 9, *["book day"] * 9, "name")])
     freq, neu, rare = (build(name, counts, SCHEMA) for name in SHIPPED)
     assert freq.of("hotel-area") == ("hotel-stars",)
     assert rare.of("hotel-area") == ("hotel-book day",)  # a name is said too seldom to be missed
     assert neu.of("hotel-area") == ("hotel-stars", "hotel-book day")
     with pytest.raises(DstressError, match="no slots that could be combined as rare"):
-        build("rare", count([turns(*["area+stars"] * 9)]), SCHEMA)
+        build("rare", count_updates([turns(*["area+stars"] * 9)]), SCHEMA)
 
 
 def test_a_service_that_training_does_not_know_goes_by_its_intents() -> None:
     slots = tuple(Slot(name) for name in ("a", "b", "c", "d"))
     intents = (Intent("one", required=("a",), optional={"b": ""}), Intent("two", required=("b", "c")))
     schema = Schema((*SCHEMA.services, Service("new", slots=slots, intents=intents), Service("bare", slots=slots[:2])))
-    counts = count([turns("area+stars")])
+    counts = count_updates([turns("area+stars")])
     for found in (build(name, counts, schema) for name in SHIPPED):
         assert found.of("new-a") == ("new-b",) and found.of("new-b") == ("new-a", "new-c")
         assert not found.of("new-d") and found.of("bare-a") == ("bare-b",)
@@ -181,7 +181,7 @@ def test_a_service_that_training_does_not_know_goes_by_its_intents() -> None:
 
 def test_the_rule_agrees_with_the_papers_tables(shared: Path) -> None:
     train = load(f"{shared / 'data/multiwoz21-trade'}:train")
-    counts = count(train)
+    counts = count_updates(train)
     derived = {name: build(name, counts, train.schema) for name in SHIPPED}
     measured = {}
     for name in SHIPPED:
@@ -196,6 +196,6 @@ def test_other_corpora_get_combinations_within_services(shared: Path) -> None:
     found = choose("rare", resources(reminder.schema("test")), train)
     assert "rooms-area" in found.of("rooms-name")
     sgd = load(f"{shared / 'data/sgd/test.tar.xz'}")
-    derived = build("neu", count(()), sgd.schema)  # no service is known: all go by intents
+    derived = build("neu", count_updates(()), sgd.schema)  # no service is known: all go by intents
     assert "Restaurants_2-time" in derived.of("Restaurants_2-date")
     assert all(service_of(one) == service_of(other) for one in derived.slots for other in derived.of(one))

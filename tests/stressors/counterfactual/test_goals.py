@@ -14,7 +14,7 @@ from dstress.errors import DstressError, SpecError, UnknownNameError
 from dstress.generators.base import Goal
 from dstress.generators.goals import own_goal, read_goal
 from dstress.stressors.base import Unchanged
-from dstress.stressors.counterfactual.combination_builder import build, count
+from dstress.stressors.counterfactual.combination_builder import build, count_updates
 from dstress.stressors.counterfactual.combinations import SHIPPED, Combinations, shipped
 from dstress.stressors.counterfactual.goals import CounterfactualGoal, Limits, draw_goal
 from dstress.stressors.values.dictionary import Dictionary
@@ -259,7 +259,7 @@ def test_a_persons_goal() -> None:
 def material() -> tuple[list[Dialogue], Schema, Dictionary, dict[str, Combinations]]:
     """Dialogues of `reminder`, with dictionaries derived from its training split."""
     schema = reminder.schema("test")
-    counts = count(islice(reminder.generate("train"), 100))
+    counts = count_updates(islice(reminder.generate("train"), 100))
     combinations = {name: build(name, counts, schema) for name in SHIPPED}
     return list(islice(reminder.generate("test"), 25)), schema, O_VALUES.adapted(schema), combinations
 
