@@ -104,7 +104,7 @@ def _draw_time_surface(value: str, voice: Voice, rng: Random, evening: bool) -> 
         return "noon"
     if voice.clock == "12h":
         return _draw_half_day_time(hour, minute, rng)
-    name, next_name = (number_names()[twelve % NOON + 1] for twelve in (hour - 1, hour))
+    name, next_name = number_names()[(hour - 1) % NOON + 1], number_names()[hour % NOON + 1]
     phrase = {0: name, 15: f"quarter past {name}", 30: f"half past {name}", 45: f"quarter to {next_name}"}[minute]
     if evening and rng.random() < 0.4:
         return phrase
