@@ -171,20 +171,20 @@ def test_dontcare_names_nothing_except_in_the_class() -> None:
 
 def test_the_worked_example_of_the_docs() -> None:
     table = re.findall(r"^\| `(\S+)` \| `(.+?)` \| (\d) \| (\d) \|$", NOHF.read_text("utf-8"), re.MULTILINE)
-    said = re.findall(r"^    (?:USER|SYSTEM) +(.+)$", NOHF.read_text("utf-8"), re.MULTILINE)
+    utterances = re.findall(r"^    (?:USER|SYSTEM) +(.+)$", NOHF.read_text("utf-8"), re.MULTILINE)
     assert len(table) == 5
-    assert len(said) == 3
+    assert len(utterances) == 3
     for slot, value, default, raw in table:
         assert is_named_entity_slot(slot, NOTHING)
-        assert is_grounded(value, said) is bool(int(default)), value
-        assert is_grounded(value, said, raw=True) is bool(int(raw)), value
+        assert is_grounded(value, utterances) is bool(int(default)), value
+        assert is_grounded(value, utterances, raw=True) is bool(int(raw)), value
     share = [sum(int(row[column]) for row in table) / len(table) for column in (2, 3)]
     assert f"NoHF is {share[0]:.2f}, and {share[1]:.2f} with `raw=true`" in NOHF.read_text("utf-8")
 
 
 def test_a_hundred_thousand_questions_take_seconds_at_most() -> None:
-    said = [f"i want to go to king 's college and then to a guesthouse , number {n} ." for n in range(20)]
+    utterances = [f"i want to go to king 's college and then to a guesthouse , number {n} ." for n in range(20)]
     start = time.perf_counter()
     for n in range(100_000):
-        is_grounded(f"zizzi {n % 1000}", said)
+        is_grounded(f"zizzi {n % 1000}", utterances)
     assert time.perf_counter() - start < 10

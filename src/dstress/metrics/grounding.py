@@ -44,10 +44,10 @@ def is_grounded(value: str, utterances: str | Sequence[str], *, raw: bool = Fals
     if raw:
         return any(value in text for text in texts)
     wanted = _letters_of(value)
-    return not wanted or any(_has_words_of(*_run_together(text), wanted) for text in texts)
+    return not wanted or any(_has_words(*_run_together(text), wanted) for text in texts)
 
 
-def _has_words_of(letters: str, edges: frozenset[int], wanted: str) -> bool:
+def _has_words(letters: str, edges: frozenset[int], wanted: str) -> bool:
     """Whether the wanted letters stand between two edges of words."""
     at = letters.find(wanted)
     while at >= 0:

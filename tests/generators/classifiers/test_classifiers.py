@@ -40,11 +40,11 @@ HOTEL = Schema(
 def exchanges_of(*turns: tuple[str, str, dict[str, str]]) -> list[Labelled]:
     """A dialogue of (system, user, what the label adds)."""
     state: dict[str, tuple[str, ...]] = {}
-    made = []
+    listed = []
     for system, user, added in turns:
         state = state | {slot: (value,) for slot, value in added.items()}
-        made.append(Turn(user, system, state))
-    return list(label_turns([Dialogue("d", tuple(made))]))
+        listed.append(Turn(user, system, state))
+    return list(label_turns([Dialogue("d", tuple(listed))]))
 
 
 @cache

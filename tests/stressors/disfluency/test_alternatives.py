@@ -72,10 +72,10 @@ CORPUS = [
     ],
 )
 def test_numbers_times_and_days_are_changed_in_place(surface: str, some: list[str], never: list[str]) -> None:
-    found = shift_surface(surface)
-    assert set(some) <= set(found)
-    assert not set(never) & set(found)
-    assert surface not in found
+    shifted = shift_surface(surface)
+    assert set(some) <= set(shifted)
+    assert not set(never) & set(shifted)
+    assert surface not in shifted
 
 
 @pytest.mark.parametrize("surface", ["Kings Lodge", "restaurant two two", "72 Turnpike Road", "myself", "", "۴", "?"])
@@ -144,8 +144,8 @@ def test_what_was_said_once_is_left_out_where_there_is_more() -> None:
 
 
 def test_the_pool_does_not_depend_on_the_order_of_the_corpus() -> None:
-    one, other = Alternatives(SCHEMA, CORPUS), Alternatives(SCHEMA, CORPUS[::-1])
-    assert one.others("hotel-name", "Elsewhere", ("elsewhere",)) == other.others(
+    forwards, backwards = Alternatives(SCHEMA, CORPUS), Alternatives(SCHEMA, CORPUS[::-1])
+    assert forwards.others("hotel-name", "Elsewhere", ("elsewhere",)) == backwards.others(
         "hotel-name", "Elsewhere", ("elsewhere",)
     )
 

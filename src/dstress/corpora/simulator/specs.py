@@ -124,7 +124,7 @@ class GoalWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fails: str
 
 
-class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CommonPhrasings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is said whatever the service."""
 
     kinds: dict[str, KindSpec]
@@ -148,9 +148,9 @@ def services() -> dict[str, ServiceSpec]:
 
 
 @cache
-def words() -> Words:
+def words() -> CommonPhrasings:
     """The shared phrasings."""
-    return msgspec.convert(read_table(__package__, "chat.toml"), Words)
+    return msgspec.convert(read_table(__package__, "chat.toml"), CommonPhrasings)
 
 
 @cache

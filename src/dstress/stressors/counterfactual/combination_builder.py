@@ -37,7 +37,7 @@ _SHARE = 0.01
 """And a slot in such a share of its service's turns."""
 
 
-class Counts(NamedTuple):
+class UpdateCounts(NamedTuple):
     """In how many user turns of a corpus services, slots and ordered pairs of one service's slots get a value."""
 
     services: Counter[str]
@@ -58,9 +58,9 @@ class Counts(NamedTuple):
         return self.pairs[slot, partner] >= _LEAST and self.lift(slot, partner) >= _LIFT
 
 
-def count_updates(dialogues: Iterable[Dialogue]) -> Counts:
+def count_updates(dialogues: Iterable[Dialogue]) -> UpdateCounts:
     """The counts of a corpus, over turn-level updates."""
-    counts = Counts(Counter(), Counter(), Counter())
+    counts = UpdateCounts(Counter(), Counter(), Counter())
     for dialogue in dialogues:
         for update in dialogue.updates():
             by_service: dict[str, list[str]] = {}
@@ -74,7 +74,7 @@ def count_updates(dialogues: Iterable[Dialogue]) -> Counts:
     return counts
 
 
-def build(name: str, counts: Counts, schema: Schema) -> Combinations:
+def build(name: str, counts: UpdateCounts, schema: Schema) -> Combinations:
     """`freq`, `neu` or `rare` for a schema's slots, by the counts of a training corpus."""
     partners: dict[str, list[str]] = {slot: [] for slot in schema.slots}
     for service in schema.services:
@@ -88,7 +88,7 @@ def build(name: str, counts: Counts, schema: Schema) -> Combinations:
     return Combinations(partners, where=f"combinations {name} of the training corpus")
 
 
-def _find_pairs(name: str, counts: Counts, service: Service) -> Iterator[tuple[str, str]]:
+def _find_pairs(name: str, counts: UpdateCounts, service: Service) -> Iterator[tuple[str, str]]:
     """The ordered pairs of a service's slots that the rule puts there."""
     if not counts.services[service.name]:
         yield from _find_pairs_within_intents(service)
