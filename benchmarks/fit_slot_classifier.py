@@ -31,11 +31,11 @@ def write(args: argparse.Namespace) -> None:
 
     import dstress
     from dstress.generators.classifiers.examples import Labelled, label_columns, label_turns, training_examples
-    from dstress.generators.classifiers.unseen_values import Unfamiliar
+    from dstress.generators.classifiers.unseen_values import UnseenValues
 
     train = training_examples(dstress.load(args.train))
     slots = sorted({slot for example in train for slot in (*example.slots, *example.offers)})
-    made, random = Unfamiliar(train), Random(args.seed)
+    unseen, random = UnseenValues(train), Random(args.seed)
 
     def packed(examples: list[Labelled], others: list[list[str]]) -> list[list[Any]]:
         """A turn: system, user, label, unsure, the update as it is, other words for the user's."""
@@ -54,7 +54,7 @@ def write(args: argparse.Namespace) -> None:
     )
     data = {
         "slots": slots,
-        "train": packed(train, [sorted({made.rewrite_utterance(one, random) for _ in range(3)}) for one in train]),
+        "train": packed(train, [sorted({unseen.rewrite_utterance(one, random) for _ in range(3)}) for one in train]),
         "dev": packed(
             dev, [[two.exchange.user] * (one.slots == two.slots) for one, two in zip(dev, stressed, strict=True)]
         ),

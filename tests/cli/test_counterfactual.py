@@ -23,20 +23,21 @@ def called(*arguments: str, orders: str | None = None) -> Result:
 
 
 def test_a_turn_is_shown_with_goal_candidates_and_verdicts() -> None:
-    told = json.loads(called("--dialogue", "reminder-test-0000", "--turn", "0", "--json").output)
-    assert told["user"] == "I want to take a journey from Brindleford to Hartlebridge for four."
-    assert told["goal"]["said"] != told["own"]["said"]
-    assert told["candidates"] and any(not one["rejected"] for one in told["candidates"])
-    assert all(bool(one["rejected"]) == bool(one["why"]) for one in told["candidates"])
+    report = json.loads(called("--dialogue", "reminder-test-0000", "--turn", "0", "--json").output)
+    assert report["user"] == "I want to take a journey from Brindleford to Hartlebridge for four."
+    assert report["goal"]["said"] != report["own"]["said"]
+    assert report["candidates"] and any(not candidate["rejected"] for candidate in report["candidates"])
+    assert all(bool(candidate["rejected"]) == bool(candidate["why"]) for candidate in report["candidates"])
     shown = called("--dialogue", "reminder-test-0000", "--turn", "0").output
-    short = [one["text"] for one in told["candidates"] if len(one["text"]) < 80]  # longer ones go on in the next line
+    # Longer ones go on in the next line.
+    short = [candidate["text"] for candidate in report["candidates"] if len(candidate["text"]) < 80]
     assert short and all(text in shown for text in short)
 
 
 def test_a_goal_of_ones_own() -> None:
-    told = json.loads(called("--goal", "trips-origin=Elmsgate, trips-tickets=5", "--json").output)
-    assert told["goal"]["said"] == {"trips-origin": "Elmsgate", "trips-tickets": "5"}
-    passing = [one["text"] for one in told["candidates"] if not one["rejected"]]
+    report = json.loads(called("--goal", "trips-origin=Elmsgate, trips-tickets=5", "--json").output)
+    assert report["goal"]["said"] == {"trips-origin": "Elmsgate", "trips-tickets": "5"}
+    passing = [candidate["text"] for candidate in report["candidates"] if not candidate["rejected"]]
     assert passing and all("Elmsgate" in text and "5" in text for text in passing)
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.dialogue import DONTCARE, Schema, Service, Slot
-from dstress.metrics.grounding import grounded, named_entities
+from dstress.metrics.grounding import is_grounded, named_entities
 from dstress.predictions.checkdst import BeliefTexts
 from dstress.text.slot_names import is_named_entity_slot
 from tests.paths import DOCS
@@ -48,7 +48,7 @@ def judged(path: Path) -> dict[str, Row]:
         names = [
             name for belief in beliefs(item["pred"]) for _, name in named_entities(dict([belief]), NOTHING, raw=True)
         ]
-        invented = sum(not grounded(value, item["context"], raw=True) for value in names)
+        invented = sum(not is_grounded(value, item["context"], raw=True) for value in names)
         rows[item["dial_id"]] = Row(predicted == gold, len(names), invented)
     return rows
 
@@ -126,23 +126,23 @@ def test_coreference_jga_reads_the_gold_file(shared: Path, kind: str) -> None:
     ],
 )
 def test_grounded(value: str, text: str, default: bool, raw: bool) -> None:
-    assert grounded(value, text) is default
-    assert grounded(value, text, raw=True) is raw
+    assert is_grounded(value, text) is default
+    assert is_grounded(value, text, raw=True) is raw
 
 
 @given(st.lists(st.text("abc '-.", max_size=8), max_size=4), st.text("abc '-.", max_size=6))
 def test_utterances_are_searched_one_by_one(texts: list[str], value: str) -> None:
-    assert grounded(value, texts) == (not re.search(r"\w", value) or any(grounded(value, text) for text in texts))
+    assert is_grounded(value, texts) == (not re.search(r"\w", value) or any(is_grounded(value, text) for text in texts))
 
 
 @given(st.text(max_size=20), st.text(max_size=20), st.text(max_size=20))
 def test_what_is_said_is_grounded(left: str, value: str, right: str) -> None:
-    assert grounded(value, f"{left} {value} {right}")
-    assert grounded(value.upper(), f"{left} {value.upper()} {right}")
+    assert is_grounded(value, f"{left} {value} {right}")
+    assert is_grounded(value.upper(), f"{left} {value.upper()} {right}")
 
 
 def test_a_value_does_not_span_utterances() -> None:
-    assert not grounded("pizza hut", ["a pizza", "hut please"])
+    assert not is_grounded("pizza hut", ["a pizza", "hut please"])
 
 
 SOME = Schema(
@@ -171,20 +171,20 @@ def test_dontcare_names_nothing_except_in_the_class() -> None:
 
 def test_the_worked_example_of_the_docs() -> None:
     table = re.findall(r"^\| `(\S+)` \| `(.+?)` \| (\d) \| (\d) \|$", NOHF.read_text("utf-8"), re.MULTILINE)
-    said = re.findall(r"^    (?:USER|SYSTEM) +(.+)$", NOHF.read_text("utf-8"), re.MULTILINE)
+    utterances = re.findall(r"^    (?:USER|SYSTEM) +(.+)$", NOHF.read_text("utf-8"), re.MULTILINE)
     assert len(table) == 5
-    assert len(said) == 3
+    assert len(utterances) == 3
     for slot, value, default, raw in table:
         assert is_named_entity_slot(slot, NOTHING)
-        assert grounded(value, said) is bool(int(default)), value
-        assert grounded(value, said, raw=True) is bool(int(raw)), value
+        assert is_grounded(value, utterances) is bool(int(default)), value
+        assert is_grounded(value, utterances, raw=True) is bool(int(raw)), value
     share = [sum(int(row[column]) for row in table) / len(table) for column in (2, 3)]
     assert f"NoHF is {share[0]:.2f}, and {share[1]:.2f} with `raw=true`" in NOHF.read_text("utf-8")
 
 
 def test_a_hundred_thousand_questions_take_seconds_at_most() -> None:
-    said = [f"i want to go to king 's college and then to a guesthouse , number {n} ." for n in range(20)]
+    utterances = [f"i want to go to king 's college and then to a guesthouse , number {n} ." for n in range(20)]
     start = time.perf_counter()
     for n in range(100_000):
-        grounded(f"zizzi {n % 1000}", said)
+        is_grounded(f"zizzi {n % 1000}", utterances)
     assert time.perf_counter() - start < 10

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from benchmarks.finding import Case, cases, failures, figures
 from dstress import corpora
 from dstress.dialogue import Act, Frame, Span, State, Turn
-from dstress.text.mentions import Mention, find_mentions, find_value, merged, protected_spans
+from dstress.text.mentions import Mention, find_mentions, find_value, merge_places, protected_spans
 from tests import strategies
 from tests.paths import DOCS
 
@@ -23,7 +23,7 @@ PAGES = DOCS / "values.md"
 RECALL, PRECISION = 0.98, 0.99
 
 
-def said(text: str, slot: str, *forms: str) -> list[str]:
+def find_words(text: str, slot: str, *forms: str) -> list[str]:
     return [text[mention.start : mention.end] for mention in find_value(text, slot, forms)]
 
 
@@ -57,7 +57,7 @@ def said(text: str, slot: str, *forms: str) -> list[str]:
     ],
 )
 def test_names_and_words(text: str, slot: str, value: str, places: list[str]) -> None:
-    assert said(text, slot, value) == places
+    assert find_words(text, slot, value) == places
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_names_and_words(text: str, slot: str, value: str, places: list[str]) ->
     ],
 )
 def test_what_is_not_said(text: str, slot: str, value: str) -> None:
-    assert said(text, slot, value) == []
+    assert find_words(text, slot, value) == []
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_what_is_not_said(text: str, slot: str, value: str) -> None:
     ],
 )
 def test_yes_no_and_dontcare(text: str, slot: str, value: str, places: list[str]) -> None:
-    assert said(text, slot, value) == places
+    assert find_words(text, slot, value) == places
 
 
 def test_the_longest_form_is_given_and_named() -> None:
@@ -113,8 +113,8 @@ THREES = "3 for 3 at the ashley hotel"
 
 def test_annotations_settle_which_slot_a_place_belongs_to() -> None:
     frame = Frame("hotel", spans=(Span("book people", 0, 1), Span("book stay", 6, 7)))
-    found = find_mentions(Turn(THREES, "", SPANNED, (frame,)), {})
-    assert [(mention.slot, mention.start) for mention in found] == [("hotel-book people", 0), ("hotel-book stay", 6)]
+    mentions = find_mentions(Turn(THREES, "", SPANNED, (frame,)), {})
+    assert [(mention.slot, mention.start) for mention in mentions] == [("hotel-book people", 0), ("hotel-book stay", 6)]
 
 
 def test_an_annotation_that_does_not_say_the_value_is_not_trusted() -> None:
@@ -155,34 +155,37 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=3
 @example("x", "(.*", "y")
 def test_a_value_between_blanks_is_found(left: str, value: str, right: str) -> None:
     text, start = f"{left} {value} {right}", len(left) + 1
-    found = find_value(text, "shop-label", (value,))
-    assert any(mention.start < start + len(value) and start < mention.end for mention in found)
+    mentions = find_value(text, "shop-label", (value,))
+    assert any(mention.start < start + len(value) and start < mention.end for mention in mentions)
 
 
 @given(TEXTS, strategies.slot_ids, strategies.accepted)
 def test_places_are_in_the_text_in_order_and_the_same_every_time(text: str, slot: str, forms: tuple[str, ...]) -> None:
     text = f"{text} {forms[0]} {text} 5 pm or 18:15 , any hotel, yes"
-    found = find_value(text, slot, forms)
-    assert all(0 <= mention.start < mention.end <= len(text) and mention.value in forms for mention in found)
-    assert all(before.end <= after.start for before, after in pairwise(found))
-    assert find_value(text, slot, list(forms)) == found
+    mentions = find_value(text, slot, forms)
+    assert all(0 <= mention.start < mention.end <= len(text) and mention.value in forms for mention in mentions)
+    assert all(before.end <= after.start for before, after in pairwise(mentions))
+    assert find_value(text, slot, list(forms)) == mentions
 
 
 @given(strategies.turns, strategies.states)
 def test_mentions_and_protected_ranges(turn: Turn, before: State) -> None:
-    found = find_mentions(turn, before)
-    assert all(0 <= one.start < one.end <= len(turn.user) and one.value in turn.state[one.slot] for one in found)
-    assert [one.start for one in found] == sorted(one.start for one in found)
+    mentions = find_mentions(turn, before)
+    assert all(
+        0 <= mention.start < mention.end <= len(turn.user) and mention.value in turn.state[mention.slot]
+        for mention in mentions
+    )
+    assert [mention.start for mention in mentions] == sorted(mention.start for mention in mentions)
     ranges = protected_spans(turn, before)
     assert all(start < end for start, end in ranges)
-    assert all(one[1] < other[0] for one, other in pairwise(ranges))
-    assert all(any(start <= one.start and one.end <= end for start, end in ranges) for one in found)
+    assert all(first[1] < second[0] for first, second in pairwise(ranges))
+    assert all(any(start <= mention.start and mention.end <= end for start, end in ranges) for mention in mentions)
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50))))
 def test_merging_keeps_the_characters(places: list[tuple[int, int]]) -> None:
     covered = {at for start, end in places for at in range(start, end)}
-    assert {at for start, end in merged(places) for at in range(start, end)} >= covered
+    assert {at for start, end in merge_places(places) for at in range(start, end)} >= covered
 
 
 STATE: State = {
@@ -221,10 +224,10 @@ def measured(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Cas
 
 
 def test_recall_and_precision_on_multiwoz(measured: list[Case]) -> None:
-    found = figures(measured)
-    assert found.recall >= RECALL
-    assert found.precision >= PRECISION
-    assert str(found) in " ".join(PAGES.read_text("utf-8").split()), f"docs/values.md does not say: {found}"
+    reached = figures(measured)
+    assert reached.recall >= RECALL
+    assert reached.precision >= PRECISION
+    assert str(reached) in " ".join(PAGES.read_text("utf-8").split()), f"docs/values.md does not say: {reached}"
 
 
 def test_the_docs_list_the_failure_kinds(measured: list[Case]) -> None:

@@ -81,20 +81,20 @@ class Desk:
 
     def go_to(self, dialogue: str | None, turn: int | None) -> None:
         """Put a turn on the desk, with a counterfactual goal."""
-        wanted = (one for one in self.corpus if dialogue is None or one.id == dialogue)
+        wanted = (candidate for candidate in self.corpus if dialogue is None or candidate.id == dialogue)
         if (first := next(wanted, None)) is None:
-            some = [one.id for one in islice(iter(self.corpus), 1000)]
-            raise unknown("dialogue", dialogue or "", some, where=f"{self.corpus.name}:{self.corpus.split}")
+            known = [other.id for other in islice(iter(self.corpus), 1000)]
+            raise unknown("dialogue", dialogue or "", known, where=f"{self.corpus.name}:{self.corpus.split}")
         self.dialogue = first
         turns = len(self.dialogue.turns)
         if turn is not None and turn >= turns:
             raise DstressError(f"{self.dialogue.id} has {turns} user turns, counted from 0; there is no turn {turn}")
-        self.index = turn if turn is not None else self._first_with_goal(0) or 0
+        self.index = turn if turn is not None else self._find_goal(0) or 0
         self.draw()
 
     def draw(self, again: int = 0) -> str:
         """Draw a goal; `again` gives another one. Says why there is none, and then takes the user's own."""
-        self.utterance = self._utterance(self.index, again)
+        self.utterance = self._make_utterance(self.index, again)
         drawn = self.stressor.goal(self.utterance)
         if drawn is None or isinstance(drawn, Unchanged):
             self.goal = own_goal(self.utterance)
@@ -104,7 +104,7 @@ class Desk:
 
     def next_turn(self) -> bool:
         """The next turn that says something; False at the end of the dialogue."""
-        index = self._first_with_goal(self.index + 1)
+        index = self._find_goal(self.index + 1)
         if index is None:
             return False
         self.index = index
@@ -135,11 +135,11 @@ class Desk:
             ],
         }
 
-    def _first_with_goal(self, start: int) -> int | None:
+    def _find_goal(self, start: int) -> int | None:
         turns = range(start, len(self.dialogue.turns))
-        return next((index for index in turns if own_goal(self._utterance(index)).spoken), None)
+        return next((index for index in turns if own_goal(self._make_utterance(index)).spoken), None)
 
-    def _utterance(self, index: int, again: int = 0) -> Utterance:
+    def _make_utterance(self, index: int, again: int = 0) -> Utterance:
         key = (self.seed, self.stressor.key(), again) if again else (self.seed, self.stressor.key())
         return Utterance(self.dialogue, index, self.corpus.schema, key)
 
@@ -158,16 +158,16 @@ def _show(desk: Desk, note: str = "") -> None:
     out.print(f"{desk.dialogue.id}, turn {desk.index}", style="bold", markup=False)
     out.print(f"  system: {desk.utterance.turn.system or '(nothing yet)'}", markup=False)
     out.print(f"  user:   {desk.utterance.text}", markup=False)
-    out.print(f"  own goal: {_goal_text(own_goal(desk.utterance))}", style="dim", markup=False)
-    out.print(f"  new goal: {_goal_text(desk.goal)}", style="cyan", markup=False)
+    out.print(f"  own goal: {_format_goal(own_goal(desk.utterance))}", style="dim", markup=False)
+    out.print(f"  new goal: {_format_goal(desk.goal)}", style="cyan", markup=False)
     if note:
         out.print(f"  {note}", style="yellow", markup=False)
-    shown = make_table("", "candidate", "#score", "rejected because")
+    table = make_table("", "candidate", "#score", "rejected because")
     for verdict in desk.verdicts():
         candidate, rejected = verdict.candidate, bool(verdict.filter)
         cells = ("✗" if rejected else "✓", escape(candidate.text), f"{candidate.score:.2f}", escape(verdict.why))
-        shown.add_row(*cells, style="dim" if rejected else "")
-    out.print(shown if shown.row_count else "  no candidate")
+        table.add_row(*cells, style="dim" if rejected else "")
+    out.print(table if table.row_count else "  no candidate")
 
 
 def _goal_json(goal: Goal) -> dict[str, Mapping[str, str]]:
@@ -175,7 +175,7 @@ def _goal_json(goal: Goal) -> dict[str, Mapping[str, str]]:
     return {"said": goal.spoken, "taken": goal.unspoken}
 
 
-def _goal_text(goal: Goal) -> str:
+def _format_goal(goal: Goal) -> str:
     spoken = ", ".join(f"{slot}={value}" for slot, value in goal.spoken.items()) or "nothing"
     unspoken = ", ".join(f"{slot}={value}" for slot, value in goal.unspoken.items())
     return f"{spoken} (and without words: {unspoken})" if unspoken else spoken
@@ -224,16 +224,16 @@ def _obey(desk: Desk, order: str, drawn: int) -> str:
         (verdict,) = desk.stressor.filters.judge(desk.utterance, desk.goal, [Candidate(rest)])
         return f"{rest!r}: {verdict.why or 'says the goal'}"
     else:
-        desk.goal = _edited_goal(desk, order)
+        desk.goal = _edit_goal(desk, order)
     return ""
 
 
-def _edited_goal(desk: Desk, order: str) -> Goal:
+def _edit_goal(desk: Desk, order: str) -> Goal:
     """`slot=value` adds or changes, `-slot` drops."""
     spoken, unspoken = desk.goal.spoken, desk.goal.unspoken
     if order.startswith("-"):
         slot = order[1:].strip()
         if slot not in spoken:
             raise unknown("slot of the goal", slot, spoken)
-        return Goal({known: value for known, value in spoken.items() if known != slot}, unspoken)
+        return Goal({other: value for other, value in spoken.items() if other != slot}, unspoken)
     return read_goal({**spoken, **_parse_goal(order)}, desk.corpus.schema, unspoken)

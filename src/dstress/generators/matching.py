@@ -17,7 +17,7 @@ from dstress.generators.base import Goal
 from dstress.generators.flags import is_bare_answer, is_flag
 from dstress.text import inflection as surface
 from dstress.text.letters import fold
-from dstress.text.mentions import Mention, find_value, merged
+from dstress.text.mentions import Mention, find_value, merge_places
 from dstress.text.numbers import number_words
 from dstress.text.times import AM_PM, CLOCK, calendar_words, date_of
 
@@ -51,7 +51,7 @@ def find_unsaid(text: str, goal: Goal) -> tuple[str, ...]:
 
 def find_oversaid(text: str, goal: Goal) -> str:
     """A time, a day or a count that the words say and the goal does not have; empty if there is none."""
-    known = merged(
+    known = merge_places(
         mention[2:]
         for part in (goal.spoken, goal.unspoken)
         for slot, value in part.items()

@@ -1,7 +1,7 @@
 """Whether a predicted name was ever said: the ground of the no-hallucination frequency (CheckDST, section 2.3).
 
 A generating tracker may predict an entity that it remembers from training. For every predicted value of a named-entity
-slot (appendix B.1 asks for these to be defined per corpus) the dialogue so far is searched. `grounded` matches whole
+slot (appendix B.1 asks for these to be defined per corpus) the dialogue so far is searched. `is_grounded` matches whole
 words and forgives case, punctuation and spacing; CheckDST's class tests a raw substring, which `raw=True` repeats.
 """
 
@@ -33,21 +33,22 @@ def named_entities(state: Mapping[str, str], schema: Schema, *, raw: bool = Fals
             yield slot, rewritten.get(value, value)
 
 
-def grounded(value: str, said: str | Sequence[str], *, raw: bool = False) -> bool:
+def is_grounded(value: str, utterances: str | Sequence[str], *, raw: bool = False) -> bool:
     """Whether a text, or one of several utterances, says a value: the same letters and digits in whole words.
 
     So `Kings College` is in "to king 's college ." and `guest house` in "a guesthouse", but `eat` is not in "theatre".
     Utterances are the faster way to ask about every turn of a dialogue: each is prepared once. `raw=True` is CheckDST's
     own test, a substring of the text as it is.
     """
-    texts = (said,) if isinstance(said, str) else said
+    texts = (utterances,) if isinstance(utterances, str) else utterances
     if raw:
         return any(value in text for text in texts)
-    wanted = _squashed(value)
-    return not wanted or any(_says(wanted, *_lettered(text)) for text in texts)
+    wanted = _letters_of(value)
+    return not wanted or any(_has_words(*_run_together(text), wanted) for text in texts)
 
 
-def _says(wanted: str, letters: str, edges: frozenset[int]) -> bool:
+def _has_words(letters: str, edges: frozenset[int], wanted: str) -> bool:
+    """Whether the wanted letters stand between two edges of words."""
     at = letters.find(wanted)
     while at >= 0:
         if at in edges and at + len(wanted) in edges:
@@ -56,19 +57,19 @@ def _says(wanted: str, letters: str, edges: frozenset[int]) -> bool:
     return False
 
 
-def _words(text: str) -> list[str]:
+def _words_of(text: str) -> list[str]:
     return _WORD.findall(text.casefold().translate(_MARKS))
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _squashed(value: str) -> str:
-    return "".join(_words(value))
+def _letters_of(value: str) -> str:
+    return "".join(_words_of(value))
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _lettered(text: str) -> tuple[str, frozenset[int]]:
+def _run_together(text: str) -> tuple[str, frozenset[int]]:
     """The text's words run together, and the places between them."""
-    words, edges, at = _words(text), [0], 0
+    words, edges, at = _words_of(text), [0], 0
     for word in words:
         at += len(word)
         edges.append(at)

@@ -12,7 +12,7 @@ from dstress.alignment.cells import Alignment
 from dstress.alignment.columns import INFORMED, Booleans, Columns
 from dstress.dialogue import Dialogue
 from dstress.metrics.base import Floats, Metric, over_units
-from dstress.metrics.grounding import NO_NAME, grounded, named_entities
+from dstress.metrics.grounding import NO_NAME, is_grounded, named_entities
 from dstress.text.coreference import is_annotated, needs_coreference
 from dstress.text.slot_names import is_named_entity_slot
 
@@ -71,8 +71,8 @@ class Nohf(Metric):
 
     def statistics(self, alignment: Alignment) -> Floats:
         columns = alignment.columns
-        is_grounded = _Grounding(columns, raw=self.raw)
-        checked = [(turn, is_grounded(turn, value)) for turn, value in self._predicted(columns)]
+        grounding = _Grounding(columns, raw=self.raw)
+        checked = [(turn, grounding(turn, value)) for turn, value in self._predicted(columns)]
         table = np.array(checked, np.float64).reshape(-1, 2)
         turns, size = table[:, 0].astype(np.int64), len(columns.turns)
         return np.column_stack((np.bincount(turns, table[:, 1], size), np.bincount(turns, minlength=size)))
@@ -105,7 +105,7 @@ class _Grounding:
         """Whether the dialogue had said the value by the end of the turn."""
         context = self.columns.predictions[turn].context
         if context is not None:
-            return grounded(value, context, raw=self.raw)
+            return is_grounded(value, context, raw=self.raw)
         key = (int(self.columns.turn_dialogue[turn]), value)
         if key not in self._plainly:
             self._plainly[key] = self._plain(*key)
@@ -140,7 +140,7 @@ class _Grounding:
         """The turn in which the value is first said in any spelling of its words; or one that never comes."""
         for turn in range(self._start[dialogue], self._start[dialogue + 1]):
             words = self.columns.turns[turn]
-            if grounded(value, (words.system, words.user), raw=self.raw):
+            if is_grounded(value, (words.system, words.user), raw=self.raw):
                 return turn
         return len(self.columns.turns)
 

@@ -16,7 +16,7 @@ from dstress.dialogue import Frame, State, Turn, slot_id
 from dstress.text.letters import LetteredText, Place, letter_text
 from dstress.text.value_forms import prepare_value
 
-_IN_ORDER = itemgetter(2, 3)
+_BY_PLACE = itemgetter(2, 3)
 _NOTHING: list[Any] = []
 
 
@@ -39,18 +39,19 @@ def find_mentions(turn: Turn, before: State) -> list[Mention]:
     if not turn.user:
         return []
     text = letter_text(turn.user)
-    listed: list[Mention] = []
+    mentions: list[Mention] = []
     for slot, forms in turn.state.items():
-        if before.get(slot) != forms and (found := _find(text, slot, forms)):
-            listed += found
-    spans = [
+        if before.get(slot) != forms:
+            mentions += _find(text, slot, forms)
+    claims = [
         _Claim(slot_id(frame.service, span.slot), span.start, span.end, frame)
         for frame in turn.frames
         for span in frame.spans
     ]
-    if spans:
-        listed = _vouched(listed, spans) + _annotated(turn, before, spans, {mention.slot for mention in listed})
-    return _outermost(listed) if len(listed) > 1 else listed
+    if claims:
+        missed = [claim for claim in claims if not any(claim.slot == mention.slot for mention in mentions)]
+        mentions = _drop_disputed(mentions, claims) + _find_annotated(turn, before, missed)
+    return _keep_outermost(mentions) if len(mentions) > 1 else mentions
 
 
 def protected_spans(turn: Turn, before: State) -> list[Place]:
@@ -63,38 +64,38 @@ def protected_spans(turn: Turn, before: State) -> list[Place]:
     text, size, state = letter_text(turn.user), len(turn.user), turn.state
     places = [(max(0, span.start), min(size, span.end)) for frame in turn.frames for span in frame.spans]
     for slot, forms in state.items():
-        if found := _find(text, slot, forms):
-            places += [mention[2:] for mention in found]
+        if mentions := _find(text, slot, forms):
+            places += [mention[2:] for mention in mentions]
     for slot, forms in before.items():
-        if state.get(slot) != forms and (found := _find(text, slot, forms)):
-            places += [mention[2:] for mention in found]
-    return merged(places) if places else places
+        if state.get(slot) != forms and (mentions := _find(text, slot, forms)):
+            places += [mention[2:] for mention in mentions]
+    return merge_places(places) if places else places
 
 
-def merged(places: Iterable[Place]) -> list[Place]:
+def merge_places(places: Iterable[Place]) -> list[Place]:
     """The same characters in disjoint, sorted ranges."""
-    found: list[Place] = []
+    disjoint: list[Place] = []
     for start, end in sorted(places):
-        if found and start <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], end)
+        if disjoint and start <= disjoint[-1][1]:
+            disjoint[-1] = disjoint[-1][0], max(disjoint[-1][1], end)
         elif start < end:
-            found.append((start, end))
-    return found
+            disjoint.append((start, end))
+    return disjoint
 
 
-def _outermost(listed: list[Mention]) -> list[Mention]:
+def _keep_outermost(mentions: list[Mention]) -> list[Mention]:
     """In order; without those inside another slot's ("hotel" in "ashley hotel") whose slot is said elsewhere too."""
-    listed.sort(key=lambda mention: (mention.start, -mention.end))
-    outer, inside = listed[0], []
-    for mention in listed[1:]:
+    mentions.sort(key=lambda mention: (mention.start, -mention.end))
+    outer, inside = mentions[0], []
+    for mention in mentions[1:]:
         if mention.end <= outer.end and mention[2:] != outer[2:]:
             inside.append(mention)
         elif mention.end > outer.end:
             outer = mention
     if inside:
-        outside = {mention.slot for mention in listed if mention not in inside}
-        listed = [mention for mention in listed if mention not in inside or mention.slot not in outside]
-    return listed
+        outside = {mention.slot for mention in mentions if mention not in inside}
+        mentions = [mention for mention in mentions if mention not in inside or mention.slot not in outside]
+    return mentions
 
 
 class _Claim(NamedTuple):
@@ -106,7 +107,7 @@ class _Claim(NamedTuple):
     frame: Frame
 
 
-def _vouched(listed: list[Mention], claims: list[_Claim]) -> list[Mention]:
+def _drop_disputed(mentions: list[Mention], claims: list[_Claim]) -> list[Mention]:
     """What matching finds, less what annotations give to another slot; unless that is all there is of a slot.
 
     So of two threes, each goes to its slot. Annotations are not trusted blindly: a span adds nothing that matching
@@ -114,7 +115,7 @@ def _vouched(listed: list[Mention], claims: list[_Claim]) -> list[Mention]:
     """
     kept: list[Mention] = []
     doubted: list[Mention] = []
-    for mention in listed:
+    for mention in mentions:
         owners = [slot for slot, start, end, _ in claims if start < mention.end and mention.start < end]
         (kept if not owners or mention.slot in owners else doubted).append(mention)
     if doubted:
@@ -123,18 +124,18 @@ def _vouched(listed: list[Mention], claims: list[_Claim]) -> list[Mention]:
     return kept
 
 
-def _annotated(turn: Turn, before: State, claims: list[_Claim], found: set[str]) -> list[Mention]:
+def _find_annotated(turn: Turn, before: State, missed: list[_Claim]) -> list[Mention]:
     """Spans that matching found nothing for, but whose very words an act gives as another form: NYC is New York."""
-    listed: list[Mention] = []
-    for slot, start, end, frame in claims:
-        forms = turn.state.get(slot) if slot not in found else None
+    mentions: list[Mention] = []
+    for slot, start, end, frame in missed:
+        forms = turn.state.get(slot)
         if forms and before.get(slot) != forms and 0 <= start < end <= len(turn.user):
             words, name = turn.user[start:end], slot.partition("-")[2]
             canonical = [
                 form for act in frame.acts if act.slot == name and words in act.values for form in act.canonical
             ]
-            listed += [Mention(slot, form, start, end) for form in canonical if form in forms][:1]
-    return listed
+            mentions += [Mention(slot, form, start, end) for form in canonical if form in forms][:1]
+    return mentions
 
 
 def _find(text: LetteredText, slot: str, forms: tuple[str, ...]) -> list[Mention]:
@@ -149,15 +150,15 @@ def _find(text: LetteredText, slot: str, forms: tuple[str, ...]) -> list[Mention
     known: list[Mention] | None = text.known.get(value)
     if known is not None:
         return known
-    found = [Mention(slot, form, start, end) for form, way in value.forms for start, end in way.find_in(text)]
-    text.known[value] = found = _apart(found) if len(found) > 1 else found
-    return found
+    mentions = [Mention(slot, form, start, end) for form, search in value.forms for start, end in search.find_in(text)]
+    text.known[value] = mentions = _drop_overlaps(mentions) if len(mentions) > 1 else mentions
+    return mentions
 
 
-def _apart(found: list[Mention]) -> list[Mention]:
+def _drop_overlaps(mentions: list[Mention]) -> list[Mention]:
     """Of mentions that overlap, the longest; of equally long ones, the first. In one pass: a text may be long."""
     kept: list[Mention] = []
-    for mention in sorted(found, key=_IN_ORDER):
+    for mention in sorted(mentions, key=_BY_PLACE):
         if not kept or mention.start >= kept[-1].end:
             kept.append(mention)
         elif mention.end - mention.start > kept[-1].end - kept[-1].start:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import islice, product
 from typing import Any
@@ -45,8 +44,8 @@ class SearchableValue:
     __slots__ = ("forms", "hints")
 
     def __init__(self, slot: str, forms: tuple[str, ...]) -> None:
-        self.forms = tuple((form, _form(slot, form)) for form in forms)
-        self.hints = _fewest([hint for _, searched in self.forms for hint in searched.hints])
+        self.forms = tuple((form, _prepare_form(slot, form)) for form in forms)
+        self.hints = _drop_implied([hint for _, prepared in self.forms for hint in prepared.hints])
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -55,14 +54,14 @@ def prepare_value(slot: str, forms: tuple[str, ...]) -> SearchableValue:
     return SearchableValue(slot, forms)
 
 
-def _form(slot: str, form: str) -> _Form:
+def _prepare_form(slot: str, form: str) -> _Form:
     folded = fold(form).strip()
     if folded == DONTCARE:
         return _Open(slot)
     if (wanted := _flags().meaning(slot, form)) is not None:
         return _Flag(slot, wanted)
     number = number_of(folded)
-    takes_times = not _words("clock").isdisjoint(name_words(slot))
+    takes_times = not _word_set("clock").isdisjoint(name_words(slot))
     minutes = time_of(folded, hours=takes_times)
     if minutes is not None and (takes_times or number is None):  # numbers are times only where times are asked for
         return _Time(folded, minutes)
@@ -77,7 +76,7 @@ class _Open(_Form):
     def __init__(self, slot: str) -> None:
         self.slot = slot
         self.is_flag = _flags().is_listed(slot)
-        self.hints = _openness().hints + (_flags().of(slot) if self.is_flag else ())
+        self.hints = _openness().hints + (_flags().trigger_letters(slot) if self.is_flag else ())
 
     def find_in(self, text: LetteredText) -> list[Place]:
         unneeded = find_unneeded(text, self.slot, _flags()) if self.is_flag else []
@@ -100,8 +99,8 @@ class _Number(_Form):
         self.hints = (*number_hints(number), *(letters for letters, _ in self.phrases))
 
     def find_in(self, text: LetteredText) -> list[Place]:
-        found = find_number(text, self.slot, self.number)
-        return found or [place for phrase in self.phrases for place in text.places(*phrase)]
+        places = find_number(text, self.slot, self.number)
+        return places or [place for phrase in self.phrases for place in text.places(*phrase)]
 
 
 class _Time(_Form):
@@ -131,24 +130,24 @@ class _Name(_Form):
         self.letters = "".join(words)
         self.edges = bool(words) and needs_edges(self.letters)
         count = len(_UNPARTED.findall(self.raw))
-        self.spelled = tuple((letters, 0 if is_free(letters) else count) for letters in _spelled(words))
+        self.spelled = tuple((letters, 0 if is_free(letters) else count) for letters in _spell_name(words))
         self.spelled += tuple(_phrase(text) for text in _table()["synonyms"].get(" ".join(words), ()))
         self.parts = tuple(_telling_parts(words, words_of(_ADDITION.split(form, maxsplit=1)[0])))
-        self.core = _core(words)
+        self.core = _strip_generic(words)
         near_pieces = (piece for name in (self.letters, self.core) for _, piece in pieces(name))
         self.hints = (*near_pieces, *(letters for letters, _ in self.spelled), *self.parts) if self.edges else ("",)
 
     def find_in(self, text: LetteredText) -> list[Place]:
-        found = self.find_exactly(text) or find_near(text, self.letters)
+        places = self.find_exactly(text) or find_near(text, self.letters)
         for part in self.parts:
-            if not found:
-                found = text.places(part)
-        return found or find_near(text, self.core)
+            if not places:
+                places = text.places(part)
+        return places or find_near(text, self.core)
 
     def find_exactly(self, text: LetteredText) -> list[Place]:
         """Where the text has the letters of the value, or other words for it."""
         if not self.edges:
-            return list(_substrings(text.folded, self.raw))
+            return [match.span() for match in re.finditer(re.escape(self.raw), text.folded)] if self.raw else []
         own = text.letters
         return [place for letters, count in self.spelled if letters in own for place in text.places(letters, count)]
 
@@ -158,7 +157,7 @@ def _phrase(text: str) -> tuple[str, int]:
     return text.replace(" ", ""), text.count(" ") + 1
 
 
-def _fewest(hints: list[str]) -> tuple[str, ...]:
+def _drop_implied(hints: list[str]) -> tuple[str, ...]:
     """The hints without those that another is part of."""
     kept: list[str] = []
     for hint in sorted(dict.fromkeys(hints), key=len):
@@ -167,25 +166,18 @@ def _fewest(hints: list[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _substrings(text: str, part: str) -> Iterator[Place]:
-    at = text.find(part) if part else -1
-    while at >= 0:
-        yield at, at + len(part)
-        at = text.find(part, at + len(part))
-
-
-def _spelled(words: list[str]) -> list[str]:
+def _spell_name(words: list[str]) -> list[str]:
     """The letters of a name in every spelling of its words, with and without "the", also in the singular."""
-    choices = [_alternatives().get(word, (word,)) for word in words]
-    found: dict[str, None] = {}
+    choices = [_spellings().get(word, (word,)) for word in words]
+    spelled: dict[str, None] = {}
     for spelling in islice(product(*choices), _SPELLINGS):
         letters = "".join(spelling)
-        found[letters] = None
-        if words[:1] == ["the"] and _tells(words[1:]):
-            found[letters[3:]] = None
+        spelled[letters] = None
+        if words[:1] == ["the"] and _is_telling(words[1:]):
+            spelled[letters[3:]] = None
         if len(letters) > _TELLING and letters.endswith("s") and not letters.endswith("ss"):
-            found[letters[:-1]] = None
-    return list(filter(None, found))
+            spelled[letters[:-1]] = None
+    return list(filter(None, spelled))
 
 
 def _telling_parts(words: list[str], head: list[str]) -> list[str]:
@@ -193,29 +185,29 @@ def _telling_parts(words: list[str], head: list[str]) -> list[str]:
 
     `head` is what stands before a comma or a parenthesis: London in "London, UK".
     """
-    found = {_core(words), "".join(head) if len(head) < len(words) and _tells(head) else ""}
+    parts = {_strip_generic(words), "".join(head) if len(head) < len(words) and _is_telling(head) else ""}
     for size in range(len(words) - 1, 1, -1):
         for part in (words[:size], words[-size:]):
-            if _tells(part) and len("".join(part)) >= _LONG and part[0] not in _words("faint"):
-                found.add("".join(part))
-    return sorted(filter(None, found), key=lambda part: (-len(part), part))
+            if _is_telling(part) and len("".join(part)) >= _LONG and part[0] not in _word_set("faint"):
+                parts.add("".join(part))
+    return sorted(filter(None, parts), key=lambda part: (-len(part), part))
 
 
-def _core(words: list[str]) -> str:
+def _strip_generic(words: list[str]) -> str:
     """A name without the words at its ends that only say what it is."""
     first, last = 0, len(words)
-    while first < last and words[first] in _words("generic"):
+    while first < last and words[first] in _word_set("generic"):
         first += 1
-    while last > first and words[last - 1] in _words("generic"):
+    while last > first and words[last - 1] in _word_set("generic"):
         last -= 1
-    return "".join(words[first:last]) if last - first < len(words) and _tells(words[first:last]) else ""
+    return "".join(words[first:last]) if last - first < len(words) and _is_telling(words[first:last]) else ""
 
 
-def _tells(words: list[str]) -> bool:
+def _is_telling(words: list[str]) -> bool:
     """Whether words tell a name from others."""
     return (
         any(
-            len(word) >= _TELLING - 1 and word not in _words("generic") and word not in _words("faint")
+            len(word) >= _TELLING - 1 and word not in _word_set("generic") and word not in _word_set("faint")
             for word in words
         )
         and sum(map(len, words)) >= _TELLING
@@ -228,17 +220,18 @@ def _table() -> dict[str, Any]:
 
 
 @cache
-def _words(name: str) -> frozenset[str]:
+def _word_set(name: str) -> frozenset[str]:
     return frozenset(_table()[name])
 
 
 @cache
-def _alternatives() -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+def _spellings() -> dict[str, tuple[str, ...]]:
+    """Every word that is spelled in several ways, with all its spellings, its own first."""
+    spellings: dict[str, tuple[str, ...]] = {}
     for group in _table()["spellings"]:
         for word in group:
-            found[word] = tuple(dict.fromkeys((word, *found.get(word, ()), *group)))
-    return found
+            spellings[word] = tuple(dict.fromkeys((word, *spellings.get(word, ()), *group)))
+    return spellings
 
 
 @cache

@@ -29,14 +29,14 @@ class Flags:
         self.idle = frozenset(table["idle"])
 
     @lru_cache(maxsize=1024)  # noqa: B019 - the table lives as long as the program
-    def of(self, slot: str) -> tuple[str, ...]:
+    def trigger_letters(self, slot: str) -> tuple[str, ...]:
         """The letters by which a user speaks of a yes-no slot."""
         name = name_words(slot)
-        listed = [phrase for word in name for phrase in self.triggers.get(word, ())]
-        if not listed:
+        phrases = [phrase for word in name for phrase in self.triggers.get(word, ())]
+        if not phrases:
             words = [word for word in name if word not in self.idle] or list(name)
-            listed = [" ".join(name), " ".join(words), *(word for word in words if len(word) > 3)]
-        return tuple(dict.fromkeys(phrase.replace(" ", "") for phrase in listed if phrase))
+            phrases = [" ".join(name), " ".join(words), *(word for word in words if len(word) > 3)]
+        return tuple(dict.fromkeys(phrase.replace(" ", "") for phrase in phrases if phrase))
 
     def meaning(self, slot: str, value: str) -> bool | None:
         """Whether a value is a yes or a no; None if neither. `free` is a yes only to a known yes-no slot."""
@@ -49,7 +49,7 @@ class Flags:
 
     def hints(self, slot: str, wanted: bool) -> tuple[str, ...]:
         """Letters one of which a text must have to say yes or no to a slot."""
-        return (*self.of(slot), *self.answers[wanted])
+        return (*self.trigger_letters(slot), *self.answers[wanted])
 
 
 def find_flag(text: LetteredText, slot: str, wanted: bool, flags: Flags) -> list[Place]:
@@ -57,10 +57,10 @@ def find_flag(text: LetteredText, slot: str, wanted: bool, flags: Flags) -> list
 
     Without a trigger word, a plain yes or no may be the answer to the system's question.
     """
-    triggers = [place for trigger in flags.of(slot) for place in text.places(trigger)]
+    triggers = [place for trigger in flags.trigger_letters(slot) for place in text.places(trigger)]
     if not triggers:
         return [place for answer in flags.answers[wanted] for place in text.places(answer, 1)]
-    denials = [_denial(text.folded, start, end, flags.negation) for start, end in triggers]
+    denials = [_find_denial(text.folded, start, end, flags.negation) for start, end in triggers]
     if wanted:
         return [place for place, denial in zip(triggers, denials, strict=True) if denial is None]
     return [denial for denial in denials if denial is not None]
@@ -68,11 +68,11 @@ def find_flag(text: LetteredText, slot: str, wanted: bool, flags: Flags) -> list
 
 def find_unneeded(text: LetteredText, slot: str, flags: Flags) -> list[Place]:
     """Where a text leaves a yes-no slot open by denying it: "it does n't need to include internet"."""
-    triggers = (place for trigger in flags.of(slot) for place in text.places(trigger))
-    return [denial for place in triggers if (denial := _denial(text.folded, *place, flags.negation))]
+    triggers = (place for trigger in flags.trigger_letters(slot) for place in text.places(trigger))
+    return [denial for place in triggers if (denial := _find_denial(text.folded, *place, flags.negation))]
 
 
-def _denial(folded: str, start: int, end: int, negation: re.Pattern[str]) -> Place | None:
+def _find_denial(folded: str, start: int, end: int, negation: re.Pattern[str]) -> Place | None:
     """From the negation before the trigger, or to the one right after it, in the same clause."""
     left = folded[max(0, start - _REACH) : start]
     cut = max((match.end() for match in _CLAUSE.finditer(left)), default=0)
@@ -98,11 +98,11 @@ class Openness:
 def find_dontcare(text: LetteredText, openness: Openness) -> list[Place]:
     """Where a text leaves something open."""
     if openness not in text.known:
-        text.known[openness] = _left_open(text, openness)
+        text.known[openness] = _find_open_phrases(text, openness)
     return list(text.known[openness])
 
 
-def _left_open(text: LetteredText, openness: Openness) -> list[Place]:
+def _find_open_phrases(text: LetteredText, openness: Openness) -> list[Place]:
     folded, spans = text.folded, text.spans
     words = [folded[start:end] for start, end in spans]
     phrase = f"{' '.join(words)} "

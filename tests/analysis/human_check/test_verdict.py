@@ -29,8 +29,8 @@ def test_a_sheet_is_read_as_spreadsheets_save_it(tmp_path: Path, mark: str) -> N
         ("a", "x", "n", "", ""),
     ]
     text = "\ufeff" + "\r\n".join(mark.join(row) for row in rows) + "\r\n\r\n" + mark * 4 + "\r\n"
-    found = read_sheet(sheet(tmp_path / "s.csv", text), ["a", "b", "c"], QUESTIONS)
-    assert found == {"b": {"correct": True, "human_like": False}, "a": {"correct": False}}
+    answers = read_sheet(sheet(tmp_path / "s.csv", text), ["a", "b", "c"], QUESTIONS)
+    assert answers == {"b": {"correct": True, "human_like": False}, "a": {"correct": False}}
 
 
 HEAD = "item,user,human_like,correct\n"
@@ -48,9 +48,9 @@ BAD = [
 
 @pytest.mark.parametrize(("text", "line", "problem"), BAD)
 def test_a_malformed_sheet_is_told_with_its_line(tmp_path: Path, text: str, line: str, problem: str) -> None:
-    with pytest.raises(DstressError, match=problem) as found:
+    with pytest.raises(DstressError, match=problem) as raised:
         read_sheet(sheet(tmp_path / "s.csv", text), "ab", QUESTIONS)
-    assert found.value.where.startswith(f"{tmp_path / 's.csv'}{', ' if line else ''}{line}") and found.value.fix
+    assert raised.value.where.startswith(f"{tmp_path / 's.csv'}{', ' if line else ''}{line}") and raised.value.fix
 
 
 def test_a_sheet_in_another_encoding_is_told(tmp_path: Path) -> None:
@@ -62,8 +62,8 @@ def test_a_sheet_in_another_encoding_is_told(tmp_path: Path) -> None:
 
 def test_the_majority_decides() -> None:
     yes, no = True, False
-    found = majority_share([[yes, yes, no], [yes, no, no], [yes, no], [], [yes]])
-    assert (found.yes, found.decided, found.tied, found.unjudged) == (2, 3, 1, 1) and found.value == 2 / 3
+    share = majority_share([[yes, yes, no], [yes, no, no], [yes, no], [], [yes]])
+    assert (share.yes, share.decided, share.tied, share.unjudged) == (2, 3, 1, 1) and share.value == 2 / 3
     assert majority_share([[]]).value is None
 
 
@@ -80,22 +80,22 @@ def test_wilson_s_interval_holds_the_share(counts: tuple[int, int]) -> None:
 
 def test_alpha_is_krippendorff_s() -> None:
     """Two judges, ten items, binary: alpha is 0.095 in his worked example (computing Krippendorff's alpha, 2011, A)."""
-    one = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0]
-    two = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
-    assert krippendorff_alpha([[bool(a), bool(b)] for a, b in zip(one, two, strict=True)]) == pytest.approx(
+    first = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0]
+    second = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
+    assert krippendorff_alpha([[bool(a), bool(b)] for a, b in zip(first, second, strict=True)]) == pytest.approx(
         0.095, abs=5e-4
     )
 
 
 @given(VOTES)
 def test_alpha_is_one_only_in_full_agreement(votes: list[list[bool]]) -> None:
-    found = krippendorff_alpha(votes)
-    paired = [one for one in votes if len(one) > 1]
-    if found is None:
-        assert len({vote for one in paired for vote in one}) < 2
+    alpha = krippendorff_alpha(votes)
+    paired = [item for item in votes if len(item) > 1]
+    if alpha is None:
+        assert len({vote for item in paired for vote in item}) < 2
     else:
-        assert found <= 1 and (found == 1) == all(len(set(one)) == 1 for one in paired)
-        assert krippendorff_alpha([[not vote for vote in one] for one in votes]) == pytest.approx(found)
+        assert alpha <= 1 and (alpha == 1) == all(len(set(item)) == 1 for item in paired)
+        assert krippendorff_alpha([[not vote for vote in item] for item in votes]) == pytest.approx(alpha)
 
 
 def test_the_verdict_is_by_variant() -> None:
@@ -103,14 +103,15 @@ def test_the_verdict_is_by_variant() -> None:
         "anna": {"1": {"human_like": True, "correct": True}, "2": {"human_like": False}},
         "ben": {"1": {"human_like": True}, "2": {"human_like": False, "correct": False}},
     }
-    found = judge(sheets, {"1": "original", "2": "values", "3": "values"}, QUESTIONS)
-    assert list(found.variants) == ["original", "values"] and found.items == 3
-    assert found.variants["values"]["human_like"].value == 0.0 and found.variants["values"]["human_like"].unjudged == 1
-    assert found.agreement == {"human_like": 1.0, "correct": None}
-    assert found.missing == {"anna": {"human_like": 1, "correct": 2}, "ben": {"human_like": 1, "correct": 2}}
+    verdict = judge(sheets, {"1": "original", "2": "values", "3": "values"}, QUESTIONS)
+    assert list(verdict.variants) == ["original", "values"] and verdict.items == 3
+    share = verdict.variants["values"]["human_like"]
+    assert share.value == 0.0 and share.unjudged == 1
+    assert verdict.agreement == {"human_like": 1.0, "correct": None}
+    assert verdict.missing == {"anna": {"human_like": 1, "correct": 2}, "ben": {"human_like": 1, "correct": 2}}
 
 
 def test_a_goal_is_told_in_words() -> None:
     change = {"hotel-book day": ("friday", "fri"), "train-arriveby": (), "Buses_1-fare_type": ("dontcare",)}
-    told = "hotel book day: friday; train arrive by: no longer wanted; Buses 1 fare type: any will do"
-    assert goal_in_words(change) == told and goal_in_words({}) == "nothing new"
+    words = "hotel book day: friday; train arrive by: no longer wanted; Buses 1 fare type: any will do"
+    assert goal_in_words(change) == words and goal_in_words({}) == "nothing new"

@@ -20,11 +20,11 @@ from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
 from dstress.errors import DstressError, MissingExtraError, SpecError
 from dstress.generators.classifiers import Exchange, SlotClassifier, classifiers
 from dstress.generators.classifiers.accuracy import Agreement, agreement, compare, measure
-from dstress.generators.classifiers.delexical import Wording
+from dstress.generators.classifiers.delexical import Delexicaliser
 from dstress.generators.classifiers.encoder import Encoder
 from dstress.generators.classifiers.examples import Labelled, label_turns, training_examples
 from dstress.generators.classifiers.linear import Linear
-from dstress.generators.classifiers.unseen_values import Unfamiliar
+from dstress.generators.classifiers.unseen_values import UnseenValues
 from dstress.resources import Material, Resources
 from tests.parts import need
 from tests.stressors.samples import in_memory
@@ -40,11 +40,11 @@ HOTEL = Schema(
 def exchanges_of(*turns: tuple[str, str, dict[str, str]]) -> list[Labelled]:
     """A dialogue of (system, user, what the label adds)."""
     state: dict[str, tuple[str, ...]] = {}
-    made = []
+    listed = []
     for system, user, added in turns:
         state = state | {slot: (value,) for slot, value in added.items()}
-        made.append(Turn(user, system, state))
-    return list(label_turns([Dialogue("d", tuple(made))]))
+        listed.append(Turn(user, system, state))
+    return list(label_turns([Dialogue("d", tuple(listed))]))
 
 
 @cache
@@ -177,30 +177,30 @@ def test_an_unsure_slot_counts_in_the_strict_figures_only() -> None:
 
 def test_values_stand_as_their_kinds() -> None:
     examples = list(label_turns(load_reminder("train")))
-    wording = Wording(examples)
+    delexicaliser = Delexicaliser(examples)
     example = next(each for each in examples if any(mention.slot == "rooms-name" for mention in each.mentions))
     name = next(mention for mention in example.mentions if mention.slot == "rooms-name")
-    assert wording.read(example.exchange.user[name.start : name.end]) == ("<rooms:name>",)
-    assert wording.read("at 17:15, or 5:15 pm, on the 3rd for 4 people on Friday") == wording.read(
+    assert delexicaliser.read(example.exchange.user[name.start : name.end]) == ("<rooms:name>",)
+    assert delexicaliser.read("at 17:15, or 5:15 pm, on the 3rd for 4 people on Friday") == delexicaliser.read(
         "at 9:00 or 11 am on the 21st for six people on sunday"
     )
-    assert wording.read("restaurant -s") == wording.read("restaurants")
-    assert wording.read("from xyzzy plugh") == ("from", "<?>")
+    assert delexicaliser.read("restaurant -s") == delexicaliser.read("restaurants")
+    assert delexicaliser.read("from xyzzy plugh") == ("from", "<?>")
 
 
 @given(st.integers(0, 5000), st.randoms(use_true_random=False))
 def test_made_up_values_leave_the_other_words_alone(place: int, random: Random) -> None:
     examples = dev()
     example = examples[place % len(examples)]
-    text, user = unfamiliar().rewrite_utterance(example, random), example.exchange.user
+    text, user = unseen_values().rewrite_utterance(example, random), example.exchange.user
     first = min((mention.start for mention in example.mentions), default=len(user))
     last = max((mention.end for mention in example.mentions), default=0)
     assert text.startswith(user[:first]) and text.endswith(user[last:] if example.mentions else user)
 
 
 @cache
-def unfamiliar() -> Unfamiliar:
-    return Unfamiliar(training_examples(load_reminder("train")))
+def unseen_values() -> UnseenValues:
+    return UnseenValues(training_examples(load_reminder("train")))
 
 
 # linear

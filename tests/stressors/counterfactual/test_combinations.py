@@ -13,7 +13,7 @@ from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Intent, Schema, Service, Slot, Turn, service_of
 from dstress.errors import CorpusError, DstressError, SpecError, UnknownNameError
 from dstress.resources import Resources
-from dstress.stressors.counterfactual.combination_builder import Counts, build, choose, count
+from dstress.stressors.counterfactual.combination_builder import UpdateCounts, build, choose, count_updates
 from dstress.stressors.counterfactual.combinations import SHIPPED, Combinations, read, shipped
 from dstress.stressors.values.dictionary import Dictionary
 from dstress.text.slot_names import multiwoz_slots
@@ -40,19 +40,26 @@ def resources(schema: Schema) -> Resources:
     return Resources(schema, (), nothing, Path())
 
 
-def pairs(found: Combinations) -> set[tuple[str, str]]:
+def pairs(combinations: Combinations) -> set[tuple[str, str]]:
     """All combinations within a service."""
-    return {(one, other) for one in found.slots for other in found.of(one) if service_of(one) == service_of(other)}
+    return {
+        (slot, partner)
+        for slot in combinations.slots
+        for partner in combinations.of(slot)
+        if service_of(slot) == service_of(partner)
+    }
 
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_dictionary_of_the_paper_has_every_slot_of_multiwoz_and_no_other(shared: Path, name: str) -> None:
     known = load(f"{shared / 'data/multiwoz21-trade'}:test").schema.slots
-    found = shipped(name)
-    assert {*found.slots} == {*known} == {*multiwoz_slots()}
-    assert sum(len(found.of(slot)) for slot in found.slots) == SIZES[name]
-    for slot in found.slots:
-        assert list(found.of(slot)) == [one for one in known if one in found.of(slot)], "in schema order"
+    combinations = shipped(name)
+    assert {*combinations.slots} == {*known} == {*multiwoz_slots()}
+    assert sum(len(combinations.of(slot)) for slot in combinations.slots) == SIZES[name]
+    for slot in combinations.slots:
+        assert list(combinations.of(slot)) == [other for other in known if other in combinations.of(slot)], (
+            "in schema order"
+        )
 
 
 def test_the_tables_say_what_the_paper_says_of_them() -> None:
@@ -67,19 +74,19 @@ def test_the_tables_say_what_the_paper_says_of_them() -> None:
 
 
 def test_only_what_goes_with_every_active_slot_is_added() -> None:
-    found = Combinations({"a-x": ["a-y", "a-z", "a-w"], "a-y": ["a-w", "a-z", "a-x"], "a-v": ["a-w"]})
-    assert found.addable(["a-x", "a-y"]) == ("a-z", "a-w")
-    assert found.addable(["a-x", "a-v"]) == ("a-w",)
-    assert found.addable(["a-x", "a-w"]) == ()  # a-w has no list
-    assert found.addable([]) == ()
+    combinations = Combinations({"a-x": ["a-y", "a-z", "a-w"], "a-y": ["a-w", "a-z", "a-x"], "a-v": ["a-w"]})
+    assert combinations.addable(["a-x", "a-y"]) == ("a-z", "a-w")
+    assert combinations.addable(["a-x", "a-v"]) == ("a-w",)
+    assert combinations.addable(["a-x", "a-w"]) == ()  # a-w has no list
+    assert combinations.addable([]) == ()
 
 
 @given(st.lists(st.sampled_from(multiwoz_slots()), unique=True, max_size=4), st.sampled_from(SHIPPED))
 def test_addable_is_the_intersection(active: list[str], name: str) -> None:
-    found = shipped(name)
-    sets = [{*found.of(slot)} for slot in active]
-    assert {*found.addable(active)} == (set.intersection(*sets) - {*active} if sets else set())
-    assert {*found.addable(active)} == {*found.addable(active[::-1])}
+    combinations = shipped(name)
+    sets = [{*combinations.of(slot)} for slot in active]
+    assert {*combinations.addable(active)} == (set.intersection(*sets) - {*active} if sets else set())
+    assert {*combinations.addable(active)} == {*combinations.addable(active[::-1])}
 
 
 @pytest.mark.parametrize(
@@ -99,9 +106,9 @@ def test_addable_is_the_intersection(active: list[str], name: str) -> None:
 )
 def test_a_wrong_file_is_told(tmp_path: Path, file: str, text: str, problem: str) -> None:
     (tmp_path / file).write_text(text, "utf-8")
-    with pytest.raises(DstressError, match=problem) as told:
+    with pytest.raises(DstressError, match=problem) as raised:
         read(tmp_path / file)
-    assert file in told.value.where
+    assert file in raised.value.where
 
 
 @pytest.mark.parametrize(
@@ -120,8 +127,8 @@ def test_slots_that_the_schema_has_not_so_are_told(lists: dict[str, list[str]], 
 
 def test_a_persons_own_file_takes_the_schemas_spelling_and_order(tmp_path: Path) -> None:
     (tmp_path / "own.json").write_text(json.dumps({"hotel-name": ["hotel-book_day", "Hotel-area"]}), "utf-8")
-    found = choose(str(tmp_path / "own.json"), resources(SCHEMA), None)
-    assert found.of("hotel-name") == ("hotel-area", "hotel-book day")
+    combinations = choose(str(tmp_path / "own.json"), resources(SCHEMA), None)
+    assert combinations.of("hotel-name") == ("hotel-area", "hotel-book day")
 
 
 def test_dictionaries_that_share_no_slot_are_told_by_both_names() -> None:
@@ -144,44 +151,44 @@ def test_the_papers_names_mean_its_tables_only_for_multiwoz() -> None:
 def turns(*updates: str) -> Dialogue:
     """A dialogue of which every turn gives new values to the slots named."""
     state: dict[str, tuple[str, ...]] = {}
-    made = []
+    listed = []
     for number, update in enumerate(updates):
         state = state | {f"hotel-{slot}": (str(number),) for slot in update.split("+") if slot}
-        made.append(Turn("", state=state))
-    return Dialogue("d", tuple(made))
+        listed.append(Turn("", state=state))
+    return Dialogue("d", tuple(listed))
 
 
 def test_counts_are_of_turns() -> None:
-    counts = count([turns("area+stars", "area", "name"), turns("", "area+name")])
+    counts = count_updates([turns("area+stars", "area", "name"), turns("", "area+name")])
     assert counts.services == {"hotel": 4} and counts.slots["hotel-area"] == 3
     assert counts.pairs["hotel-area", "hotel-stars"] == counts.pairs["hotel-stars", "hotel-area"] == 1
     assert counts.lift("hotel-area", "hotel-name") == pytest.approx(1 * 4 / (3 * 2))
-    assert Counts(counts.services, counts.slots, counts.pairs).lift("hotel-area", "hotel-x") == 0
+    assert UpdateCounts(counts.services, counts.slots, counts.pairs).lift("hotel-area", "hotel-x") == 0
 
 
 def test_frequent_and_rare_part_the_pairs_that_are_told() -> None:
-    counts = count([turns(*["area+stars"] * 9, *["book day"] * 9, "name")])
+    counts = count_updates([turns(*["area+stars"] * 9, *["book day"] * 9, "name")])
     freq, neu, rare = (build(name, counts, SCHEMA) for name in SHIPPED)
     assert freq.of("hotel-area") == ("hotel-stars",)
     assert rare.of("hotel-area") == ("hotel-book day",)  # a name is said too seldom to be missed
     assert neu.of("hotel-area") == ("hotel-stars", "hotel-book day")
     with pytest.raises(DstressError, match="no slots that could be combined as rare"):
-        build("rare", count([turns(*["area+stars"] * 9)]), SCHEMA)
+        build("rare", count_updates([turns(*["area+stars"] * 9)]), SCHEMA)
 
 
 def test_a_service_that_training_does_not_know_goes_by_its_intents() -> None:
     slots = tuple(Slot(name) for name in ("a", "b", "c", "d"))
     intents = (Intent("one", required=("a",), optional={"b": ""}), Intent("two", required=("b", "c")))
     schema = Schema((*SCHEMA.services, Service("new", slots=slots, intents=intents), Service("bare", slots=slots[:2])))
-    counts = count([turns("area+stars")])
-    for found in (build(name, counts, schema) for name in SHIPPED):
-        assert found.of("new-a") == ("new-b",) and found.of("new-b") == ("new-a", "new-c")
-        assert not found.of("new-d") and found.of("bare-a") == ("bare-b",)
+    counts = count_updates([turns("area+stars")])
+    for combinations in (build(name, counts, schema) for name in SHIPPED):
+        assert combinations.of("new-a") == ("new-b",) and combinations.of("new-b") == ("new-a", "new-c")
+        assert not combinations.of("new-d") and combinations.of("bare-a") == ("bare-b",)
 
 
 def test_the_rule_agrees_with_the_papers_tables(shared: Path) -> None:
     train = load(f"{shared / 'data/multiwoz21-trade'}:train")
-    counts = count(train)
+    counts = count_updates(train)
     derived = {name: build(name, counts, train.schema) for name in SHIPPED}
     measured = {}
     for name in SHIPPED:
@@ -193,9 +200,9 @@ def test_the_rule_agrees_with_the_papers_tables(shared: Path) -> None:
 
 def test_other_corpora_get_combinations_within_services(shared: Path) -> None:
     train = in_memory(list(islice(reminder.generate("train"), 150)), reminder.schema("train"))
-    found = choose("rare", resources(reminder.schema("test")), train)
-    assert "rooms-area" in found.of("rooms-name")
+    combinations = choose("rare", resources(reminder.schema("test")), train)
+    assert "rooms-area" in combinations.of("rooms-name")
     sgd = load(f"{shared / 'data/sgd/test.tar.xz'}")
-    derived = build("neu", count(()), sgd.schema)  # no service is known: all go by intents
+    derived = build("neu", count_updates(()), sgd.schema)  # no service is known: all go by intents
     assert "Restaurants_2-time" in derived.of("Restaurants_2-date")
-    assert all(service_of(one) == service_of(other) for one in derived.slots for other in derived.of(one))
+    assert all(service_of(slot) == service_of(partner) for slot in derived.slots for partner in derived.of(slot))

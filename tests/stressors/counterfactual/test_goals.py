@@ -14,12 +14,12 @@ from dstress.errors import DstressError, SpecError, UnknownNameError
 from dstress.generators.base import Goal
 from dstress.generators.goals import own_goal, read_goal
 from dstress.stressors.base import Unchanged
-from dstress.stressors.counterfactual.combination_builder import build, count
+from dstress.stressors.counterfactual.combination_builder import build, count_updates
 from dstress.stressors.counterfactual.combinations import SHIPPED, Combinations, shipped
 from dstress.stressors.counterfactual.goals import CounterfactualGoal, Limits, draw_goal
 from dstress.stressors.values.dictionary import Dictionary
 from dstress.stressors.values.dictionary import shipped as shipped_values
-from dstress.stressors.values.substitution import are_plausible, meaning
+from dstress.stressors.values.substitution import are_plausible, meaning_of
 from dstress.text.times import time_of
 from dstress.text.utterance import Utterance
 from tests.stressors.counterfactual.test_combinations import MULTIWOZ
@@ -259,7 +259,7 @@ def test_a_persons_goal() -> None:
 def material() -> tuple[list[Dialogue], Schema, Dictionary, dict[str, Combinations]]:
     """Dialogues of `reminder`, with dictionaries derived from its training split."""
     schema = reminder.schema("test")
-    counts = count(islice(reminder.generate("train"), 100))
+    counts = count_updates(islice(reminder.generate("train"), 100))
     combinations = {name: build(name, counts, schema) for name in SHIPPED}
     return list(islice(reminder.generate("test"), 25)), schema, O_VALUES.adapted(schema), combinations
 
@@ -283,7 +283,7 @@ def test_the_laws_of_a_counterfactual_goal(number: int, seed: int, name: str, li
         for slot in (*found.changed, *found.added):
             assert goal.spoken[slot] in values.pool(slot)
             held = (*turn.state.get(slot, ()), *said.before.get(slot, ()))
-            assert meaning(goal.spoken[slot]) not in map(meaning, held)
+            assert meaning_of(goal.spoken[slot]) not in map(meaning_of, held)
         assert all(
             goal.spoken[slot] == own.spoken[slot] for slot in goal.spoken.keys() - {*found.changed, *found.added}
         )

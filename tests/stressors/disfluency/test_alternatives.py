@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
-from dstress.stressors.disfluency.alternatives import Alternatives, is_sayable, shifts, squashed
+from dstress.stressors.disfluency.alternatives import Alternatives, is_sayable, shift_surface, squash
 from tests.strategies import texts
 
 SCHEMA = Schema(
@@ -72,15 +72,15 @@ CORPUS = [
     ],
 )
 def test_numbers_times_and_days_are_changed_in_place(surface: str, some: list[str], never: list[str]) -> None:
-    found = shifts(surface)
-    assert set(some) <= set(found)
-    assert not set(never) & set(found)
-    assert surface not in found
+    shifted = shift_surface(surface)
+    assert set(some) <= set(shifted)
+    assert not set(never) & set(shifted)
+    assert surface not in shifted
 
 
 @pytest.mark.parametrize("surface", ["Kings Lodge", "restaurant two two", "72 Turnpike Road", "myself", "", "۴", "?"])
 def test_names_are_not_numbers(surface: str) -> None:
-    assert shifts(surface) in ((), shifts("4") if surface == "۴" else ())
+    assert shift_surface(surface) in ((), shift_surface("4") if surface == "۴" else ())
 
 
 def test_other_values_are_those_that_users_say_as_they_write_them() -> None:
@@ -144,21 +144,21 @@ def test_what_was_said_once_is_left_out_where_there_is_more() -> None:
 
 
 def test_the_pool_does_not_depend_on_the_order_of_the_corpus() -> None:
-    one, other = Alternatives(SCHEMA, CORPUS), Alternatives(SCHEMA, CORPUS[::-1])
-    assert one.others("hotel-name", "Elsewhere", ("elsewhere",)) == other.others(
+    forwards, backwards = Alternatives(SCHEMA, CORPUS), Alternatives(SCHEMA, CORPUS[::-1])
+    assert forwards.others("hotel-name", "Elsewhere", ("elsewhere",)) == backwards.others(
         "hotel-name", "Elsewhere", ("elsewhere",)
     )
 
 
 @given(texts)
 def test_shifts_keep_everything_but_one_stretch(surface: str) -> None:
-    for other in shifts(surface):
+    for other in shift_surface(surface):
         assert other != surface
-        assert squashed(other) != squashed(surface)
+        assert squash(other) != squash(surface)
 
 
 @given(st.text())
 def test_what_is_sayable_has_letters_and_no_digits(value: str) -> None:
     if is_sayable(value):
-        assert squashed(value)
+        assert squash(value)
         assert not any(character.isdigit() for character in value)

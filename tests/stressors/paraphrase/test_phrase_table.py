@@ -55,8 +55,8 @@ def test_compounds_turn_round_in_schemas_only() -> None:
 
 @given(some.text(max_size=60), some.text(max_size=60))
 def test_any_texts_and_only_changed_places_change(original: str, back: str) -> None:
-    made = EVERYDAY.find_changes(original, back)
-    assert all(0 <= change.start < change.end <= len(original) for change in made)
-    assert all(first.end <= second.start for first, second in pairwise(made))
-    assert made or apply_changes(original, made) == original
-    assert not made or EVERYDAY.can_change(original)
+    changes = EVERYDAY.find_changes(original, back)
+    assert all(0 <= change.start < change.end <= len(original) for change in changes)
+    assert all(first.end <= second.start for first, second in pairwise(changes))
+    assert changes or apply_changes(original, changes) == original
+    assert not changes or EVERYDAY.can_change(original)

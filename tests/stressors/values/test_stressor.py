@@ -39,7 +39,7 @@ def own(tmp_path: Path, text: str) -> str:
     return f'values("{tmp_path / "own.toml"}")'
 
 
-def said(
+def stress_turn(
     spec: str, user: str, state: State, schema: Schema, system: str = "", before: State | None = None, seed: int = 1
 ) -> Turn:
     """The second turn of a dialogue, stressed."""
@@ -51,7 +51,7 @@ def said(
 
 
 def test_words_and_state_change_together(schema: Schema) -> None:
-    turn = said("values", "An indian place in the centre.", {"restaurant-food": ("indian",)}, schema)
+    turn = stress_turn("values", "An indian place in the centre.", {"restaurant-food": ("indian",)}, schema)
     [food] = turn.state["restaurant-food"]
     assert food in shipped("O").pool("restaurant-food")
     assert turn.user == f"A {food} place in the centre."
@@ -59,7 +59,7 @@ def test_words_and_state_change_together(schema: Schema) -> None:
 
 
 def test_seen_values_are_tagged(schema: Schema) -> None:
-    turn = said("values", "in the west", {"hotel-area": ("west",)}, schema)
+    turn = stress_turn("values", "in the west", {"hotel-area": ("west",)}, schema)
     assert turn.stress and turn.stress.tags == ("seen",)
 
 
@@ -74,13 +74,13 @@ def test_seen_values_are_tagged(schema: Schema) -> None:
     ],
 )
 def test_what_the_user_did_not_bring_up_stays(schema: Schema, user: str, system: str, state: State) -> None:
-    turn = said("values", user, state, schema, system)
+    turn = stress_turn("values", user, state, schema, system)
     assert turn.user == user and turn.state == state and turn.stress is None
 
 
 def test_a_coreference_stays(schema: Schema) -> None:
     before: State = {"hotel-book day": ("friday",)}
-    turn = said("values", "a train on the same friday", {"train-day": ("friday",)}, schema, before=before)
+    turn = stress_turn("values", "a train on the same friday", {"train-day": ("friday",)}, schema, before=before)
     assert turn.stress is None
     referring = Turn("on friday too", "", {"train-day": ("friday",)}, coreferences=(Coreference("train-day", "too"),))
     stressor = create("values")
@@ -89,14 +89,14 @@ def test_a_coreference_stays(schema: Schema) -> None:
 
 
 def test_a_value_that_is_said_twice_changes_twice(schema: Schema) -> None:
-    turn = said("values", "to ely, yes, Ely", {"train-destination": ("ely",)}, schema)
+    turn = stress_turn("values", "to ely, yes, Ely", {"train-destination": ("ely",)}, schema)
     [town] = turn.state["train-destination"]
     assert turn.user.lower() == f"to {town}, yes, {town}"
 
 
 def test_two_slots_of_one_name_change_together(schema: Schema) -> None:
     state: State = {"restaurant-name": ("bedouin",), "taxi-destination": ("bedouin",)}
-    turn = said("values", "a table at bedouin, and a taxi there", state, schema)
+    turn = stress_turn("values", "a table at bedouin, and a taxi there", state, schema)
     assert turn.state["restaurant-name"] == turn.state["taxi-destination"] != ("bedouin",)
     assert turn.state["restaurant-name"][0] in shipped("O").pool("restaurant-name")
 
@@ -112,7 +112,7 @@ def test_a_journey_stays_plausible(tmp_path: Path, schema: Schema, seed: int) ->
         "train-departure": ("ely",), "train-destination": ("norwich",),
         "train-leaveat": ("10:00",), "train-arriveby": ("11:00",),
     }  # fmt: skip
-    turn = said(spec, "from ely to norwich, leaving at 10:00, there by 11:00", state, schema, seed=seed)
+    turn = stress_turn(spec, "from ely to norwich, leaving at 10:00, there by 11:00", state, schema, seed=seed)
     if turn.state != state:
         assert turn.state["train-departure"] != turn.state["train-destination"]
         leave, arrive = (time_of(turn.state[slot][0]) for slot in ("train-leaveat", "train-arriveby"))
@@ -139,19 +139,19 @@ def test_a_journey_stays_plausible(tmp_path: Path, schema: Schema, seed: int) ->
 def test_new_values_fit_the_words(
     tmp_path: Path, schema: Schema, listed: str, slot: str, old: str, user: str, new: str
 ) -> None:
-    turn = said(own(tmp_path, listed), user, {slot: (old,)}, schema)
+    turn = stress_turn(own(tmp_path, listed), user, {slot: (old,)}, schema)
     assert turn.user == new
 
 
 def test_values_inside_other_values_stay(tmp_path: Path, schema: Schema) -> None:
     spec = own(tmp_path, '"train-destination" = ["oxnard"]\n"hotel-name" = ["white rock"]')
     state: State = {"train-destination": ("cambridge",), "hotel-name": ("cambridge belfry",)}
-    turn = said(spec, "the cambridge belfry please", state, schema)
+    turn = stress_turn(spec, "the cambridge belfry please", state, schema)
     assert turn.state == state  # which slot would the new words belong to?
 
 
 def test_a_slot_that_the_dictionary_lacks_is_counted(tmp_path: Path, schema: Schema) -> None:
-    turn = said(own(tmp_path, '"hotel-name" = ["ritz"]'), "in the west", {"hotel-area": ("west",)}, schema)
+    turn = stress_turn(own(tmp_path, '"hotel-name" = ["ritz"]'), "in the west", {"hotel-area": ("west",)}, schema)
     assert turn.user == "in the west"
     assert turn.stress and turn.stress.fallbacks == ("the dictionary has no hotel-area",)
 
@@ -159,7 +159,7 @@ def test_a_slot_that_the_dictionary_lacks_is_counted(tmp_path: Path, schema: Sch
 def test_an_accepted_form_as_it_is_said_is_kept(tmp_path: Path) -> None:
     schema = reminder.schema("test")
     state: State = {"tables-time": ("17:00", "5 pm")}
-    turn = said(own(tmp_path, '"tables-time" = ["19:15"]'), "at 5 pm", state, schema)
+    turn = stress_turn(own(tmp_path, '"tables-time" = ["19:15"]'), "at 5 pm", state, schema)
     assert turn.state == {"tables-time": ("19:15", "7:15 pm")}
 
 
@@ -167,20 +167,20 @@ def test_bad_arguments_are_told() -> None:
     with pytest.raises(SpecError, match="minimum"):
         create("values(minimum=0)")
     with pytest.raises(DstressError, match="did you mean 'built'"):
-        said("values(bilt)", "hello", {}, reminder.schema("test"))
+        stress_turn("values(bilt)", "hello", {}, reminder.schema("test"))
 
 
 def test_a_long_utterance_takes_little_time(schema: Schema) -> None:
     long = "please find me something nice " * 2_000 + "in the west"
     begun = time.perf_counter()
-    turn = said("values", long, {"hotel-area": ("west",)}, schema)
+    turn = stress_turn("values", long, {"hotel-area": ("west",)}, schema)
     assert turn.state != {"hotel-area": ("west",)} and time.perf_counter() - begun < 2
 
 
 @given(st.text(max_size=60), st.text(min_size=1, max_size=12), st.integers(0, 60))
 def test_any_words_are_survived(text: str, value: str, at: int) -> None:
     user = text[:at] + value + text[at:]
-    turn = said("values", user, {"taxi-destination": (value,)}, reminder.schema("test"))
+    turn = stress_turn("values", user, {"taxi-destination": (value,)}, reminder.schema("test"))
     if turn.stress and turn.stress.edits:
         assert undo(turn.user, turn.stress.edits) == user
         assert find_value(turn.user, "taxi-destination", turn.state["taxi-destination"])
@@ -209,7 +209,7 @@ def test_the_page_shows_what_happens() -> None:
     for spec, dialogue, turn, before, after in examples:
         stressor = create(spec)
         stressor.prepare(Resources(reminder.schema("test"), corpus, _reminder, Path()))
-        done = stressor.stress([one for one in corpus if one.id == dialogue], 1)[0].turns[int(turn)]
+        done = stressor.stress([original for original in corpus if original.id == dialogue], 1)[0].turns[int(turn)]
         assert (done.original.user, done.user) == (before, after)
 
 

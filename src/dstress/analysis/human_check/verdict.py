@@ -61,22 +61,22 @@ def read_sheet(path: Path, items: Iterable[str], questions: Sequence[str]) -> Sh
         raise DstressError(f"cannot read the sheet ({error.strerror})", where=str(path)) from None
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
     try:
-        return _read_answers(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), path, known, questions)
+        return _parse_rows(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), path, known, questions)
     except csv.Error as error:
         raise DstressError(f"this is no CSV: {error}", where=str(path), fix="save the sheet as CSV UTF-8") from None
 
 
-def _read_answers(lines: Any, path: Path, known: set[str], questions: Sequence[str]) -> Sheet:
-    header = [cell.strip().casefold() for cell in next(lines, [])]
+def _parse_rows(rows: Any, path: Path, known: set[str], questions: Sequence[str]) -> Sheet:
+    header = [cell.strip().casefold() for cell in next(rows, [])]
     for column in ("item", *questions):
         if header.count(column) != 1:
             problem = f"two columns are {column!r}" if column in header else f"the header has no column {column!r}"
             fix = f"keep the first line as it was: item ... {', '.join(questions)}"
             raise DstressError(problem, where=f"{path}, line 1", fix=fix)
     sheet: Sheet = {}
-    for row in lines:
+    for row in rows:
         if any(cell.strip() for cell in row):
-            where = f"{path}, line {lines.line_num}"
+            where = f"{path}, line {rows.line_num}"
             if len(row) < len(header):
                 problem = f"{len(row)} columns in place of {len(header)}"
                 raise DstressError(problem, where=where, fix="keep every column, also those that are empty")
@@ -87,11 +87,11 @@ def _read_answers(lines: Any, path: Path, known: set[str], questions: Sequence[s
                 raise DstressError(f"the key has no item {item!r}", where=where, fix=fix)
             if item in sheet:
                 raise DstressError(f"the item {item} is there twice", where=where, fix="keep one of the two lines")
-            sheet[item] = _answers(cells, questions, where)
+            sheet[item] = _parse_row(cells, questions, where)
     return sheet
 
 
-def _answers(cells: Mapping[str, str], questions: Sequence[str], where: str) -> dict[str, bool]:
+def _parse_row(cells: Mapping[str, str], questions: Sequence[str], where: str) -> dict[str, bool]:
     answers = {}
     for question in questions:
         text = cells[question]
@@ -109,8 +109,10 @@ def judge(sheets: Mapping[str, Sheet], variant_of: Mapping[str, str], questions:
     shares: dict[str, dict[str, Share]] = {name: {} for name in names}
     agreement: dict[str, float | None] = {}
     for question in questions:
-        answers = {item: [sheet.get(item, {}).get(question) for sheet in sheets.values()] for item in variant_of}
-        votes = {item: [vote for vote in of_item if vote is not None] for item, of_item in answers.items()}
+        votes = {
+            item: [sheet[item][question] for sheet in sheets.values() if question in sheet.get(item, {})]
+            for item in variant_of
+        }
         for name in names:
             shares[name][question] = majority_share(
                 [votes[item] for item, variant in variant_of.items() if variant == name]
@@ -125,14 +127,14 @@ def judge(sheets: Mapping[str, Sheet], variant_of: Mapping[str, str], questions:
 
 def majority_share(votes: Sequence[Sequence[bool]]) -> Share:
     """The majority on each item, and the share of those for yes."""
-    counted: Counter[str] = Counter()
-    for on_item in votes:
-        balance = 2 * sum(on_item) - len(on_item)
-        counted["unjudged" if not on_item else "tied" if not balance else "yes" if balance > 0 else "no"] += 1
-    decided = counted["yes"] + counted["no"]
-    low, high = wilson_interval(counted["yes"], decided) if decided else (None, None)
-    value = counted["yes"] / decided if decided else None
-    return Share(counted["yes"], decided, counted["tied"], counted["unjudged"], value, low, high)
+    counts: Counter[str] = Counter()
+    for item_votes in votes:
+        balance = 2 * sum(item_votes) - len(item_votes)
+        counts["unjudged" if not item_votes else "tied" if not balance else "yes" if balance > 0 else "no"] += 1
+    decided = counts["yes"] + counts["no"]
+    low, high = wilson_interval(counts["yes"], decided) if decided else (None, None)
+    value = counts["yes"] / decided if decided else None
+    return Share(counts["yes"], decided, counts["tied"], counts["unjudged"], value, low, high)
 
 
 def wilson_interval(yes: int, of: int) -> tuple[float, float]:
@@ -149,12 +151,13 @@ def krippendorff_alpha(votes: Sequence[Sequence[bool]]) -> float | None:
     Judges may leave items out. None where no two judges judged one item, or where all answers are the same: then there
     is no disagreement that chance could have made.
     """
-    paired = [on_item for on_item in votes if len(on_item) > 1]
-    values = sum(map(len, paired))
+    paired = [item_votes for item_votes in votes if len(item_votes) > 1]
+    answers = sum(map(len, paired))
     yes = sum(map(sum, paired))
-    no = values - yes
+    no = answers - yes
     if not yes or not no:
         return None
-    observed = sum(2 * sum(one) * (len(one) - sum(one)) / (len(one) - 1) for one in paired) / values
-    expected = 2 * yes * no / (values * (values - 1))
+    disagreements = (2 * sum(item) * (len(item) - sum(item)) / (len(item) - 1) for item in paired)
+    observed = sum(disagreements) / answers
+    expected = 2 * yes * no / (answers * (answers - 1))
     return 1 - observed / expected

@@ -7,7 +7,7 @@ from random import Random
 
 from dstress.corpora.simulator.database import Entity, find_entities, is_full, look_up, make_reference
 from dstress.corpora.simulator.specs import ServiceSpec, SlotSpec
-from dstress.corpora.simulator.values import draw_value, later, next_weekday
+from dstress.corpora.simulator.values import add_minutes, draw_value, next_weekday
 from dstress.dialogue import DONTCARE, State, slot_id
 
 MISHEARD = 0.1
@@ -120,7 +120,7 @@ class Desk:
     def _alternative(self, slot: SlotSpec, known: dict[str, str]) -> str:
         if slot.kind == "weekday":
             return next_weekday(known[slot.name])
-        times = [later(known[slot.name], gap) for gap in ALTERNATIVE_GAPS]
+        times = [add_minutes(known[slot.name], gap) for gap in ALTERNATIVE_GAPS]
         free = [time for time in times if not is_full(*(known | {slot.name: time}).values())]
         return (free or times)[0]
 

@@ -12,7 +12,7 @@ from random import Random
 
 from dstress.corpora.simulator.draft import Draft, fill, join, mark_value, with_article
 from dstress.corpora.simulator.specs import ServiceSpec, SlotSpec, Texts, articles, words
-from dstress.corpora.simulator.values import SYSTEM_VOICE, Voice, draw_value, surface
+from dstress.corpora.simulator.values import SYSTEM_VOICE, Voice, draw_surface, draw_value
 from dstress.dialogue import slot_id
 
 TEST_ONLY = "~"
@@ -43,12 +43,12 @@ class Phraser:
 
     def value(self, service: ServiceSpec, slot: SlotSpec, value: str) -> Draft:
         """The value as this voice says it, marked."""
-        text = surface(slot, value, self.voice, self.rng)
+        text = draw_surface(slot, value, self.voice, self.rng)
         return mark_value(text, slot_id(service.name, slot.name), value, article=articles().get(value, ""))
 
     def unmarked(self, slot: SlotSpec, value: str) -> Draft:
         """A value that is mentioned but not meant: an earlier one, or a distractor."""
-        return Draft(articles().get(value, "") + surface(slot, value, self.voice, self.rng))
+        return Draft(articles().get(value, "") + draw_surface(slot, value, self.voice, self.rng))
 
     def about(self, template: str, service: ServiceSpec, values: Mapping[str, str], **old: str) -> Draft:
         """A phrasing about one slot (`{v}`) or several (by their names); `old` holds the values before, by slot."""

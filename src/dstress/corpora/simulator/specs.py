@@ -6,7 +6,6 @@ Schema, phrasings and names are data, so that a new service is one more file and
 from __future__ import annotations
 
 from functools import cache, cached_property
-from typing import Any
 
 import msgspec
 
@@ -33,7 +32,7 @@ class SlotSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pool: str = ""
     noun: Texts = ()
     values: Texts = ()
-    said: dict[str, Texts] = {}
+    surface_forms: dict[str, Texts] = {}
     post: Texts = ()
     post_no: Texts = ()
     barred: dict[str, Texts] = {}
@@ -125,7 +124,7 @@ class GoalWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fails: str
 
 
-class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CommonPhrasings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is said whatever the service."""
 
     kinds: dict[str, KindSpec]
@@ -142,26 +141,22 @@ class Pool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unseen: Texts
 
 
-def _read(name: str) -> dict[str, Any]:
-    return read_table(__package__, f"{name}.toml")
-
-
 @cache
 def services() -> dict[str, ServiceSpec]:
     """All services by name, in schema order."""
-    return {name: msgspec.convert(_read(name), ServiceSpec) for name in SERVICES}
+    return {name: msgspec.convert(read_table(__package__, f"{name}.toml"), ServiceSpec) for name in SERVICES}
 
 
 @cache
-def words() -> Words:
+def words() -> CommonPhrasings:
     """The shared phrasings."""
-    return msgspec.convert(_read("chat"), Words)
+    return msgspec.convert(read_table(__package__, "chat.toml"), CommonPhrasings)
 
 
 @cache
 def pools() -> dict[str, Pool]:
     """All names, as they are spoken (with their article)."""
-    return msgspec.convert(_read("names"), dict[str, Pool])
+    return msgspec.convert(read_table(__package__, "names.toml"), dict[str, Pool])
 
 
 SEEN_IN_TEST = 10

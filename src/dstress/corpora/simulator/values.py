@@ -33,19 +33,19 @@ SYSTEM_VOICE = Voice()
 
 def draw_voice(rng: Random) -> Voice:
     """A user: terse, plain or chatty, careful about capitals or not, with habits for times and numbers."""
-    length = _weighted(rng, (("terse", 25), ("plain", 45), ("chatty", 30)))
+    length = _draw_weighted(rng, (("terse", 25), ("plain", 45), ("chatty", 30)))
     lower = rng.random() < (0.5 if length == "terse" else 0.2)
     return Voice(
         length=length,
         lower=lower,
         polite=rng.random() < 0.5,
-        clock=_weighted(rng, (("24h", 25), ("12h", 40), ("words", 35))),
+        clock=_draw_weighted(rng, (("24h", 25), ("12h", 40), ("words", 35))),
         digits=rng.random() < 0.5,
         final_stop=not lower and (length != "terse" or rng.random() < 0.4),
     )
 
 
-def _weighted(rng: Random, options: tuple[tuple[str, int], ...]) -> str:
+def _draw_weighted(rng: Random, options: tuple[tuple[str, int], ...]) -> str:
     ticket = rng.randrange(sum(weight for _, weight in options))
     for option, weight in options:
         if ticket < weight:
@@ -57,13 +57,13 @@ def _weighted(rng: Random, options: tuple[tuple[str, int], ...]) -> str:
 def draw_value(slot: SlotSpec, split: str, rng: Random, avoid: tuple[str, ...] = ()) -> str:
     """A canonical value that a split may use, other than those to avoid."""
     for _ in range(50):
-        value = _any_value(slot, split, rng)
+        value = _draw_any_value(slot, split, rng)
         if value not in avoid:
             return value
     raise LookupError(f"slot {slot.name} has no value left beside {avoid}")
 
 
-def _any_value(slot: SlotSpec, split: str, rng: Random) -> str:
+def _draw_any_value(slot: SlotSpec, split: str, rng: Random) -> str:
     if slot.kind == "weekday":
         return rng.choice(calendar_words("weekdays"))
     if slot.kind == "date":
@@ -73,22 +73,22 @@ def _any_value(slot: SlotSpec, split: str, rng: Random) -> str:
     return rng.choice(slot.values)
 
 
-def surface(slot: SlotSpec, value: str, voice: Voice, rng: Random) -> str:
+def draw_surface(slot: SlotSpec, value: str, voice: Voice, rng: Random) -> str:
     """One way in which this voice says the value."""
     if slot.kind == "weekday":
         return value.capitalize()
     if slot.kind == "date":
-        return _spoken_date(value, voice, rng)
+        return _draw_date_surface(value, voice, rng)
     if slot.kind == "time":
-        return _spoken_time(value, voice, rng, evening=slot.evening)
+        return _draw_time_surface(value, voice, rng, evening=slot.evening)
     if slot.kind == "count":
         return value if voice.digits else number_names()[int(value)]
     if slot.kind == "choice" and voice is not SYSTEM_VOICE:
-        return rng.choice(slot.said.get(value, (value,)))
-    return slot.said.get(value, (value,))[0]
+        return rng.choice(slot.surface_forms.get(value, (value,)))
+    return slot.surface_forms.get(value, (value,))[0]
 
 
-def _spoken_date(value: str, voice: Voice, rng: Random) -> str:
+def _draw_date_surface(value: str, voice: Voice, rng: Random) -> str:
     number, month = value.split()
     month, day = month.capitalize(), ordinal(int(number))
     if voice is SYSTEM_VOICE:
@@ -96,32 +96,27 @@ def _spoken_date(value: str, voice: Voice, rng: Random) -> str:
     return rng.choice((f"{number} {month}", f"{month} {day}", f"the {day} of {month}", f"{day} {month}"))
 
 
-def _spoken_time(value: str, voice: Voice, rng: Random, evening: bool) -> str:
+def _draw_time_surface(value: str, voice: Voice, rng: Random, evening: bool) -> str:
     hour, minute = (int(part) for part in value.split(":"))
     if voice.clock == "24h":
         return value
     if value == "12:00":
         return "noon"
     if voice.clock == "12h":
-        return _twelve_hour(hour, minute, rng)
-    phrase = _clock_words(hour, minute)
+        return _draw_half_day_time(hour, minute, rng)
+    name, next_name = number_names()[(hour - 1) % NOON + 1], number_names()[hour % NOON + 1]
+    phrase = {0: name, 15: f"quarter past {name}", 30: f"half past {name}", 45: f"quarter to {next_name}"}[minute]
     if evening and rng.random() < 0.4:
         return phrase
     return f"{phrase} {_part_of_day(hour, minute)}"
 
 
-def _twelve_hour(hour: int, minute: int, rng: Random) -> str:
+def _draw_half_day_time(hour: int, minute: int, rng: Random) -> str:
     half = "am" if hour < NOON else "pm"
     shown = (hour - 1) % NOON + 1
     gap = " " if rng.random() < 0.6 else ""
     separator = ":" if rng.random() < 0.7 else "."
     return f"{shown}{gap}{half}" if minute == 0 else f"{shown}{separator}{minute:02d}{gap}{half}"
-
-
-def _clock_words(hour: int, minute: int) -> str:
-    name = number_names()[(hour - 1) % NOON + 1]
-    following = number_names()[hour % NOON + 1]
-    return {0: name, 15: f"quarter past {name}", 30: f"half past {name}", 45: f"quarter to {following}"}[minute]
 
 
 def _part_of_day(hour: int, minute: int) -> str:
@@ -132,7 +127,7 @@ def _part_of_day(hour: int, minute: int) -> str:
     return "in the evening" if hour < 22 else "at night"
 
 
-def later(time: str, minutes: int) -> str:
+def add_minutes(time: str, minutes: int) -> str:
     """A time of day some minutes later, for what the desk can offer instead."""
     hour, minute = (int(part) for part in time.split(":"))
     return clock_time(hour * 60 + minute + minutes)

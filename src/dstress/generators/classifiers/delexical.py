@@ -32,36 +32,39 @@ _DIGITS = frozenset("0123456789")
 Words = tuple[str, ...]
 
 
-class Wording:
+class Delexicaliser:
     """Puts kinds for values, as it has learnt them from training exchanges."""
 
     def __init__(self, examples: Sequence[Labelled]) -> None:
-        self._fixed = _fixed_kinds()
-        self._phrases = self._learnt(examples)
-        every = _Everything()
+        self._fixed = {word: "<number>" for word in number_words() if word.isalpha()}
+        self._fixed |= {"1": "<one>", "one": "<one>"}
+        self._fixed |= dict.fromkeys((*calendar_words("weekdays"), *calendar_words("relative")), "<day>")
+        self._fixed |= dict.fromkeys(calendar_words("plain_months"), "<date>")
+        self._phrases = self._learn_phrases(examples)
+        everything = _Everything()
         counts = Counter(
-            word for example in examples for word in self._kinds(self._parts(example.exchange.user), every)
+            word for example in examples for word in self._put_kinds(self._split(example.exchange.user), everything)
         )
         self._known = {word for word, count in counts.items() if count > _SEEN}
 
     def read(self, text: str) -> Words:
         """The words and kinds of a text, in order."""
-        return tuple(self._kinds(self._parts(text), self._known))
+        return tuple(self._put_kinds(self._split(text), self._known))
 
-    def _parts(self, text: str) -> list[str]:
+    def _split(self, text: str) -> list[str]:
         """Words; numbers, times and days by their kinds."""
-        words = _PART.findall(_SUFFIX.sub("", fold(text)))
+        parts = _PART.findall(_SUFFIX.sub("", fold(text)))
         fixed = self._fixed
-        for at, word in enumerate(words):
-            if word in fixed:
-                words[at] = fixed[word]
-            elif word[0] in _DIGITS:
-                words[at] = "<number>" if word.isdigit() else "<date>" if word[-1] in "tdh" else "<time>"
-        return words
+        for at, part in enumerate(parts):
+            if part in fixed:
+                parts[at] = fixed[part]
+            elif part[0] in _DIGITS:
+                parts[at] = "<number>" if part.isdigit() else "<date>" if part[-1] in "tdh" else "<time>"
+        return parts
 
-    def _kinds(self, parts: list[str], known: Container[str]) -> list[str]:
+    def _put_kinds(self, parts: list[str], known: Container[str]) -> list[str]:
         """Values by their kinds, the longest first, and one mark for words that nobody knows."""
-        phrases, read, at = self._phrases, [""], 0
+        phrases, words, at = self._phrases, [""], 0
         while at < len(parts):
             word, size = parts[at], 1
             if word in phrases:
@@ -71,24 +74,24 @@ class Wording:
                         break
             if word[0] != "<" and word not in known:
                 word = UNKNOWN
-            if word != UNKNOWN or read[-1] != UNKNOWN:
-                read.append(word)
+            if word != UNKNOWN or words[-1] != UNKNOWN:
+                words.append(word)
             at += size
-        return read[1:]
+        return words[1:]
 
-    def _learnt(self, examples: Sequence[Labelled]) -> dict[str, list[tuple[int, dict[Words, str]]]]:
+    def _learn_phrases(self, examples: Sequence[Labelled]) -> dict[str, list[tuple[int, dict[Words, str]]]]:
         """By their first words: the values that training says, by how many words they have, and their kinds."""
         slots: dict[Words, Counter[str]] = {}
         for example in examples:
             for slot, value, start, end in example.mentions:
-                phrase = tuple(self._parts(example.exchange.user[start:end]))
+                phrase = tuple(self._split(example.exchange.user[start:end]))
                 if value != DONTCARE and not is_flag(value) and 0 < len(phrase) <= _LONGEST and phrase[0][0] != "<":
                     slots.setdefault(phrase, Counter())[slot] += 1
-        found: dict[str, dict[int, dict[Words, str]]] = {}
+        by_first: dict[str, dict[int, dict[Words, str]]] = {}
         for phrase in sorted(slots):
             if slots[phrase].total() >= _SEEN:
-                found.setdefault(phrase[0], {}).setdefault(len(phrase), {})[phrase] = _kind(slots[phrase])
-        return {first: sorted(lengths.items(), reverse=True) for first, lengths in found.items()}
+                by_first.setdefault(phrase[0], {}).setdefault(len(phrase), {})[phrase] = _name_kind(slots[phrase])
+        return {first: sorted(by_length.items(), reverse=True) for first, by_length in by_first.items()}
 
 
 class _Everything:
@@ -96,7 +99,7 @@ class _Everything:
         return True
 
 
-def _kind(slots: Counter[str]) -> str:
+def _name_kind(slots: Counter[str]) -> str:
     """The names of the slots that a value is often said for, and the service that it is mostly said for, if any."""
     names, services = Counter[str](), Counter[str]()
     for slot, count in slots.items():
@@ -106,9 +109,3 @@ def _kind(slots: Counter[str]) -> str:
     often = "/".join(sorted(name for name in names if names[name] >= _OFTEN * slots.total()))
     service = min(services, key=lambda name: (-services[name], name))
     return f"<{service}:{often}>" if services[service] >= _MOSTLY * slots.total() else f"<{often}>"
-
-
-def _fixed_kinds() -> dict[str, str]:
-    days = dict.fromkeys((*calendar_words("weekdays"), *calendar_words("relative")), "<day>")
-    numbers = {word: "<number>" for word in number_words() if word.isalpha()}
-    return numbers | {"1": "<one>", "one": "<one>"} | days | dict.fromkeys(calendar_words("plain_months"), "<date>")

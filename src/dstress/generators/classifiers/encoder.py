@@ -25,7 +25,7 @@ from dstress.generators.classifiers.examples import (
     training_examples,
 )
 from dstress.generators.classifiers.thresholds import break_even
-from dstress.generators.classifiers.unseen_values import Unfamiliar
+from dstress.generators.classifiers.unseen_values import UnseenValues
 from dstress.resources import Material, Resources
 from dstress.text import similarity
 
@@ -203,10 +203,10 @@ def _with_wordings(examples: Sequence[Labelled], slots: Sequence[str]) -> list[T
     """Examples for the network, with other wordings in which values are made up."""
     from dstress.generators.classifiers.encoder_network import TrainingExample
 
-    made, random = Unfamiliar(examples), Random(7)
+    unseen, random = UnseenValues(examples), Random(7)
     training = []
     for example in examples:
-        others = sorted({made.rewrite_utterance(example, random) for _ in range(_WORDINGS)} - {example.exchange.user})
+        others = sorted({unseen.rewrite_utterance(example, random) for _ in range(_WORDINGS)} - {example.exchange.user})
         training.append(TrainingExample(*example.exchange, others, *label_columns(example, slots)))
     return training
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dstress.dialogue import service_of
 from dstress.generators.classifiers.base import Exchange
-from dstress.generators.classifiers.delexical import Wording
+from dstress.generators.classifiers.delexical import Delexicaliser
 from dstress.generators.classifiers.examples import Labelled
 
 _MIXED, _HALF = np.uint32(0x9E3779B1), np.uint32(15)
@@ -50,7 +50,7 @@ class Features:
     """Reads exchanges. It learns from training exchanges what words are values, and what words are about a service."""
 
     def __init__(self, examples: Sequence[Labelled]) -> None:
-        self._wording = Wording(examples)
+        self._delexicaliser = Delexicaliser(examples)
         self._services = sorted({service_of(slot) for example in examples for slot in example.added})
         self._word_rows, self._topic_weights = self._learn_topics(examples)
         self._make_cache()
@@ -107,7 +107,7 @@ class Features:
         return topic
 
     def _read_text(self, text: str) -> _Text:
-        words = self._wording.read(text)
+        words = self._delexicaliser.read(text)
         hashes = np.array([_BEGINNING, *map(_hash, words), _END], np.uint32)
         pairs = _mix(hashes[:-1], hashes[1:])
         own = hashes[1:-1]
@@ -125,7 +125,7 @@ class Features:
         for example in examples:
             spoken = {columns[service_of(slot)] for slot in example.slots}
             if spoken:
-                words = self._wording.read(example.exchange.user)
+                words = self._delexicaliser.read(example.exchange.user)
                 rows = dict.fromkeys(word_rows.setdefault(word, 1 + len(word_rows)) for word in words)
                 counts.update((row, column) for row in rows for column in spoken)
         table = np.zeros((1 + len(word_rows), max(1, len(columns))))

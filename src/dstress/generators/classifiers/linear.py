@@ -15,7 +15,7 @@ from dstress.generators.classifiers.examples import hold_out, label_tables, trai
 from dstress.generators.classifiers.features import Features
 from dstress.generators.classifiers.logistic import Logistic, TrainingSet
 from dstress.generators.classifiers.thresholds import break_even
-from dstress.generators.classifiers.unseen_values import Unfamiliar
+from dstress.generators.classifiers.unseen_values import UnseenValues
 from dstress.resources import Material, Resources
 
 _MADE_UP = 0.8
@@ -44,11 +44,11 @@ class Linear(SlotClassifier):
         self._slots = sorted({slot for example in learnt for slot in example.slots})
         self._in_schema = np.array([slot in resources.schema.slots for slot in self._slots])
         self._features = Features(learnt)
-        unfamiliar, random = Unfamiliar(learnt), Random(1)
+        unseen, random = UnseenValues(learnt), Random(1)
         made_up = []
         for example in learnt:
             if random.random() < _MADE_UP:
-                user = unfamiliar.rewrite_utterance(example, random)
+                user = unseen.rewrite_utterance(example, random)
                 if user != example.exchange.user:
                     made_up.append(example._replace(exchange=example.exchange._replace(user=user)))
         learnt = learnt + made_up

@@ -26,7 +26,7 @@ _COMMON = 300
 _CLOCK = re.compile(CLOCK)
 
 
-class Unfamiliar:
+class UnseenValues:
     """Makes up values, from the words of a training corpus."""
 
     def __init__(self, examples: Sequence[Labelled]) -> None:
@@ -37,18 +37,18 @@ class Unfamiliar:
         for example in examples:
             for slot, value, _, _ in example.mentions:
                 values.setdefault(slot, set()).add(value)
-        self._open = {slot for slot, found in values.items() if len(found) >= _OPEN}
+        self._open = {slot for slot, slot_values in values.items() if len(slot_values) >= _OPEN}
 
     def rewrite_utterance(self, example: Labelled, random: Random) -> str:
         """The user's words with other values; the same words where none can be made up."""
         text, end = example.exchange.user, len(example.exchange.user)
         for slot, value, start, stop in sorted(example.mentions, key=lambda mention: -mention.start):
-            made = self._value(slot, value, text[start:stop], random) if stop <= end else ""
-            if made:
-                text, end = text[:start] + made + text[stop:], start
+            new = self._draw_value(slot, value, text[start:stop], random) if stop <= end else ""
+            if new:
+                text, end = text[:start] + new + text[stop:], start
         return text
 
-    def _value(self, slot: str, value: str, words: str, random: Random) -> str:
+    def _draw_value(self, slot: str, value: str, words: str, random: Random) -> str:
         """Another value of this kind; empty if the words must stay as they are."""
         if value == DONTCARE:
             return ""
@@ -60,15 +60,15 @@ class Unfamiliar:
         days = calendar_words("weekdays")
         if words.casefold() in days:
             return f"{random.choice(calendar_words('months'))} {ordinal(random.randint(1, 31))}"
-        return self._name(words, random) if slot in self._open and value.casefold() not in days else ""
+        return self._draw_name(words, random) if slot in self._open and value.casefold() not in days else ""
 
-    def _name(self, old: str, random: Random) -> str:
+    def _draw_name(self, old: str, random: Random) -> str:
         """One to three words; what a name ends in often says what it is, and may stay."""
-        words = [self._word(random) for _ in range(random.choice((1, 1, 2, 2, 3)))]
+        words = []
+        for _ in range(random.choice((1, 1, 2, 2, 3))):
+            # A word of the corpus, or two halves of its words.
+            first, second = random.choice(self._words), random.choice(self._words)
+            blend = first[: (len(first) + 1) // 2] + second[len(second) // 2 :]
+            words.append(first if random.random() < 0.5 else blend)
         last = old.split()[-1:] if " " in old and random.random() < 0.5 else []
         return " ".join((*words, *last))
-
-    def _word(self, random: Random) -> str:
-        """A word of the corpus, or two halves of its words."""
-        one, other = random.choice(self._words), random.choice(self._words)
-        return one if random.random() < 0.5 else one[: (len(one) + 1) // 2] + other[len(other) // 2 :]

@@ -37,7 +37,7 @@ _SHARE = 0.01
 """And a slot in such a share of its service's turns."""
 
 
-class Counts(NamedTuple):
+class UpdateCounts(NamedTuple):
     """In how many user turns of a corpus services, slots and ordered pairs of one service's slots get a value."""
 
     services: Counter[str]
@@ -48,19 +48,19 @@ class Counts(NamedTuple):
         """Whether users say the slot often enough that silence about it means something."""
         return self.slots[slot] >= max(_LEAST, _SHARE * self.services[service_of(slot)])
 
-    def lift(self, one: str, other: str) -> float:
+    def lift(self, slot: str, partner: str) -> float:
         """How many times as often as by chance the two are said together."""
-        chance = self.slots[one] * self.slots[other]
-        return self.pairs[one, other] * self.services[service_of(one)] / chance if chance else 0.0
+        chance = self.slots[slot] * self.slots[partner]
+        return self.pairs[slot, partner] * self.services[service_of(slot)] / chance if chance else 0.0
 
-    def go_together(self, one: str, other: str) -> bool:
+    def go_together(self, slot: str, partner: str) -> bool:
         """Whether users say the two in one turn."""
-        return self.pairs[one, other] >= _LEAST and self.lift(one, other) >= _LIFT
+        return self.pairs[slot, partner] >= _LEAST and self.lift(slot, partner) >= _LIFT
 
 
-def count(dialogues: Iterable[Dialogue]) -> Counts:
+def count_updates(dialogues: Iterable[Dialogue]) -> UpdateCounts:
     """The counts of a corpus, over turn-level updates."""
-    counts = Counts(Counter(), Counter(), Counter())
+    counts = UpdateCounts(Counter(), Counter(), Counter())
     for dialogue in dialogues:
         for update in dialogue.updates():
             by_service: dict[str, list[str]] = {}
@@ -74,40 +74,40 @@ def count(dialogues: Iterable[Dialogue]) -> Counts:
     return counts
 
 
-def build(name: str, counts: Counts, schema: Schema) -> Combinations:
+def build(name: str, counts: UpdateCounts, schema: Schema) -> Combinations:
     """`freq`, `neu` or `rare` for a schema's slots, by the counts of a training corpus."""
-    lists: dict[str, list[str]] = {slot: [] for slot in schema.slots}
+    partners: dict[str, list[str]] = {slot: [] for slot in schema.slots}
     for service in schema.services:
-        for one, other in _pairs(name, counts, service):
-            lists[one].append(other)
-    if not any(lists.values()):
+        for slot, partner in _find_pairs(name, counts, service):
+            partners[slot].append(partner)
+    if not any(partners.values()):
         raise DstressError(
             f"the training corpus shows no slots that could be combined as {name}",
             fix="take another of freq, neu and rare, or give a .toml or .json file",
         )
-    return Combinations(lists, where=f"combinations {name} of the training corpus")
+    return Combinations(partners, where=f"combinations {name} of the training corpus")
 
 
-def _pairs(name: str, counts: Counts, service: Service) -> Iterator[tuple[str, str]]:
+def _find_pairs(name: str, counts: UpdateCounts, service: Service) -> Iterator[tuple[str, str]]:
     """The ordered pairs of a service's slots that the rule puts there."""
     if not counts.services[service.name]:
-        yield from _within_intents(service)
+        yield from _find_pairs_within_intents(service)
         return
-    slots = (slot_id(service.name, slot.name) for slot in service.slots)
-    for one, other in permutations(filter(counts.is_common, slots), 2):
-        if name == "neu" or (name == "freq") == counts.go_together(one, other):
-            yield one, other
+    slots = (slot_id(service.name, entry.name) for entry in service.slots)
+    for slot, partner in permutations(filter(counts.is_common, slots), 2):
+        if name == "neu" or (name == "freq") == counts.go_together(slot, partner):
+            yield slot, partner
 
 
-def _within_intents(service: Service) -> Iterator[tuple[str, str]]:
+def _find_pairs_within_intents(service: Service) -> Iterator[tuple[str, str]]:
     """The ordered pairs of slots that some intent has both of; where intents name no slots, all pairs."""
     groups = [(*intent.required, *intent.optional) for intent in service.intents]
-    every = [slot.name for slot in service.slots]
+    names = tuple(slot.name for slot in service.slots)
     if not any(groups):
-        groups = [tuple(every)]
-    for one, other in permutations(every, 2):
-        if any(one in group and other in group for group in groups):
-            yield slot_id(service.name, one), slot_id(service.name, other)
+        groups = [names]
+    for name, partner in permutations(names, 2):
+        if any(name in group and partner in group for group in groups):
+            yield slot_id(service.name, name), slot_id(service.name, partner)
 
 
 def choose(source: str, resources: Resources, train: Material | None) -> Combinations:
@@ -120,7 +120,7 @@ def choose(source: str, resources: Resources, train: Material | None) -> Combina
         return read(source).settled(resources.schema)
     name = source.removeprefix(BUILT)
     if name not in SHIPPED:
-        known = (*SHIPPED, *(BUILT + each for each in SHIPPED))
+        known = (*SHIPPED, *(BUILT + shipped_name for shipped_name in SHIPPED))
         raise unknown("combination dictionary", source, known, fix="or give a .toml or .json file")
     if name == source and (adapted := shipped(name).adapted(resources.schema)) is not None:
         return adapted
@@ -128,4 +128,4 @@ def choose(source: str, resources: Resources, train: Material | None) -> Combina
         raise SpecError(
             f"combinations={source} needs a training corpus to count in", fix="add train=, as train=sgd:train"
         )
-    return build(name, count(train), resources.schema)
+    return build(name, count_updates(train), resources.schema)

@@ -22,7 +22,7 @@ from dstress.generators.goals import additions, own_goal, state_with
 from dstress.stressors.base import Unchanged
 from dstress.stressors.counterfactual.combinations import Combinations
 from dstress.stressors.values.dictionary import Dictionary
-from dstress.stressors.values.substitution import are_plausible, is_heard, meaning
+from dstress.stressors.values.substitution import are_plausible, is_heard, meaning_of
 from dstress.text.letters import words_of
 from dstress.text.utterance import Utterance
 
@@ -218,7 +218,7 @@ class _Draft:
 @lru_cache(maxsize=16_384)
 def _meaning(value: str) -> str | int | float:
     """What a value means: `yes`, `true` and `free` are one."""
-    return as_yes_or_no(value) or meaning(value)
+    return as_yes_or_no(value) or meaning_of(value)
 
 
 @lru_cache(maxsize=16_384)

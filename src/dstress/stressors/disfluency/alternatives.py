@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -64,17 +64,17 @@ class Alternatives:
     """For every slot of a corpus, the values that its users say, each as it is most often written."""
 
     def __init__(self, schema: Schema, corpus: Iterable[Dialogue]) -> None:
-        said: defaultdict[str, defaultdict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+        spellings: defaultdict[str, defaultdict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
         for dialogue in corpus:
-            for slot, surface in _spoken(dialogue):
-                said[slot][squashed(surface)][surface] += 1
+            for slot, surface in _find_spoken_values(dialogue):
+                spellings[slot][squash(surface)][surface] += 1
         self._known: dict[tuple[str, str, tuple[str, ...]], tuple[str, ...]] = {}
-        self._pool = {slot: _usual(forms) for slot, forms in said.items()}
-        self._possible = {slot: frozenset(meant.values) for slot, meant in schema.slots.items() if meant.categorical}
-        for slot, meant in schema.slots.items():
+        self._pool = {slot: _pick_usual_spellings(by_name) for slot, by_name in spellings.items()}
+        self._possible = {slot: frozenset(entry.values) for slot, entry in schema.slots.items() if entry.categorical}
+        for slot, entry in schema.slots.items():
             # With hardly a value said (a corpus cut short), the schema's own have to do.
-            if meant.categorical and len(self._pool.get(slot, ())) < 2:
-                self._pool[slot] = {squashed(value): value for value in meant.values if is_sayable(value)}
+            if entry.categorical and len(self._pool.get(slot, ())) < 2:
+                self._pool[slot] = {squash(value): value for value in entry.values if is_sayable(value)}
 
     def others(self, slot: str, surface: str, forms: Sequence[str]) -> tuple[str, ...]:
         """What could have been said for `slot` in place of `surface`, in the same form; `forms` are its true values.
@@ -86,17 +86,17 @@ class Alternatives:
         if key not in self._known:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            self._known[key] = self._found(*key)
+            self._known[key] = self._find_others(*key)
         return self._known[key]
 
-    def _found(self, slot: str, surface: str, forms: Sequence[str]) -> tuple[str, ...]:
+    def _find_others(self, slot: str, surface: str, forms: Sequence[str]) -> tuple[str, ...]:
         if any(form.casefold() in _lists().fixed for form in forms):
             return ()
-        shifted = shifts(surface)
+        shifted = shift_surface(surface)
         if shifted or any(character.isdigit() for character in surface):
             return tuple(other for other in shifted if self._is_possible(slot, other))
-        found = (_like(other, surface) for other in self._named(slot, surface, forms))
-        return tuple(other for other in found if other)
+        names = (_match_capitals(other, surface) for other in self._find_other_names(slot, surface, forms))
+        return tuple(filter(None, names))
 
     def _is_possible(self, slot: str, number: str) -> bool:
         """Whether a number is among a categorical slot's: there is no hotel with six stars."""
@@ -107,18 +107,18 @@ class Alternatives:
         folded = number.casefold()
         return (str(numbers.index(folded)) if folded in numbers else folded) in possible
 
-    def _named(self, slot: str, surface: str, forms: Sequence[str]) -> Iterator[str]:
-        own, pool = squashed(surface), self._pool.get(slot, {})
-        plural = not any(own == squashed(form) for form in forms)
-        if plural and not any(own == squashed(form) + "s" for form in forms):
+    def _find_other_names(self, slot: str, surface: str, forms: Sequence[str]) -> Iterator[str]:
+        own, true_names = squash(surface), [squash(form) for form in forms]
+        plural = own not in true_names
+        if plural and not any(own == name + "s" for name in true_names):
             return
-        for name, other in pool.items():
+        for name, other in self._pool.get(slot, {}).items():
             # A value inside the other one would be said along with it.
             if name not in own and own not in name:
                 yield f"{other}s" if plural and not other.endswith("s") else other
 
 
-def _spoken(dialogue: Dialogue) -> Iterator[tuple[str, str]]:
+def _find_spoken_values(dialogue: Dialogue) -> Iterator[tuple[str, str]]:
     """Slots and the words that users say for their new values."""
     before: dict[str, tuple[str, ...]] = {}
     for turn in dialogue.turns:
@@ -146,26 +146,26 @@ def is_sayable(value: str) -> bool:
         and not any(character.isdigit() for character in value)
         and not any(word in _lists().numbers for word in value.casefold().split())
         and value.isprintable()
-        and squashed(value) != ""
+        and squash(value) != ""
     )
 
 
-def _usual(forms: dict[str, Counter[str]]) -> dict[str, str]:
+def _pick_usual_spellings(by_name: Mapping[str, Counter[str]]) -> dict[str, str]:
     """Each value as it is most often written, in an order that does not depend on the corpus's.
 
     What was said only once is left out where there is enough without it: that is where annotations are wrong.
     """
-    often = [name for name in forms if forms[name].total() > 1]
-    names = often if len(often) >= _ENOUGH else forms
-    return {name: max(forms[name].items(), key=lambda item: (item[1], item[0]))[0] for name in sorted(names)}
+    often = [name for name, spellings in by_name.items() if spellings.total() > 1]
+    names = often if len(often) >= _ENOUGH else by_name
+    return {name: max(by_name[name].items(), key=lambda item: (item[1], item[0]))[0] for name in sorted(names)}
 
 
-def squashed(text: str) -> str:
+def squash(text: str) -> str:
     """Letters and digits only, small: "Guest house" and "guesthouse" are one."""
     return _MARKS.sub("", text.casefold())
 
 
-def _like(other: str, surface: str) -> str:
+def _match_capitals(other: str, surface: str) -> str:
     """The other value with the capitals of the surface; empty where an acronym would get a full name."""
     if surface == surface.lower():
         return other.lower()
@@ -179,7 +179,7 @@ def _like(other: str, surface: str) -> str:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def shifts(surface: str) -> tuple[str, ...]:
+def shift_surface(surface: str) -> tuple[str, ...]:
     """The surface with its number, time, date or day changed, in all plausible ways; empty if it is something else."""
     lists, folded = _lists(), surface.casefold()
     words = _PART.findall(folded)
@@ -187,92 +187,93 @@ def shifts(surface: str) -> tuple[str, ...]:
         return ()
     for word in words:
         if word in lists.siblings and all(other == word or other in lists.plain for other in words):
-            return tuple(_exchanged(surface, word, [one for one in lists.siblings[word] if one != word]))
+            siblings = (sibling for sibling in lists.siblings[word] if sibling != word)
+            return tuple(_exchange_word(surface, word, siblings))
     if not all(word.isdigit() or word in lists.plain for word in words):
         return ()
-    return tuple(_numbers(surface))
+    return tuple(_shift_number(surface))
 
 
-def _hours(surface: str, hour: int, first: int, last: int) -> list[int]:
-    """The hours around an hour, within the part of the day that the surface names."""
-    part = _DAY_PART.search(surface)
-    near = _near(hour, first, last)
-    return [other for other in near if other in _lists().hours[part[0].lower()]] if part else near
-
-
-def _numbers(surface: str) -> Iterator[str]:
-    if found := _CLOCK.search(surface):
-        yield from _clocks(surface, found)
-    elif found := _HOUR.search(surface):
-        yield from _changed(surface, found, _hours(surface, int(found[1]), 1, _NOON), len(found[1]))
-    elif found := _ORDINAL.search(surface):
-        for day in _near(int(found[1]), 1, _LAST_DAY):
-            shown = ordinal(day).upper() if found[2].isupper() else ordinal(day)
-            yield f"{surface[: found.start()]}{shown}{surface[found.end() :]}"
-    elif found := _NUMBER.search(surface):
-        yield from _amounts(surface, found)
+def _shift_number(surface: str) -> Iterator[str]:
+    shifted: Iterable[str]
+    if match := _CLOCK.search(surface):
+        shifted = _shift_clock(surface, *match.groups())
+    elif match := _HOUR.search(surface):
+        width = len(match[0]) if match[0].startswith("0") else 1
+        shifted = [f"{hour:0{width}d}" for hour in _near_hours(surface, int(match[0]), 1, _NOON)]
+    elif match := _ORDINAL.search(surface):
+        days = map(ordinal, _near(int(match[1]), 1, _LAST_DAY))
+        shifted = map(str.upper, days) if match[2].isupper() else days
+    elif match := _NUMBER.search(surface):
+        shifted = _shift_amount(surface, match[0])
     else:
-        yield from _spelled(surface)
+        yield from _shift_number_word(surface)
+        return
+    for number in shifted:
+        yield f"{surface[: match.start()]}{number}{surface[match.end() :]}"
 
 
-def _clocks(surface: str, found: re.Match[str]) -> Iterator[str]:
-    hour, mark, minute = found.groups()
+def _shift_clock(surface: str, hour: str, mark: str, minute: str) -> Iterator[str]:
     half_day = bool(_HALF_DAY.search(surface))
     first, last = (1, _NOON) if half_day else (0, _LAST_HOUR)
     # "5:15" without am or pm means an hour up to twelve: nobody would go on to 13 and mean the same half of the day.
     if not half_day and not hour.startswith("0") and 0 < int(hour) < _NOON and len(hour) == 1:
         first, last = 1, _NOON
     width = 1 if half_day and not hour.startswith("0") else len(hour)
-    for other in _hours(surface, int(hour), first, last):
-        yield f"{surface[: found.start()]}{other:0{width}d}{mark}{minute}{surface[found.end() :]}"
+    for other in _near_hours(surface, int(hour), first, last):
+        yield f"{other:0{width}d}{mark}{minute}"
     for quarter in ("00", "15", "30", "45"):
         if quarter != minute:
-            yield f"{surface[: found.start()]}{hour}{mark}{quarter}{surface[found.end() :]}"
+            yield f"{hour}{mark}{quarter}"
 
 
-def _amounts(surface: str, found: re.Match[str]) -> Iterator[str]:
-    number = int(found[0].replace(",", ""))
-    if _MONTH.search(surface) or _DAY_PART.search(surface):
-        near = _near(number, 1, _LAST_DAY) if _MONTH.search(surface) else _hours(surface, number, 1, _NOON)
-        yield from (f"{surface[: found.start()]}{other}{surface[found.end() :]}" for other in near)
+def _shift_amount(surface: str, amount: str) -> Iterator[str]:
+    number = int(amount.replace(",", ""))
+    if _MONTH.search(surface):
+        yield from map(str, _near(number, 1, _LAST_DAY))
+        return
+    if _DAY_PART.search(surface):
+        yield from map(str, _near_hours(surface, number, 1, _NOON))
         return
     step = 1
     while number >= 40 * step and not 1900 <= number <= 2100:  # a year changes by single years
         step *= 10
-    commas = "," if "," in found[0] else ""
+    commas = "," if "," in amount else ""
     for factor in (-2, -1, 1, 2):
         other = number + factor * step
         if other > 0:
-            yield f"{surface[: found.start()]}{other:{commas}}{surface[found.end() :]}"
+            yield f"{other:{commas}}"
 
 
-def _spelled(surface: str) -> Iterator[str]:
+def _shift_number_word(surface: str) -> Iterator[str]:
     """Numbers as words: the last one is the hour in "ten to three"."""
     lists = _lists()
-    for word in reversed(_WORD.findall(surface)):
+    for word in map(str.casefold, reversed(_WORD.findall(surface))):
         for series in (lists.numbers, lists.ordinals):
-            if word.casefold() in series:
-                near = _hours(surface, series.index(word.casefold()), 1, _NOON)
-                yield from _exchanged(surface, word.casefold(), [series[number] for number in near])
+            if word in series:
+                near = _near_hours(surface, series.index(word), 1, _NOON)
+                yield from _exchange_word(surface, word, (series[number] for number in near))
                 return
+
+
+def _near_hours(surface: str, hour: int, first: int, last: int) -> list[int]:
+    """The hours around an hour, within the part of the day that the surface names."""
+    part = _DAY_PART.search(surface)
+    near = _near(hour, first, last)
+    return [other for other in near if other in _lists().hours[part[0].lower()]] if part else near
 
 
 def _near(number: int, first: int, last: int) -> list[int]:
     return [other for other in (number - 2, number - 1, number + 1, number + 2) if first <= other <= last]
 
 
-def _changed(surface: str, found: re.Match[str], numbers: Iterable[int], width: int) -> Iterator[str]:
-    for number in numbers:
-        padded = f"{number:0{width}d}" if found[1].startswith("0") else str(number)
-        yield f"{surface[: found.start()]}{padded}{surface[found.end() :]}"
-
-
-def _exchanged(surface: str, word: str, others: Iterable[str]) -> Iterator[str]:
-    places = [found for found in _WORD.finditer(surface) if found[0].casefold() == word]
-    if not places:
+def _exchange_word(surface: str, word: str, others: Iterable[str]) -> Iterator[str]:
+    """The surface with other words for the last place where it says a word, in that place's capitals."""
+    matches = [match for match in _WORD.finditer(surface) if match[0].casefold() == word]
+    if not matches:
         return
-    start, end = places[-1].span()
+    start, end = matches[-1].span()
     own = surface[start:end]
     for other in others:
-        told = other.upper() if own.isupper() and len(own) > 1 else other.capitalize() if own[0].isupper() else other
-        yield f"{surface[:start]}{told}{surface[end:]}"
+        shown = other.upper() if own.isupper() and len(own) > 1 else other.capitalize() if own[0].isupper() else other
+        yield f"{surface[:start]}{shown}{surface[end:]}"

@@ -55,8 +55,8 @@ class PhraseTable:
         self._table: dict[str, dict[str, str]] = {}
         for entries in files:
             for key, answers in (entries.get("phrases", {}) | entries.get("contractions", {})).items():
-                parted = [answer.partition(" -> ") for answer in answers]
-                self._table[key] = {back: text if arrow else back for back, arrow, text in parted}
+                pairs = [answer.partition(" -> ") for answer in answers]
+                self._table[key] = {back: text if arrow else back for back, arrow, text in pairs}
         self._slight = frozenset(key for entries in files for key in entries.get("contractions", ()))
         self._index = _index_forms((key, key) for key in self._table)
         compounds = next((entries["compounds"] for entries in files if "compounds" in entries), {})
@@ -65,11 +65,11 @@ class PhraseTable:
 
     def find_changes(self, original: str, back: str) -> list[Change]:
         """What of a back-translation can be taken over, in the order of the original; changes do not overlap."""
-        index, table = self._for(original)
-        old = list(_phrases(original, index))
+        index, table = self._table_for(original)
+        old = list(_split_phrases(original, index))
         known = {phrase.key: table[phrase.key] for phrase in old if phrase.key in table}
         forms = ((form, key) for key, answers in known.items() for form in (key, *answers))
-        new = list(_phrases(back, _index_forms(forms)))
+        new = list(_split_phrases(back, _index_forms(forms)))
         keys, new_keys = ([phrase.key for phrase in phrases] for phrases in (old, new))
         changes = []
         for start, other, length in SequenceMatcher(None, keys, new_keys, autojunk=False).get_matching_blocks():
@@ -81,10 +81,10 @@ class PhraseTable:
 
     def can_change(self, original: str) -> bool:
         """Whether the text says anything that may change; if not, no translation can change it."""
-        index, table = self._for(original)
-        return any(table.get(phrase.key) for phrase in _phrases(original, index))
+        index, table = self._table_for(original)
+        return any(table.get(phrase.key) for phrase in _split_phrases(original, index))
 
-    def _for(self, original: str) -> tuple[_Index, dict[str, dict[str, str]]]:
+    def _table_for(self, original: str) -> tuple[_Index, dict[str, dict[str, str]]]:
         """The table for one text: with its own compounds, if they may be turned around."""
         if not self._heads:
             return self._index, self._table
@@ -135,7 +135,7 @@ def _fit_article(gap: str, text: str) -> str:
     return gap[: article.start()] + right + article[2]
 
 
-def _phrases(text: str, index: _Index) -> Iterator[_Phrase]:
+def _split_phrases(text: str, index: _Index) -> Iterator[_Phrase]:
     """The text's words, those that make a known phrase taken together; the longest phrase wins."""
     matches = list(WORD.finditer(text))
     words = [match.group().lower().replace("’", "'") for match in matches]
@@ -143,16 +143,15 @@ def _phrases(text: str, index: _Index) -> Iterator[_Phrase]:
     while at < len(words):
         length, key = 1, words[at]
         for form, phrase in index.get(words[at], ()):
-            if tuple(words[at : at + len(form)]) == form and _adjoin(text, matches[at : at + len(form)]):
+            end = at + len(form)
+            # Only blanks may part the words: a comma or a full stop ends a phrase.
+            if tuple(words[at:end]) == form and not any(
+                text[first.end() : second.start()].strip() for first, second in pairwise(matches[at:end])
+            ):
                 length, key = len(form), phrase
                 break
         yield _Phrase(key, matches[at].start(), matches[at + length - 1].end(), " ".join(words[at : at + length]))
         at += length
-
-
-def _adjoin(text: str, words: Sequence[re.Match[str]]) -> bool:
-    """Whether only blanks part the words: a comma or a full stop ends a phrase."""
-    return all(not text[first.end() : second.start()].strip() for first, second in pairwise(words))
 
 
 def _index_forms(forms: Iterable[tuple[str, str]]) -> _Index:

@@ -12,7 +12,14 @@ from dstress.resources import Resources
 from dstress.stressors.base import Effect, Outcome, Rewrite, TurnStressor, Unchanged
 from dstress.stressors.values.dictionary import Dictionary
 from dstress.stressors.values.dictionary_builder import choose
-from dstress.stressors.values.substitution import Place, accepted, are_plausible, candidates, places, reworded
+from dstress.stressors.values.substitution import (
+    ReplaceableValue,
+    accepted_forms,
+    are_plausible,
+    find_candidates,
+    find_replaceable,
+    replace_values,
+)
 from dstress.text.mentions import find_value
 from dstress.text.utterance import Utterance
 
@@ -46,21 +53,24 @@ class Values(TurnStressor):
 
     def rewrite_utterance(self, utterance: Utterance) -> Outcome:
         """The utterance with other values; the state with them."""
-        changeable = places(utterance)
-        if not changeable:
+        replaceable = find_replaceable(utterance)
+        if not replaceable:
             return None
-        pools = {place: self.dictionary.pool(place.slot) for place in changeable}
-        known = [place for place in changeable if pools[place]]
+        pools = {target: self.dictionary.pool(target.slot) for target in replaceable}
+        known = [target for target in replaceable if pools[target]]
         if not known:
-            return Unchanged(f"the dictionary has no {changeable[0].slot}")
-        fitting = {place: fit for place in known if (fit := candidates(utterance, place, pools[place]))}
+            return Unchanged(f"the dictionary has no {replaceable[0].slot}")
+        fitting = {target: fit for target in known if (fit := find_candidates(utterance, target, pools[target]))}
         if not fitting:
             return Unchanged("the dictionary has no other value that fits")
+        state = utterance.turn.state
         for _ in range(_TRIES):
-            chosen = {place: utterance.random.choice(fit) for place, fit in fitting.items()}
-            changed = {slot: accepted(utterance, place, new) for place, new in chosen.items() for slot in place.slots}
-            if are_plausible(utterance.turn.state, utterance.turn.state | changed, changed):
-                return Rewrite(reworded(utterance, chosen), utterance.turn.state | changed, tags=(self.tag(chosen),))
+            chosen = {target: utterance.random.choice(fit) for target, fit in fitting.items()}
+            changed = {
+                slot: accepted_forms(utterance, target, new) for target, new in chosen.items() for slot in target.slots
+            }
+            if are_plausible(state, state | changed, changed):
+                return Rewrite(replace_values(utterance, chosen), state | changed, tags=(self.tag(chosen),))
         return Unchanged("no new values go together")
 
     def objection(self, utterance: Utterance, rewrite: Rewrite) -> str:
@@ -72,9 +82,9 @@ class Values(TurnStressor):
         unsure = [slot for slot in changed if not _stands(text, state[slot][0].lower())]
         return "" if all(find_value(rewrite.text, slot, state[slot]) for slot in unsure) else "a new value is not said"
 
-    def tag(self, chosen: dict[Place, str]) -> str:
+    def tag(self, chosen: dict[ReplaceableValue, str]) -> str:
         """`seen` if the training data have every new value for its slot, else `unseen`."""
-        return "seen" if all(self.dictionary.is_seen(place.slot, new) for place, new in chosen.items()) else "unseen"
+        return "seen" if all(self.dictionary.is_seen(target.slot, new) for target, new in chosen.items()) else "unseen"
 
 
 def _stands(text: str, words: str) -> bool:
