@@ -28,7 +28,7 @@ What you extend
     Rewriter            The simple case, all that most stressors need: one method that gives the new words
     Importer            One layout of corpus files
     Format              One layout of prediction files
-    Convention          A named bundle: how values are normalised, when two are the same, and over what accuracy is joint
+    Convention          A named bundle: how values are normalised, when two are the same
     Metric              A number over units, by default a ratio
     importers           corpus layouts by name
     formats             prediction formats by name
