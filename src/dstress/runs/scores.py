@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from dstress.alignment.cells import Alignment
 from dstress.alignment.errors import TurnErrors
+from dstress.alignment.pairing import Pairing
+from dstress.conventions import conventions
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Schema, slot_id
 from dstress.errors import DstressError
@@ -17,7 +20,7 @@ from dstress.runs.folder import Cell, Drop, RunFolder, Scores
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import ScoringOptions, tally_predictions
 from dstress.scoring.scorecard import Score, Scorecard
-from dstress.scoring.shards import Watcher
+from dstress.scoring.shards import Watcher, gather_shards
 from dstress.scoring.significance import holm, paired_test
 from dstress.scoring.tally import Tally
 from dstress.scoring.unit_scores import UnitCollector, UnitScores
@@ -91,11 +94,12 @@ def score_run(run: RunFolder, options: ScoringOptions) -> ScoredRun:
 
 def find_errors(run: RunFolder) -> dict[str, TurnErrors]:
     """What the answers to each variant have wrong, under the convention of the run's scores."""
-    convention = run.scores.convention
+    convention = conventions.create(run.scores.convention)
     errors = {variant: TurnErrors() for variant in run.variants}
-    for variant, found in errors.items():
-        source = PredictionSource(predictions_of(run, variant), corpus_of(run, variant))
-        tally_predictions(source, [convention], ["jga"], watchers=[found])
+    for variant, collect in errors.items():
+        corpus = corpus_of(run, variant)
+        for shard in gather_shards(Pairing(corpus, predictions_of(run, variant), corpus.schema), corpus):
+            collect(Alignment(shard, convention))
     return errors
 
 

@@ -59,7 +59,7 @@ def tally_pairs(pairing: Pairing, plan: Plan) -> Tallied:
     """Tallies of all pairs, one for each convention, and what a user should know about the predictions."""
     tallies = [Tally(dict(plan.metrics), plan.slices, plan.resamples, plan.seed) for _ in plan.conventions]
     notes: list[str] = []
-    for shard in _shards(pairing, plan.corpus):
+    for shard in gather_shards(pairing, plan.corpus):
         for tally, convention in zip(tallies, plan.conventions, strict=True):
             alignment = Alignment(shard, convention)
             tally.add(alignment, plan.corpus.seen)
@@ -69,7 +69,7 @@ def tally_pairs(pairing: Pairing, plan: Plan) -> Tallied:
     return tallies, notes
 
 
-def _shards(pairing: Pairing, corpus: Corpus) -> Iterator[Columns]:
+def gather_shards(pairing: Pairing, corpus: Corpus) -> Iterator[Columns]:
     """Columns of a few thousand turns at a time: small enough to stay in the cache, large enough for numpy."""
     vocabulary = Vocabulary(corpus.schema)
     gatherer = Gatherer(corpus.schema, vocabulary)
