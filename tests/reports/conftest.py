@@ -11,7 +11,7 @@ import pytest
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Frame, Schema, Service, Slot, Turn
 from dstress.pipeline.evaluate import evaluate
-from dstress.pipeline.run import RunOptions
+from dstress.pipeline.run import Run, RunOptions
 from dstress.reports.html import write_html
 from dstress.runs.folder import RunFolder
 from dstress.runs.scores import find_errors
@@ -91,7 +91,7 @@ def corpus() -> Corpus:
 
 
 @pytest.fixture(scope="session")
-def run(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> RunFolder:
+def run(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> Run:
     """The run, made once."""
     patch = pytest.MonkeyPatch()
     patch.setenv("DSTRESS_HOME", str(tmp_path_factory.mktemp("home")))

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dstress.reports.html import render_html, write_html
+from dstress.pipeline.run import Run
+from dstress.reports.html import REPORT, render_html, write_html
 from dstress.runs.folder import RunFolder
 from dstress.runs.scores import find_errors
 
@@ -102,3 +103,8 @@ def test_the_same_run_gives_the_same_page(run: RunFolder, text: str) -> None:
 def test_a_page_can_go_elsewhere(run: RunFolder, tmp_path: Path) -> None:
     path = write_html(run, find_errors(run), tmp_path / "deep" / "page.html")
     assert path.read_text(encoding="utf-8").rstrip().endswith("</html>")
+
+
+def test_a_run_writes_its_page_itself(run: Run, tmp_path: Path) -> None:
+    """The page that a run ends with, made of what was judged for the scores, is the one that is made of its folder."""
+    assert run.report(tmp_path / "page.html").read_bytes() == (run.path / REPORT).read_bytes()
