@@ -283,6 +283,26 @@ def unified(folder: Path) -> Path:
     return folder
 
 
+def unified_folder(folder: Path) -> Path:
+    """A data set as ConvLab keeps it, its data unpacked: a sample of them and scripts beside."""
+    unified(folder)
+    write_json(folder / "dummy_data.json", json.loads((folder / "data" / "dialogues.json").read_text())[:1])
+    write_json(folder / "shuffled_dial_ids.json", {"train": [[0]]})
+    (folder / "preprocess.py").write_text("def preprocess():\n    pass\n")
+    return folder
+
+
+def unified_packed(folder: Path) -> Path:
+    """The same with `data.zip` in place of `data/`."""
+    unified_folder(folder)
+    with zipfile.ZipFile(folder / "data.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted((folder / "data").iterdir()):
+            archive.write(path, f"data/{path.name}")
+            path.unlink()
+    (folder / "data").rmdir()
+    return folder
+
+
 def dstress_dialogue(name: str) -> dict[str, Any]:
     return {"id": name, "services": ["hotel"], "turns": [{"user": USER[0], "state": {"hotel-pricerange": ["cheap"]}}]}
 
@@ -303,6 +323,7 @@ LAYOUTS: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "trade": ("trade", trade),
     "sgd": ("sgd", sgd),
     "unified": ("unified", unified),
+    "unified, a data set's folder": ("unified", unified_folder),
     "dstress": ("dstress", dstress),
 }
 """What it is -> the importer that must recognise it, and the function that writes it into a folder."""

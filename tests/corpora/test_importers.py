@@ -10,6 +10,7 @@ from dstress import corpora
 from dstress.corpora.base import Corpus
 from dstress.corpora.checks import read_checked
 from dstress.dialogue import DONTCARE, Act, Coreference, Dialogue, Span
+from dstress.errors import CorpusError
 from dstress.storage.sources import open_source
 from tests.corpora import layouts
 
@@ -111,6 +112,26 @@ def test_unified_hyphens_alternatives_and_silent_users(tmp_path: Path) -> None:
     assert dialogue.turns[1].system == "From where? From where, please?"
     assert dialogue.turns[1].state == {"sub_way-to": ("Acton",), "sub_way-from": ("Bank", "Moorgate")}
     assert dialogue.goal is not None and dialogue.goal.request == ("sub_way-line",)
+
+
+def test_a_unified_folder_with_its_data_packed_or_both(tmp_path: Path) -> None:
+    plain = imported(layouts.unified(tmp_path / "plain"))
+    folder = layouts.unified_packed(tmp_path / "it")
+    assert imported(folder) == plain
+    assert list(corpora.load(f"{folder}:test").schema.slots) == ["sub_way-to", "sub_way-from"]
+    assert imported(layouts.unified(folder)) == plain
+
+
+def test_a_sample_is_never_taken_for_the_data_set(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"data.zip is an archive inside an archive"):
+        imported(layouts.packed(layouts.unified_packed(tmp_path / "it"), "zip"))
+
+
+def test_two_unified_data_sets_are_told_apart(tmp_path: Path) -> None:
+    layouts.unified_packed(tmp_path / "tube")
+    layouts.unified_packed(tmp_path / "tram")
+    with pytest.raises(CorpusError, match=r"2 data sets lie here \(tram/data.zip/data, tube/data.zip/data\)"):
+        imported(tmp_path)
 
 
 def test_dstress_jsonl_without_a_schema_derives_one(tmp_path: Path) -> None:

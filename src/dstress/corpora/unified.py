@@ -1,4 +1,7 @@
-"""ConvLab's unified layout: `dialogues.json` with every split in it, and `ontology.json`."""
+"""ConvLab's unified layout: `dialogues.json` with every split in it, and `ontology.json`.
+
+A data set's folder holds them in `data.zip` or, unpacked, in `data/`, beside scripts and `dummy_data.json`, a sample.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ from dstress.storage.sources import Source, SourceFile
 from dstress.text.slot_names import SlotNames
 
 _SHAPE = re.compile(rb'^\s*\[\s*\{[^{}\[\]]*"data_split"\s*:')
+
+_SAMPLE = "dummy_data.json"
 
 
 class _RawActs(msgspec.Struct, gc=False, frozen=True, rename={"noncategorical": "non-categorical"}):
@@ -83,13 +88,13 @@ class Unified(Importer):
 
     @classmethod
     def matches(cls, source: Source) -> bool:
-        return len(_files(source)) == 1
+        return bool(_files(source))
 
     def splits(self, source: Source) -> Iterator[Split]:
-        (file,) = _files(source)
+        file = _choose_file(source)
         raw = decode(_FILE, file)
         labels = [decode_part(_LABEL, item, file.label) for item in raw]
-        ontology = source.named("ontology.json")
+        ontology = [other for other in source.named("ontology.json") if other.folder == file.folder]
         names = SlotNames() if any(label.dataset.startswith("multiwoz") for label in labels) else _AsTheyAre()
         for split in sort_splits({label.data_split for label in labels}):
             part = [item for item, label in zip(raw, labels, strict=True) if label.data_split == split]
@@ -109,6 +114,22 @@ class _AsTheyAre(SlotNames):
 
 def _files(source: Source) -> list[SourceFile]:
     return [file for file in source.ending(".json") if _SHAPE.match(file.head())]
+
+
+def _choose_file(source: Source) -> SourceFile:
+    """The whole data set rather than a sample of it; of its two copies the one that is unpacked."""
+    files = _files(source)
+    whole = [file for file in files if file.stem.casefold() == "dialogues.json"] or files
+    unpacked = [file for file in whole if file.size is not None] or whole
+    if whole[0].stem.casefold() == _SAMPLE and source.named("data.zip"):
+        fix = "unpack the outer one and give its folder"
+        raise CorpusError("data.zip is an archive inside an archive, and is not opened", where=source.address, fix=fix)
+    if len(unpacked) == 1:
+        return unpacked[0]
+    folders = ", ".join(file.folder or file.stem for file in unpacked)
+    raise CorpusError(
+        f"{len(unpacked)} data sets lie here ({folders})", where=source.address, fix="give the folder of one of them"
+    )
 
 
 def _read_schema(file: SourceFile, names: SlotNames) -> Schema:
