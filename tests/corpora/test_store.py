@@ -38,6 +38,16 @@ def test_a_new_split_joins_what_is_there() -> None:
     assert [d.id for d in corpora.load("mine:train")] == ["two"]
 
 
+def test_a_corpus_knows_its_language(tmp_path: Path, data_home: Path) -> None:
+    corpora.add("mine", layouts.dstress(tmp_path), language="de")
+    assert corpora.load("mine:test").language == "de"
+    manifest = data_home / "corpora" / "mine" / "corpus.json"
+    written_before_languages = manifest.read_text().replace(',\n      "language": "de"', "")
+    assert "language" not in written_before_languages
+    manifest.write_text(written_before_languages)
+    assert corpora.load("mine:test").language == "en"
+
+
 def test_the_same_split_again_changes_nothing(data_home: Path) -> None:
     store.add("mine", "a", split_of("one"))
     before = snapshot(data_home)

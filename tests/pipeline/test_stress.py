@@ -10,7 +10,7 @@ import pytest
 from dstress import corpora
 from dstress.dialogue import Dialogue
 from dstress.engines.local import Local
-from dstress.errors import DstressError, SpecError
+from dstress.errors import CorpusError, DstressError, SpecError
 from dstress.pipeline.stress import calibrate_spec, stress, take_first, write_stressed
 from dstress.scoring.score import score
 from dstress.storage.file_names import folder_name
@@ -30,6 +30,13 @@ class Deadly(Rewriter):
         os._exit(7)
 
 
+class Shout(Rewriter):
+    """Works in any language."""
+
+    def rewrite(self, utterance: str, protected: Ranges, random: random.Random) -> str:
+        return utterance + "!"
+
+
 def test_a_stressed_corpus_is_a_corpus(tmp_path: Path) -> None:
     stressed = stress(REMINDER, "typos(rate=0.3)+disfluency")
     seen: list[str] = []
@@ -40,6 +47,25 @@ def test_a_stressed_corpus_is_a_corpus(tmp_path: Path) -> None:
     told = json.loads((tmp_path / "out" / "stress.json").read_text())
     assert told["stressor"] == "typos(rate=0.3)+disfluency" and told["seed"] == 1 and told["effect"] == "invariant"
     assert told["quality"]["turns"] == sum(len(dialogue.turns) for dialogue in REMINDER)
+
+
+def test_an_english_stressor_refuses_another_language() -> None:
+    corpus = in_memory(list(REMINDER), REMINDER.schema, "tagebuch")
+    corpus.language = "de"
+    with pytest.raises(CorpusError, match=r"^tagebuch:test: typos\(rate=0.3\) is for en, and the utterances are in de"):
+        stress(take_first(corpus, 3), "typos(rate=0.3)+verbosity")
+    with pytest.raises(CorpusError, match="speech is for en"):
+        calibrate_spec(corpus, "speech", {"wer": 0.3})
+    assert stress(corpus, Shout()).language == "de"
+
+
+def test_a_stressed_corpus_keeps_its_language(tmp_path: Path) -> None:
+    corpus = in_memory(list(REMINDER), REMINDER.schema)
+    corpus.language = "de"
+    stressed = stress(corpus, Shout())
+    write_stressed(stressed, tmp_path / "out", Quality(stressed.stressor), lambda dialogue: None)
+    corpora.add("laut", tmp_path / "out")
+    assert corpora.load(str(tmp_path / "out")).language == corpora.load("laut").language == "de"
 
 
 def test_it_can_be_imported_under_a_name(tmp_path: Path) -> None:

@@ -162,6 +162,10 @@ def test_randomness_is_the_same_everywhere() -> None:
     assert random_for(1, "typos", "d", 1).random() != random_for(1, "typos", "d", 0).random()
 
 
+def test_which_stressors_know_english_only() -> None:
+    assert {name for name in stressors if stressors.get(name).languages != ("en",)} == {"schema_variant"}
+
+
 def test_all_are_listed_with_a_summary() -> None:
     for name in stressors:
         assert stressors.summary(name).endswith(".")

@@ -115,6 +115,8 @@ def _stressed(corpus: str, schema: Schema, spec: str) -> Version:
     stressor = stressors.create(spec)
     if stressor.scope != "schema":
         raise SpecError(f"{spec} does not change the schema", fix="name schema stressors, such as schema_noise")
-    stressor.prepare(Resources(schema, corpora.load(corpus), corpora.load, home()), _SEED)
+    loaded = corpora.load(corpus)
+    stressor.require_language(loaded)
+    stressor.prepare(Resources(schema, loaded, corpora.load, home()), _SEED)
     group = stressor.parts[0].spec.partition("(")[0]
     return Version(stressor.spec, stressor.schema_of(schema, _SEED), group)

@@ -89,8 +89,11 @@ def _counts(manifest: Manifest) -> dict[str, Any]:
 @command.command("add")
 @click.argument("name")
 @click.argument("sources", nargs=-1, metavar="[PATH_OR_URL]...")
+@click.option(
+    "--language", default="", metavar="CODE", help="what it is written in (de, zh), if its layout does not say"
+)
 @json_option
-def add_command(name: str, sources: tuple[str, ...], json_file: str | None) -> None:
+def add_command(name: str, sources: tuple[str, ...], language: str, json_file: str | None) -> None:
     """Import a corpus from a zip, a tar, a folder or a web address.
 
     The layout is found by itself. A split that is new joins a corpus that is there; one that would change is refused.
@@ -108,7 +111,7 @@ def add_command(name: str, sources: tuple[str, ...], json_file: str | None) -> N
     paths = [_fetch(source, entry) for source in sources or (entry.url if entry else "",)]
     within = entry.within if entry and not sources else ""
     with counting("dialogues") as on_progress:
-        added = corpora.add(name, *paths, progress=on_progress, within=within)
+        added = corpora.add(name, *paths, progress=on_progress, within=within, language=language)
     if json_file:
         write_json({manifest.name: _counts(manifest) for manifest in added}, json_file)
         return
@@ -210,6 +213,7 @@ def _facts(name: str, opened: dict[str, Corpus], counted: dict[str, SplitCounts]
             "frames": c.frames,
             "services": len(opened[split].schema.services),
             "unseen_services": _unseen(opened, split),
+            "language": opened[split].language,
             "coreferences": c.coreferences,
             "out_of_domain": c.out_of_domain,
         }
@@ -229,12 +233,14 @@ def _unseen(opened: dict[str, Corpus], split: str) -> int:
 
 def _show_splits(name: str, opened: dict[str, Corpus], counted: dict[str, SplitCounts]) -> None:
     has_train = any(canonical_split(split) == "train" for split in opened)
-    shown = make_table(name, "#dialogues", "#user turns", "#frames", "#services", "#slots", "#unseen services")
+    shown = make_table(
+        name, "#dialogues", "#user turns", "#frames", "#services", "#slots", "#unseen services", "language"
+    )
     for split, c in counted.items():
         schema = opened[split].schema
         unseen = str(_unseen(opened, split)) if has_train else "-"
         numbers = (f"{n:,}" for n in (c.dialogues, c.turns, c.frames, len(schema.services), len(schema.slots)))
-        shown.add_row(split, *numbers, unseen)
+        shown.add_row(split, *numbers, unseen, opened[split].language)
     console().print(shown)
 
 

@@ -52,8 +52,17 @@ def load(text: str) -> Corpus:
     return corpus
 
 
-def add(name: str, *sources: str | Path, progress: Progress = lambda *_: None, within: str = "") -> list[Manifest]:
-    """Import a source into the data home under `name`. SGD-X schemas make one corpus each, so a list comes back."""
+def add(
+    name: str,
+    *sources: str | Path,
+    progress: Progress = lambda *_: None,
+    within: str = "",
+    language: str = "",
+) -> list[Manifest]:
+    """Import a source into the data home under `name`. SGD-X schemas make one corpus each, so a list comes back.
+
+    `language` says what the utterances are written in where the layout does not know it.
+    """
     if name == EMBEDDED:
         raise CorpusError(f"{EMBEDDED!r} is the embedded corpus; it needs no import", fix="choose another name")
     store.folder_of(name)  # a bad name is told before any work
@@ -68,8 +77,13 @@ def add(name: str, *sources: str | Path, progress: Progress = lambda *_: None, w
                 for variant, splits in schemas.items()
             ]
         importer = detect(source)
-        splits = ((importer.name, split) for split in importer.splits(source))
+        splits = ((importer.name, _in_language(split, language)) for split in importer.splits(source))
         return [store.add(name, source.address, splits, progress)]
+
+
+def _in_language(split: Split, language: str) -> Split:
+    split.language = language or split.language
+    return split
 
 
 def detect(source: Source) -> Importer:
@@ -107,7 +121,9 @@ def _open_variant(entry: Manifest, split: str) -> Corpus:
         for dialogue in original:
             yield rename_dialogue(dialogue, names)
 
-    return Corpus(entry.name, split, store.read_schema(entry.name, split), read)
+    variant = Corpus(entry.name, split, store.read_schema(entry.name, split), read)
+    variant.language = original.language
+    return variant
 
 
 def _load_path(path: str, wanted: str) -> Corpus:
@@ -128,7 +144,7 @@ def _load_path(path: str, wanted: str) -> Corpus:
             yield from read_checked(split)
 
     corpus = Corpus(Path(path).resolve().name, "" if chosen == UNNAMED else chosen, splits[chosen].schema, read)
-    corpus.stressed = stressed
+    corpus.stressed, corpus.language = stressed, splits[chosen].language
     train = same_split(splits, "train")
     corpus.train = f"{path}:{train}" if train else ""
     for file in _schema_beside(Path(path), "train"):

@@ -9,6 +9,9 @@ from typing import ClassVar
 from dstress.dialogue import Dialogue, Schema
 from dstress.storage.sources import Source
 
+ENGLISH = "en"
+"""Languages go by their ISO 639 codes."""
+
 LocatedDialogue = tuple[str, Dialogue]
 """A dialogue with the file that it came from, so that every message can name the place."""
 
@@ -20,8 +23,14 @@ Finder = Callable[[str], tuple[int, Dialogue] | None]
 class Split:
     """One split of a source, read as it is iterated: a schema, and dialogues that stream."""
 
-    def __init__(self, name: str, schema: Schema, dialogues: Callable[[], Iterator[LocatedDialogue]]) -> None:
-        self.name, self.schema, self.dialogues = name, schema, dialogues
+    def __init__(
+        self,
+        name: str,
+        schema: Schema,
+        dialogues: Callable[[], Iterator[LocatedDialogue]],
+        language: str = ENGLISH,
+    ) -> None:
+        self.name, self.schema, self.dialogues, self.language = name, schema, dialogues, language
 
 
 class Importer(ABC):
@@ -57,6 +66,8 @@ class Corpus:
 
         self.size: int | None = None
         """How many dialogues there are, where it is known without reading them."""
+        self.language = ENGLISH
+        """What its utterances are written in: stressors that know the words of other languages only refuse it."""
         self.stressed = False
         """Whether a stressor made it."""
         self.finder: Callable[[], Finder] | None = None

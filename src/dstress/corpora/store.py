@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from dstress.corpora.base import Corpus, Finder, Split
+from dstress.corpora.base import ENGLISH, Corpus, Finder, Split
 from dstress.corpora.checks import read_checked
 from dstress.corpora.split_names import same_split, sort_splits
 from dstress.dialogue import Dialogue, Schema
@@ -49,6 +49,7 @@ class SplitEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     layout: str
     schema_sha256: str
     sha256: str = ""
+    language: str = ENGLISH
 
 
 class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -136,7 +137,8 @@ def open_corpus(name: str, split: str) -> Corpus:
         return find
 
     corpus = Corpus(name, split, read_schema(name, split), read)
-    corpus.finder, corpus.size = finder, require_manifest(name).splits[split].dialogues
+    entry = require_manifest(name).splits[split]
+    corpus.finder, corpus.size, corpus.language = finder, entry.dialogues, entry.language
     with path.open("rb") as lines:  # a stressor leaves its marks from the first dialogues on
         corpus.stressed = b'"stress":{' in lines.read(_GLANCED)
     return corpus
@@ -234,7 +236,8 @@ def _write_split(folder: Path, split: Split, layout: str, progress: Progress) ->
             if dialogues % _REPORT_EVERY == 0:
                 progress(split.name, dialogues)
     progress(split.name, dialogues)
-    return SplitEntry(dialogues, turns, frames, layout, hashlib.sha256(schema).hexdigest(), digest.hexdigest())
+    checksums = hashlib.sha256(schema).hexdigest(), digest.hexdigest()
+    return SplitEntry(dialogues, turns, frames, layout, *checksums, split.language)
 
 
 @contextmanager

@@ -44,6 +44,7 @@ class StressedCorpus(Corpus):
         super().__init__(name, original.split, stressor.schema_of(original.schema, seed), read)
         self.original, self.stressor, self.seed = original, stressor, seed
         self.seen, self.size, self.train, self.stressed = original.seen, original.size, original.train, True
+        self.language = original.language
 
 
 def stress(
@@ -59,6 +60,7 @@ def stress(
         composed = create(stressor)
     else:
         composed = stressor if isinstance(stressor, Composition) else Composition([stressor])
+    composed.require_language(original)
     composed.prepare(_resources(original), seed)
 
     def read() -> Iterator[Dialogue]:
@@ -80,7 +82,7 @@ def reseed(stressed: StressedCorpus, seed: int, engine: Engine | None = None) ->
 def take_first(corpus: Corpus, dialogues: int) -> Corpus:
     """The first dialogues of a corpus, as a corpus."""
     part = Corpus(corpus.name, corpus.split, corpus.schema, lambda: islice(iter(corpus), dialogues))
-    part.seen, part.train = corpus.seen, corpus.train
+    part.seen, part.train, part.language = corpus.seen, corpus.train, corpus.language
     part.size = None if corpus.size is None else min(corpus.size, dialogues)
     return part
 
@@ -90,6 +92,7 @@ def calibrate_spec(
 ) -> str:
     """The spec with what must be set to reach a target, such as a word error rate of 0.30, found on this corpus."""
     composed = create(stressor)
+    composed.require_language(corpus)
     resources = _resources(corpus)
     parts, found = [], False
     for part in composed.parts:
@@ -134,6 +137,7 @@ def describe(stressed: StressedCorpus, summary: Summary) -> dict[str, Any]:
     description = {
         "stressor": stressed.stressor.spec,
         "corpus": f"{stressed.original.name}:{stressed.original.split}",
+        "language": stressed.language,
         "seed": stressed.seed,
         "effect": stressed.stressor.effect,
         "scope": stressed.stressor.scope,

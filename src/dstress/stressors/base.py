@@ -55,6 +55,9 @@ class Stressor(ABC):
     needs: ClassVar[tuple[str, ...]] = ()
     """Programs, extras and corpora that must be there; `prepare` checks them."""
 
+    languages: ClassVar[tuple[str, ...]] = ()
+    """The languages (`en`) whose words it knows; empty: any. A corpus in another one is refused."""
+
     spec: str = ""
     """The text that makes it again; a part of the key of its randomness."""
 

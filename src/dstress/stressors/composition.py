@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema
-from dstress.errors import SpecError
+from dstress.errors import CorpusError, SpecError
 from dstress.resources import Resources
 from dstress.stressors.base import Effect, Scope, Stressor
 
@@ -42,6 +43,17 @@ class Composition(Stressor):
     def guarded(self) -> bool:  # type: ignore[override]
         """Whether every part is."""
         return all(part.guarded for part in self.parts)
+
+    def require_language(self, corpus: Corpus) -> None:
+        """Refuse a corpus whose words a part does not know: it would mangle them, and the label guard would not see."""
+        for part in self.parts:
+            if part.languages and corpus.language not in part.languages:
+                known = " and ".join(part.languages)
+                raise CorpusError(
+                    f"{part.spec or type(part).__name__} is for {known}, and the utterances are in {corpus.language}",
+                    where=f"{corpus.name}:{corpus.split}" if corpus.split else corpus.name,
+                    fix="leave it out; docs/stressors tells which are for any language",
+                )
 
     def prepare(self, resources: Resources, seed: int = 1) -> None:
         """Prepare each part with the corpus as the parts before it leave it."""

@@ -41,6 +41,7 @@ class Simplification(Rewriter):
     that adds values which only the system named keeps its acknowledgements: they accept these values.
     """
 
+    languages = ("en",)
     rephrases: ClassVar[bool] = True
 
     def __init__(self, parts: tuple[Part, ...] = get_args(Part)) -> None:

@@ -30,6 +30,8 @@ class Typos(Rewriter):
     into the values themselves: then the text may no longer say what the state expects, a harder test.
     """
 
+    languages = ("en",)
+
     def __init__(self, rate: float = 0.1, kinds: tuple[Kind, ...] = get_args(Kind), values: bool = False) -> None:
         if not 0 < rate <= 1:
             raise SpecError(f"typos: rate={rate} is no share of the words", fix="give a rate above 0, at most 1")

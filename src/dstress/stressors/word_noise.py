@@ -35,6 +35,8 @@ class WordNoise(Rewriter):
     `kinds`. No word is changed twice.
     """
 
+    languages = ("en",)
+
     def __init__(self, rate: float = 0.1, kinds: tuple[Kind, ...] = get_args(Kind)) -> None:
         if not 0 < rate <= 1:
             raise SpecError(f"word_noise: rate={rate} is no share of the words", fix="give a rate above 0, at most 1")

@@ -41,6 +41,7 @@ class Counterfactual(TurnStressor):
     of `Limits`; `classifier=none` and a limit of 0 are the rows of the paper's table 4.
     """
 
+    languages = ("en",)
     effect: Effect = "directional"
     heavy: ClassVar[bool] = True
 

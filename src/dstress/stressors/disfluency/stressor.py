@@ -34,6 +34,8 @@ class Disfluency(TurnStressor):
     off, and `kinds=[repair]` keeps only the kinds that it lists. Turns are tagged with the kinds they got.
     """
 
+    languages = ("en",)
+
     def __init__(
         self,
         rate: float = 2.0,

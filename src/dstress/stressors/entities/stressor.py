@@ -23,6 +23,7 @@ from dstress.text.slot_names import is_named_entity_slot
 class Entities(DialogueStressor):
     """Every name that the state holds is scrambled, the same way through the whole dialogue (CheckDST's NED)."""
 
+    languages = ("en",)
     effect: Effect = "directional"
 
     def prepare(self, resources: Resources) -> None:

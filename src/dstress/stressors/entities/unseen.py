@@ -38,6 +38,7 @@ class UnseenEntities(DialogueStressor):
     names are left out.
     """
 
+    languages = ("en",)
     effect: Effect = "directional"
 
     def __init__(self, source: str = "O", train: str = "") -> None:

@@ -33,6 +33,8 @@ class OutOfDomain(TurnStressor):
     `kvret:train`; without it they come from a list of our own.
     """
 
+    languages = ("en",)
+
     def __init__(self, rate: float = 0.2, mode: Literal["turn", "segment"] = "turn", corpus: str | None = None) -> None:
         if not 0 <= rate <= 1:
             raise SpecError(f"out_of_domain: rate={rate} is not a share of the turns", fix="give a rate from 0 to 1")

@@ -36,6 +36,7 @@ class Paraphrase(TurnStressor):
     turns alone that change nothing in the state, as CoCo does (footnote 8).
     """
 
+    languages = ("en",)
     needs: ClassVar[tuple[str, ...]] = ("apertium",)
     rephrases: ClassVar[bool] = True
 

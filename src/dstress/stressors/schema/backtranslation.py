@@ -32,6 +32,7 @@ class SchemaBacktranslation(SchemaStressor):
     they are, further from the original and with broken grammar, which augmentation may bear.
     """
 
+    languages = ("en",)
     needs: ClassVar[tuple[str, ...]] = ("apertium",)
 
     def __init__(

@@ -30,6 +30,8 @@ class SchemaNoise(SchemaStressor):
     split.
     """
 
+    languages = ("en",)
+
     def __init__(
         self,
         replace: float = 0.2,

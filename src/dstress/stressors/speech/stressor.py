@@ -58,6 +58,7 @@ class Speech(TurnStressor):
     language the recogniser learns first. `wer` uses the noise level that `--calibrate wer=0.30` found and stored.
     """
 
+    languages = ("en",)
     guarded = False
     heavy = True
     needs = ("flite", "pocketsphinx")

@@ -31,6 +31,7 @@ class SpeechText(TurnStressor):
     corpus on which it is fitted anew, through the real channel, with so many `utterances`.
     """
 
+    languages = ("en",)
     guarded = False
 
     def __init__(self, wer: float = 0.3, noise: Noise = "white", fit: str | None = None, utterances: int = 500) -> None:

@@ -34,6 +34,7 @@ class Values(TurnStressor):
     from. `train` names the training corpus, by which values count as seen.
     """
 
+    languages = ("en",)
     effect: Effect = "directional"
     dictionary: Dictionary
 

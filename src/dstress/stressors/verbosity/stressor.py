@@ -35,6 +35,7 @@ class Verbosity(TurnStressor):
     `additions` is how much is added, from 1 to 4: before the main clause, in its first words, at the end.
     """
 
+    languages = ("en",)
     rephrases: ClassVar[bool] = True
 
     def __init__(self, additions: int = 2) -> None:
