@@ -167,6 +167,50 @@ def trade(folder: Path) -> Path:
     return folder
 
 
+def woz_dialogue(language: str = "en", labels: str = "en") -> list[dict[str, Any]]:
+    words = {
+        "en": ["A cheap restaurant, please", "Any part of town. What is its phone number?"],
+        "de": ["Ein billiges Restaurant, bitte", "Ganz egal wo. Wie ist die Telefonnummer?"],
+    }[language]
+    area, price, cheap, open_, phone = {
+        "en": ("area", "price range", "cheap", "dontcare", "phone"),
+        "de": ("gegend", "preisklasse", "billig", "es ist egal", "telefon"),
+    }[labels]
+    first = {"slots": [[price, cheap]], "act": "inform"}
+    turns = [
+        {"turn_label": [[price, cheap]], "belief_state": [first], "system_transcript": "", "system_acts": []},
+        {
+            "turn_label": [[area, open_], ["request", phone]],
+            "belief_state": [
+                first,
+                {"slots": [[area, open_]], "act": "inform"},
+                {"slots": [["slot", phone]], "act": "request"},
+            ],
+            "system_transcript": "Where?",
+            "system_acts": [area, [price, cheap]],
+        },
+    ]
+    told = [
+        {"turn_idx": index, "asr": [[said, 1.0]], "transcript": f"{said} "} | turn
+        for index, (said, turn) in enumerate(zip(words, turns, strict=True))
+    ]
+    return [{"dialogue_idx": 600, "dialogue": told}]
+
+
+def woz(folder: Path) -> Path:
+    for split in ("train", "validate", "test"):
+        write_json(folder / f"woz_{split}_en.json", woz_dialogue())
+    return folder
+
+
+def woz_translated(folder: Path) -> Path:
+    """English, German, and German under English labels, in one folder."""
+    for split in ("train", "test"):
+        write_json(woz(folder) / f"woz_{split}_de.json", woz_dialogue("de", "de"))
+        write_json(folder / f"woz_{split}_de_en.json", woz_dialogue("de", "en"))
+    return folder
+
+
 def _sgd_frame(state: dict[str, list[str]] | None, **more: Any) -> dict[str, Any]:
     frame = {"service": "Hotels_1", "slots": [], "actions": []} | more
     if state is not None:
@@ -321,6 +365,7 @@ LAYOUTS: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "multiwoz 2.3": ("multiwoz", multiwoz23),
     "multiwoz 2.2": ("multiwoz22", multiwoz22),
     "trade": ("trade", trade),
+    "woz": ("woz", woz),
     "sgd": ("sgd", sgd),
     "unified": ("unified", unified),
     "unified, a data set's folder": ("unified", unified_folder),

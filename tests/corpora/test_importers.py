@@ -10,7 +10,7 @@ from dstress import corpora
 from dstress.corpora.base import Corpus
 from dstress.corpora.checks import read_checked
 from dstress.dialogue import DONTCARE, Act, Coreference, Dialogue, Span
-from dstress.errors import CorpusError
+from dstress.errors import CorpusError, UnknownNameError
 from dstress.storage.sources import open_source
 from tests.corpora import layouts
 
@@ -95,6 +95,38 @@ def test_trade_labels(tmp_path: Path) -> None:
         "hotel-pricerange": ("cheap",), "hotel-book people": ("2",), "hotel-book day": (DONTCARE,),
     }  # fmt: skip
     assert dialogue.services == ("hotel",)
+
+
+def test_woz_labels_and_acts(tmp_path: Path) -> None:
+    (dialogue,) = imported(layouts.woz(tmp_path))["test"]
+    first, second = dialogue.turns
+    assert first.state == {"restaurant-price range": ("cheap",)}
+    assert second.state == {"restaurant-price range": ("cheap",), "restaurant-area": (DONTCARE,)}
+    assert second.system == "Where?" and second.user == "Any part of town. What is its phone number?"
+    assert second.frames[0].requested == ("phone",)
+    assert second.frames[0].acts == (Act("INFORM", "area", ("dontcare",)), Act("REQUEST", "phone"))
+    assert second.system_frames[0].acts == (Act("REQUEST", "area"), Act("CONFIRM", "price range", ("cheap",)))
+
+
+def test_a_woz_dialogue_that_was_not_translated_is_left_out(tmp_path: Path) -> None:
+    dialogues = layouts.woz_dialogue("de", "de") + layouts.woz_dialogue("de", "de")
+    dialogues[1]["dialogue_idx"] = 601
+    dialogues[0]["dialogue"][0]["transcript"] = ""
+    layouts.write_json(tmp_path / "woz_test_de.json", dialogues)
+    assert [dialogue.id for dialogue in imported(tmp_path)["test"]] == ["601"]
+
+
+def test_the_splits_of_several_languages_name_theirs(tmp_path: Path) -> None:
+    corpora.add("woz", layouts.woz_translated(tmp_path / "it"))
+    german = corpora.load("woz:test_de")
+    assert german.language == "de" and german.train == "woz:train_de"
+    assert next(iter(german)).turns[1].state["restaurant-gegend"] == (DONTCARE,)
+    mixed = corpora.load("woz:test_de_en")
+    assert mixed.language == "de" and mixed.train == "woz:train_de_en"
+    assert list(mixed.schema.slots) == ["restaurant-price range", "restaurant-area"]
+    assert corpora.load("woz:dev_en").language == "en" and corpora.load(f"{tmp_path / 'it'}:test_de").language == "de"
+    with pytest.raises(UnknownNameError, match="unknown split of woz 'test'"):
+        corpora.load("woz:test")
 
 
 def test_sgd_carries_a_service_over_turns_without_its_frame(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from dstress.corpora import sgd, store
 from dstress.corpora.base import Corpus, Importer, Split
 from dstress.corpora.catalogue import catalogue
 from dstress.corpora.checks import read_checked
-from dstress.corpora.split_names import UNNAMED, same_split
+from dstress.corpora.split_names import UNNAMED, same_split, training_split
 from dstress.corpora.store import Manifest, Progress
 from dstress.dialogue import Dialogue
 from dstress.errors import CorpusError, unknown
@@ -24,6 +24,7 @@ importers = Registry(
         "dstress": "dstress.corpora.jsonl:Jsonl",
         "multiwoz22": "dstress.corpora.multiwoz22:Multiwoz22",
         "sgd": "dstress.corpora.sgd:Sgd",
+        "woz": "dstress.corpora.woz:Woz",
         "trade": "dstress.corpora.trade:Trade",
         "unified": "dstress.corpora.unified:Unified",
         "multiwoz": "dstress.corpora.multiwoz:Multiwoz",
@@ -45,7 +46,7 @@ def load(text: str) -> Corpus:
     entry = store.require_manifest(name)
     chosen = store.find_split(entry, split or _DEFAULT_SPLIT)
     corpus = _open_variant(entry, chosen) if entry.derived_from else store.open_corpus(name, chosen)
-    train = same_split(entry.splits, "train")
+    train = training_split(entry.splits, chosen)
     if train:
         corpus.train = f"{name}:{train}"
         corpus.seen = frozenset(store.read_schema(name, train).by_name)
@@ -145,7 +146,7 @@ def _load_path(path: str, wanted: str) -> Corpus:
 
     corpus = Corpus(Path(path).resolve().name, "" if chosen == UNNAMED else chosen, splits[chosen].schema, read)
     corpus.stressed, corpus.language = stressed, splits[chosen].language
-    train = same_split(splits, "train")
+    train = training_split(splits, chosen)
     corpus.train = f"{path}:{train}" if train else ""
     for file in _schema_beside(Path(path), "train"):
         with open_source(file) as source:

@@ -9,19 +9,33 @@ from pathlib import PurePath
 from dstress.storage.sources import Source, SourceFile
 
 SPLIT_NAMES: dict[str, str] = {"train": "train", "training": "train", "test": "test"} | dict.fromkeys(
-    ("dev", "val", "valid", "validation", "development"), "dev"
+    ("dev", "val", "valid", "validate", "validation", "development"), "dev"
 )
 """What the field calls its splits -> the three that they are. `multiwoz21:val` and `multiwoz21:dev` are the same."""
 
 UNNAMED = "all"
 """The split of a source that does not say which it is."""
 _ORDER = ("train", "dev", "test")
+_OF_LANGUAGE = re.compile(r"([a-z]+)((?:_[a-z]{2})+)")
 _WORDS = re.compile(r"[a-z0-9]+")
 
 
 def canonical_split(name: str) -> str:
-    """train, dev or test for any of the field's words for them; other names as they are."""
-    return SPLIT_NAMES.get(name.casefold(), name)
+    """train, dev or test for any of the field's words for them, `dev_de` for `validate_de`; other names as they are."""
+    word, language = _part(name)
+    return f"{SPLIT_NAMES[word.casefold()]}{language}" if word.casefold() in SPLIT_NAMES else name
+
+
+def training_split(names: Iterable[str], split: str) -> str | None:
+    """The training split that goes with a split: `train`, or `train_de` with `test_de`."""
+    word, language = _part(split)
+    return same_split(names, f"train{language}" if word in SPLIT_NAMES else "train")
+
+
+def _part(name: str) -> tuple[str, str]:
+    """`test_de` -> `test`, `_de`."""
+    found = _OF_LANGUAGE.fullmatch(name)
+    return (found[1], found[2]) if found else (name, "")
 
 
 def same_split(names: Iterable[str], wanted: str) -> str | None:
@@ -43,6 +57,16 @@ def find_split(text: str) -> str | None:
     """The split that a file or folder name tells of, in the source's own word: `test_dials.json` -> `test`."""
     words = _WORDS.findall(text.casefold())
     return next((word for word in reversed(words) if word in SPLIT_NAMES), None)
+
+
+def name_by_language(files: Iterable[tuple[SourceFile, str]]) -> dict[str, SourceFile]:
+    """JSON files, each with its language, by split: `test`, or `test_de` where there are several languages."""
+    listed = list(files)
+    several = len({language for _, language in listed}) > 1
+    return {
+        f"{split_of_file(file, '.json')}_{language}" if several else split_of_file(file, ".json"): file
+        for file, language in listed
+    }
 
 
 def split_of_file(file: SourceFile, ending: str) -> str:
