@@ -211,6 +211,46 @@ def woz_translated(folder: Path) -> Path:
     return folder
 
 
+def m2m_dialogue(name: str) -> dict[str, Any]:
+    first = "two tickets for the late show"
+    second = "the Rex , any day"
+    state = [{"slot": "tickets", "value": "two"}]
+    turns = [
+        {
+            "dialogue_state": state,
+            "user_acts": [{"type": "INFORM"}],
+            "user_intents": ["BUY"],
+            "user_utterance": {
+                "slots": [{"slot": "tickets", "start": 0, "exclusive_end": 1}],
+                "text": first,
+                "tokens": first.split(),
+            },
+        },
+        {
+            "dialogue_state": [*state, {"slot": "date", "value": "dontcare"}, {"slot": "theatre", "value": "the Rex"}],
+            "system_acts": [
+                {"type": "REQUEST", "slot": "theatre"},
+                {"type": "CONFIRM", "slot": "tickets", "value": "two"},
+            ],
+            "system_utterance": {"slots": [], "text": "where ?", "tokens": ["where", "?"]},
+            "user_acts": [{"type": "INFORM"}],
+            "user_utterance": {
+                "slots": [{"slot": "theatre", "start": 0, "exclusive_end": 2}],
+                "text": second,
+                "tokens": second.split(),
+            },
+        },
+    ]
+    return {"dialogue_id": name, "turns": turns}
+
+
+def m2m(folder: Path) -> Path:
+    for split in ("train", "dev", "test"):
+        write_json(folder / "sim-M" / f"{split}.json", [m2m_dialogue("movies_00000001")])
+        write_json(folder / "sim-R" / f"{split}.json", [m2m_dialogue("restaurant_00000001")])
+    return folder
+
+
 def _sgd_frame(state: dict[str, list[str]] | None, **more: Any) -> dict[str, Any]:
     frame = {"service": "Hotels_1", "slots": [], "actions": []} | more
     if state is not None:
@@ -366,6 +406,7 @@ LAYOUTS: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "multiwoz 2.2": ("multiwoz22", multiwoz22),
     "trade": ("trade", trade),
     "woz": ("woz", woz),
+    "m2m": ("m2m", m2m),
     "sgd": ("sgd", sgd),
     "unified": ("unified", unified),
     "unified, a data set's folder": ("unified", unified_folder),

@@ -129,6 +129,19 @@ def test_the_splits_of_several_languages_name_theirs(tmp_path: Path) -> None:
         corpora.load("woz:test")
 
 
+def test_m2m_spans_acts_and_both_services(tmp_path: Path) -> None:
+    movie, restaurant = imported(layouts.m2m(tmp_path))["test"]
+    assert movie.services == ("movies",) and restaurant.services == ("restaurant",)
+    first, second = movie.turns
+    assert first.state == {"movies-tickets": ("two",)} and first.system == ""
+    assert second.state["movies-date"] == (DONTCARE,) and second.state["movies-theatre"] == ("the Rex",)
+    assert second.frames[0].spans == (Span("theatre", 0, 7),) and second.user[0:7] == "the Rex"
+    assert second.frames[0].intent == "BUY"
+    assert second.system_frames[0].acts == (Act("REQUEST", "theatre"), Act("CONFIRM", "tickets", ("two",)))
+    assert second.system_frames[0].requested == ("theatre",)
+    assert set(corpora.load(str(tmp_path / "sim-M")).schema.by_name) == {"movies"}
+
+
 def test_sgd_carries_a_service_over_turns_without_its_frame(tmp_path: Path) -> None:
     (dialogue,) = imported(layouts.sgd(tmp_path))["test"]
     last = dialogue.turns[2]

@@ -26,6 +26,7 @@ importers = Registry(
         "sgd": "dstress.corpora.sgd:Sgd",
         "woz": "dstress.corpora.woz:Woz",
         "trade": "dstress.corpora.trade:Trade",
+        "m2m": "dstress.corpora.m2m:M2m",
         "unified": "dstress.corpora.unified:Unified",
         "multiwoz": "dstress.corpora.multiwoz:Multiwoz",
     },
