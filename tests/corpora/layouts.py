@@ -85,6 +85,22 @@ def multiwoz23(folder: Path) -> Path:
     return folder
 
 
+def spokenwoz(folder: Path) -> Path:
+    """SpokenWOZ's texts: the times of words, and who the user is."""
+    dialogue = raw_dialogue()
+    for utterance in dialogue["log"]:
+        words = enumerate(utterance["text"].split())
+        utterance["words"] = [{"Word": word, "BeginTime": 10 * at, "EndTime": 10 * at + 9} for at, word in words]
+        utterance["tag"] = "user" if not utterance["metadata"] else "system"
+    semi = {"name": "Ada May", "email": "", "idnumber": "", "phonenumber": "", "platenumber": ""}
+    dialogue["log"][5]["metadata"]["profile"] = {"book": {"booked": []}, "semi": semi}
+    write_json(folder / "text_5700_train_dev" / "data.json", {"MUL0001": dialogue, "MUL0002": dialogue})
+    (folder / "text_5700_train_dev" / "valListFile.json").write_text("MUL0002\n")
+    write_json(folder / "text_5700_test" / "data.json", {"MUL0003": dialogue})
+    (folder / "text_5700_test" / "testListFile.json").write_text("MUL0003\n")
+    return folder
+
+
 def _frame22(service: str, **values: list[str]) -> dict[str, Any]:
     return {
         "service": service,
@@ -403,6 +419,7 @@ LAYOUTS: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "multiwoz with list files": ("multiwoz", multiwoz_single),
     "multiwoz, a file a split": ("multiwoz", multiwoz_per_split),
     "multiwoz 2.3": ("multiwoz", multiwoz23),
+    "spokenwoz": ("multiwoz", spokenwoz),
     "multiwoz 2.2": ("multiwoz22", multiwoz22),
     "trade": ("trade", trade),
     "woz": ("woz", woz),

@@ -75,6 +75,32 @@ def test_multiwoz_23_coreference_and_lists(tmp_path: Path) -> None:
     assert dialogue.turns[2].state["hotel-pricerange"] == ("cheap", "moderate")
 
 
+def test_a_coreference_of_a_booking_finds_what_is_booked(tmp_path: Path) -> None:
+    dialogue = layouts.raw_dialogue()
+    dialogue["log"][4]["coreference"] = {"Booking-Inform": [["Day", "same day", "tuesday", 2, "4-5"]]}
+    layouts.write_json(tmp_path / "test.json", {"SNG0003.json": dialogue})
+    (found,) = imported(tmp_path)["test"]
+    assert found.turns[2].coreferences == (Coreference("hotel-book day", "same day", "tuesday", 1),)
+
+
+def test_two_copies_of_multiwoz_are_not_mixed(tmp_path: Path) -> None:
+    layouts.multiwoz_single(tmp_path / "2.1")
+    layouts.multiwoz_single(tmp_path / "2.3")
+    with pytest.raises(CorpusError, match=r"several copies of the corpus: 2.1/data.json and 2.3/data.json"):
+        imported(tmp_path)
+
+
+def test_spokenwoz_splits_and_profile(tmp_path: Path) -> None:
+    splits = imported(layouts.spokenwoz(tmp_path))
+    assert {name: [d.id for d in found] for name, found in splits.items()} == {
+        "train": ["MUL0001"], "dev": ["MUL0002"], "test": ["MUL0003"],
+    }  # fmt: skip
+    (dialogue,) = splits["test"]
+    assert dialogue.turns[2].state["profile-name"] == ("Ada May",)
+    assert dialogue.turns[0].state == {"hotel-pricerange": ("cheap",), "hotel-parking": ("yes",)}
+    assert list(imported(tmp_path / "text_5700_test")) == ["test"]
+
+
 def test_multiwoz_22_settles_names_and_joins_acts(tmp_path: Path) -> None:
     corpora.add("mwz22", layouts.multiwoz22(tmp_path / "it"))
     corpus: Corpus = corpora.load("mwz22:test")

@@ -1,4 +1,8 @@
-"""MultiWOZ's raw layout: 2.0, 2.1, 2.3 (with coreference) and 2.4, `data.json` with list files or a file a split."""
+"""MultiWOZ's raw layout: 2.0, 2.1, 2.3 (with coreference) and 2.4, `data.json` with list files or a file a split.
+
+SpokenWOZ has it too: `text_5700_train_dev` with a list of the validation dialogues, `text_5700_test`, and one service
+more, `profile`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ import msgspec
 from dstress.corpora import multiwoz_schema
 from dstress.corpora.base import Importer, LocatedDialogue, Split
 from dstress.corpora.json_files import decode, decode_part
-from dstress.corpora.split_names import find_split, sort_splits, split_of_file
+from dstress.corpora.split_names import find_split, sort_splits, split_of_file, split_of_folder
 from dstress.dialogue import Act, Coreference, Dialogue, Frame, Goal, Span, State, Turn, service_of, slot_id
 from dstress.errors import CorpusError, place
 from dstress.storage.sources import Source, SourceFile
@@ -65,8 +69,16 @@ class Multiwoz(Importer):
 
     def splits(self, source: Source) -> Iterator[Split]:
         files = _recordings(source)
-        if len(files) == 1 and find_split(files[0].stem) is None:
-            yield from _listed_splits(files[0], source)
+        if all(map(_is_spoken, files)):
+            parts = {split.name: split for file in files for split in _spoken_splits(file, source)}
+            yield from (parts[name] for name in sort_splits(parts))
+            return
+        whole = [file for file in files if find_split(file.stem) is None]
+        if len(whole) > 1:
+            labels = " and ".join(file.name for file in whole)
+            raise CorpusError(f"several copies of the corpus: {labels}", where=source.address, fix="give one of them")
+        if len(files) == 1 and whole:
+            yield from _listed_splits(whole[0], source)
             return
         by_name = {split_of_file(file, ".json"): file for file in files}
         for name in sort_splits(by_name):
@@ -75,6 +87,21 @@ class Multiwoz(Importer):
 
 def _recordings(source: Source) -> list[SourceFile]:
     return [file for file in source.ending(".json") if _RAW.match(file.head())]
+
+
+def _is_spoken(file: SourceFile) -> bool:
+    """Whether utterances come with the times of their words."""
+    return b'"BeginTime"' in file.head()
+
+
+def _spoken_splits(file: SourceFile, source: Source) -> Iterator[Split]:
+    """A file beside a list of validation dialogues holds them and train; the other one is test."""
+    held_out = _read_lists(source, file.folder).get("dev")
+    if held_out is None:
+        yield _split(split_of_folder(file.folder, source), file, lambda _: True)
+    else:
+        yield _split("train", file, lambda name: name not in held_out)
+        yield _split("dev", file, held_out.__contains__)
 
 
 def _listed_splits(file: SourceFile, source: Source) -> Iterator[Split]:
@@ -92,9 +119,12 @@ def _listed_splits(file: SourceFile, source: Source) -> Iterator[Split]:
     yield _split("test", file, lists["test"].__contains__)
 
 
-def _read_lists(source: Source) -> dict[str, frozenset[str]]:
+def _read_lists(source: Source, folder: str | None = None) -> dict[str, frozenset[str]]:
+    """The dialogues of dev and test by the list files of the source, or of one folder in it."""
     lists = {}
     for file in source.files:
+        if folder is not None and file.folder != folder:
+            continue
         stem = file.stem.casefold()
         if stem.endswith((".txt", ".json")) and "listfile" in stem:
             name = "dev" if stem.startswith("val") else "test"
@@ -117,8 +147,8 @@ def _split(name: str, file: SourceFile, wanted: Callable[[str], bool]) -> Split:
 
 
 def _side_services(file: SourceFile, wanted: Callable[[str], bool]) -> set[str]:
-    """Which of bus, hospital and police the dialogues are about: their schema is needed before they stream."""
-    services: set[str] = set()
+    """Which of bus, hospital, police and profile the dialogues are about: their schema is needed before they stream."""
+    services = {"profile"} if _is_spoken(file) else set()
     for key, raw in decode(_FILE, file).items():
         # A glance at the bytes: decoding every dialogue twice would double the time.
         if wanted(_base(key)):
@@ -152,7 +182,7 @@ def _turn(log: list[_Utterance], position: int, where: str) -> Turn:
         state,
         _frames(user, state),
         _frames(system, {}) if system else (),
-        _coreferences(user),
+        _coreferences(user, state),
     )
 
 
@@ -173,7 +203,7 @@ def _slot_id(service: str, part: str, slot: str) -> str:
 
 @cache
 def _slot_names() -> SlotNames:
-    return SlotNames(multiwoz_schema.select_services({"bus", "hospital", "police"}))
+    return SlotNames(multiwoz_schema.select_services({"bus", "hospital", "police", "profile"}))
 
 
 def _forms(value: object, where: str) -> tuple[str, ...]:
@@ -231,13 +261,19 @@ def _spans(utterance: _Utterance) -> dict[str, list[Span]]:
     return spans
 
 
-def _coreferences(utterance: _Utterance) -> tuple[Coreference, ...]:
-    """MultiWOZ 2.3: [slot, expression, value, utterance it refers to, words]; utterances count both sides."""
+def _coreferences(utterance: _Utterance, state: State) -> tuple[Coreference, ...]:
+    """MultiWOZ 2.3: [slot, expression, value, utterance it refers to, words]; utterances count both sides.
+
+    Acts of `booking` do not say what is booked: the slot is the one of the state that holds the value.
+    """
     coreferences = []
     for title, entries in utterance.coreference.items():
         service = title.casefold().partition("-")[0]
         for short, expression, value, *rest in entries:
             slot = slot_id(service, multiwoz_schema.act_slot(service, str(short)))
+            if service == "booking":
+                booked = (known for known in state if known.endswith(f"-book {slot.partition('-')[2]}"))
+                slot = next((known for known in booked if str(value) in state[known]), slot)
             turn = rest[0] // 2 if rest and isinstance(rest[0], int) else -1
             coreferences.append(Coreference(slot, str(expression), str(value), turn))
     return tuple(coreferences)

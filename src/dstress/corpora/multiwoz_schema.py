@@ -33,7 +33,7 @@ def _services() -> tuple[Service, ...]:
 
 
 def select_services(used: Container[str] = ()) -> Schema:
-    """The five scored services, and of the three others those in `used`."""
+    """The five scored services, and of the others those in `used`."""
     return Schema(tuple(service for service in _services() if service.name in CORE or service.name in used))
 
 
