@@ -267,6 +267,108 @@ def m2m(folder: Path) -> Path:
     return folder
 
 
+def _segment(text: str, said: str, *names: str) -> dict[str, Any]:
+    start = text.index(said)
+    annotations = [{"name": name} for name in names]
+    return {"start_index": start, "end_index": start + len(said), "text": said, "annotations": annotations}
+
+
+def taskmaster_conversation(name: str) -> dict[str, Any]:
+    told: list[tuple[str, str, dict[str, tuple[str, ...]]]] = [
+        ("USER", " A large pizza, please", {"large": ("pizza_ordering.size.pizza",) * 2}),
+        ("USER", "with olives", {"olives": ("pizza_ordering.type.topping.accept",)}),
+        (
+            "ASSISTANT",
+            "No olives left, ham?",
+            {"olives": ("pizza_ordering.type.topping.reject",), "ham": ("pizza_ordering.type.topping",)},
+        ),
+        ("ASSISTANT", "(deleted)", {}),
+        ("USER", "Fine, a small one", {"small": ("pizza_ordering.size.pizza",), "a small": ("pizza_ordering.accept",)}),
+        ("ASSISTANT", "Done", {}),
+    ]
+    utterances = [
+        {"index": at, "speaker": speaker, "text": text}
+        | ({"segments": [_segment(text, said, *names) for said, names in segments.items()]} if segments else {})
+        for at, (speaker, text, segments) in enumerate(told)
+    ]
+    return {"conversation_id": name, "instruction_id": "pizza-ordering-1", "utterances": utterances}
+
+
+def taskmaster(folder: Path) -> Path:
+    """TM-1: written dialogues in lists, spoken ones without."""
+    names = {"train": "dlg-1", "dev": "dlg-2", "test": "dlg-3"}
+    empty = {"conversation_id": "dlg-5", "instruction_id": "pizza-ordering-1", "utterances": []}
+    written = [taskmaster_conversation(name) for name in names.values()]
+    write_json(folder / "self-dialogs.json", [*written, empty])
+    write_json(folder / "woz-dialogs.json", [taskmaster_conversation("dlg-4")])
+    (folder / "train-dev-test").mkdir(exist_ok=True)
+    for split, name in names.items():
+        (folder / "train-dev-test" / f"{split}.csv").write_text(f"{name},\n")
+    return folder
+
+
+def crosswoz(folder: Path) -> Path:
+    def state(**values: str) -> dict[str, Any]:
+        hotel = {"名称": "", "价格": "", "酒店设施": ""} | values | {"selectedResults": []}
+        return {"酒店": hotel, "出租": {"出发地": "", "目的地": "", "selectedResults": []}}
+
+    def messages() -> list[dict[str, Any]]:
+        first, second = state(价格="便宜"), state(价格="便宜", 酒店设施="早餐服务 无烟房")
+        return [
+            {"role": "usr", "content": "找一家便宜的酒店", "dialog_act": [["Inform", "酒店", "价格", "便宜"]]},
+            {
+                "role": "sys",
+                "content": "还有什么要求?",
+                "dialog_act": [["General", "reqmore", "none", "none"]],
+                "sys_state": state(),
+                "sys_state_init": first,
+            },
+            {
+                "role": "usr",
+                "content": "要早餐和无烟房, 叫什么?",
+                "dialog_act": [["Inform", "酒店", "酒店设施-早餐服务", "是"], ["Request", "酒店", "名称", ""]],
+            },
+            {
+                "role": "sys",
+                "content": "没有",
+                "dialog_act": [["NoOffer", "酒店", "none", "none"]],
+                "sys_state": state(),
+                "sys_state_init": second,
+            },
+        ]
+
+    for split in ("train", "val", "test"):
+        dialogue = {"sys-usr": [1, 2], "goal": [], "messages": messages(), "task description": ["找酒店。"]}
+        write_json(folder / f"{split}.json", {f"{split}-1": dialogue})
+    return folder
+
+
+def bitod(folder: Path, languages: tuple[str, ...] = ("zh",)) -> Path:
+    words = {
+        "en": ("restaurants_en_US_search", "equal_to", "at_least", "don't care", "Somewhere cheap", "Rated 8 or more"),
+        "zh": ("餐馆查询", "等于", "至少", "不在乎", "便宜的餐馆", "八分以上"),
+    }
+    for language in languages:
+        search, equal, least, open_, first, second = words[language]
+        price = {"price_level": {"relation": equal, "value": ["cheap"]}}
+        more = {"rating": {"relation": least, "value": [8]}, "location": {"relation": equal, "value": [open_]}}
+        asked = [{"act": "request", "slot": "rating", "relation": "", "value": []}]
+        inform = [{"act": "inform", "slot": "price_level", "relation": equal, "value": ["cheap"]}]
+        events = [
+            {"Agent": "User", "Actions": inform, "active_intent": search, "state": {search: price}, "Text": first},
+            {"Agent": "Wizard", "Actions": "query", "Constraints": []},
+            {"Agent": "KnowledgeBase", "Topic": search, "TotalItems": 0, "Item": {}},
+            {"Agent": "Wizard", "Actions": asked, "Text": "?", "PrimaryItem": None},
+            {"Agent": "User", "Actions": [], "active_intent": search, "state": {search: price | more}, "Text": second},
+            {"Agent": "Wizard", "Actions": [], "Text": "."},
+            {"Agent": "User", "Actions": [], "active_intent": "chat", "state": {search: price | more}, "Text": "!"},
+        ]
+        for split in ("train", "valid", "test"):
+            write_json(folder / f"{language}_{split}.json", {f"{split}-1": {"Scenario": {}, "Events": events}})
+        write_json(folder / f"{language}_fewshot_dials.json", {"fewshot_dials": ["train-1"]})
+    return folder
+
+
 def _sgd_frame(state: dict[str, list[str]] | None, **more: Any) -> dict[str, Any]:
     frame = {"service": "Hotels_1", "slots": [], "actions": []} | more
     if state is not None:
@@ -424,6 +526,9 @@ LAYOUTS: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "trade": ("trade", trade),
     "woz": ("woz", woz),
     "m2m": ("m2m", m2m),
+    "taskmaster": ("taskmaster", taskmaster),
+    "crosswoz": ("crosswoz", crosswoz),
+    "bitod": ("bitod", bitod),
     "sgd": ("sgd", sgd),
     "unified": ("unified", unified),
     "unified, a data set's folder": ("unified", unified_folder),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from dstress.corpora.base import Corpus
 from dstress.corpora.checks import read_checked
 from dstress.dialogue import DONTCARE, Act, Coreference, Dialogue, Span
 from dstress.errors import CorpusError, UnknownNameError
+from dstress.pipeline.stress import stress
 from dstress.storage.sources import open_source
 from tests.corpora import layouts
 
@@ -168,6 +170,70 @@ def test_m2m_spans_acts_and_both_services(tmp_path: Path) -> None:
     assert set(corpora.load(str(tmp_path / "sim-M")).schema.by_name) == {"movies"}
 
 
+def test_taskmaster_states_come_from_segments(tmp_path: Path) -> None:
+    splits = imported(layouts.taskmaster(tmp_path))
+    assert {name: [d.id for d in found] for name, found in splits.items()} == {
+        "train": ["dlg-1"], "dev": ["dlg-2"], "test": ["dlg-3"], "all": ["dlg-4"],
+    }  # fmt: skip
+    (dialogue,) = splits["test"]
+    first, second = dialogue.turns
+    assert first.user == "A large pizza, please with olives" and first.system == ""
+    assert first.state == {"pizza_ordering-size.pizza": ("large",), "pizza_ordering-type.topping": ("olives",)}
+    assert [first.user[span.start : span.end] for span in first.frames[0].spans] == ["large", "olives"]
+    assert second.state == {"pizza_ordering-size.pizza": ("small",), "pizza_ordering-type.topping": ("ham",)}
+    assert second.system == "No olives left, ham?"
+    rejected, offered = second.system_frames[0].acts
+    assert rejected == Act("REJECT", "type.topping", ("olives",)) and offered == Act("INFORM", "type.topping", ("ham",))
+
+
+def test_taskmaster_3_names_the_service_once(tmp_path: Path) -> None:
+    utterance = {
+        "speaker": "user",
+        "text": "Two for Joker",
+        "segments": [layouts._segment("Two for Joker", "Joker", "name.movie")],
+    }
+    conversation = {"conversation_id": "dlg-1", "vertical": "Movie Tickets", "utterances": [utterance]}
+    layouts.write_json(tmp_path / "data_00.json", [conversation])
+    (dialogue,) = imported(tmp_path)["all"]
+    assert dialogue.turns[0].state == {"movie_tickets-name.movie": ("Joker",)}
+
+
+def test_crosswoz_takes_the_first_query_and_is_chinese(tmp_path: Path) -> None:
+    corpora.add("crosswoz", layouts.crosswoz(tmp_path / "it"))
+    corpus = corpora.load("crosswoz:test")
+    (dialogue,) = corpus
+    first, second = dialogue.turns
+    assert corpus.language == "zh" and first.state == {"酒店-价格": ("便宜",)}
+    assert second.state == {"酒店-价格": ("便宜",), "酒店-酒店设施": ("早餐服务 无烟房",)}
+    assert second.system == "还有什么要求?" and second.system_frames == ()
+    assert second.frames[0].requested == ("名称",)
+    assert second.frames[0].acts[0] == Act("INFORM", "酒店设施-早餐服务", ("是",))
+    with pytest.raises(CorpusError, match="crosswoz:test: typos is for en, and the utterances are in zh"):
+        stress(corpus, "typos")
+
+
+def test_a_crosswoz_turn_without_a_query_is_told(tmp_path: Path) -> None:
+    dialogue = json.loads((layouts.crosswoz(tmp_path) / "test.json").read_text())
+    del dialogue["test-1"]["messages"][3]
+    layouts.write_json(tmp_path / "test.json", dialogue)
+    with pytest.raises(CorpusError, match=r"test.json, dialogue test-1, turn 1: .* no state"):
+        imported(tmp_path)
+
+
+def test_bitod_constraints_as_values(tmp_path: Path) -> None:
+    corpora.add("bitod", layouts.bitod(tmp_path / "it", ("en", "zh")))
+    chinese, english = corpora.load("bitod:test_zh"), corpora.load("bitod:test_en")
+    assert (chinese.language, english.language, chinese.train) == ("zh", "en", "bitod:train_zh")
+    first, second, last = next(iter(english)).turns
+    service = "restaurants_en_US_search"
+    assert first.state == {f"{service}-price_level": ("cheap",)}
+    assert second.state[f"{service}-rating"] == ("at_least 8",) and second.state[f"{service}-location"] == (DONTCARE,)
+    assert second.system == "?" and second.system_frames[0].requested == ("rating",)
+    assert last.frames == () and last.state == second.state
+    assert next(iter(chinese)).turns[1].state["餐馆查询-rating"] == ("至少 8",)
+    assert next(iter(chinese)).turns[1].state["餐馆查询-location"] == (DONTCARE,)
+
+
 def test_sgd_carries_a_service_over_turns_without_its_frame(tmp_path: Path) -> None:
     (dialogue,) = imported(layouts.sgd(tmp_path))["test"]
     last = dialogue.turns[2]
@@ -209,6 +275,19 @@ def test_dstress_jsonl_without_a_schema_derives_one(tmp_path: Path) -> None:
     folder = layouts.dstress(tmp_path / "it")
     (folder / "schema.json").unlink()
     assert list(corpora.load(f"{folder}:train").schema.slots) == ["hotel-pricerange"]
+
+
+@pytest.mark.parametrize(
+    ("words", "language"),
+    [("一家便宜的酒店", "zh"), ("安いホテル", "ja"), ("싼 호텔", "ko"), ("un hôtel bon marché", "en")],
+)
+def test_letters_tell_the_language(words: str, language: str, tmp_path: Path) -> None:
+    turn = {"speaker": "user", "utterance": words, "state": {}}
+    dialogue = {"dataset": "x", "data_split": "test", "dialogue_id": "x-test-0", "turns": [turn]}
+    layouts.write_json(tmp_path / "unified" / "dialogues.json", [dialogue])
+    (tmp_path / "test.jsonl").write_text(json.dumps({"id": "d", "turns": [{"user": words}]}))
+    assert corpora.load(str(tmp_path / "unified")).language == language
+    assert corpora.load(str(tmp_path / "test.jsonl")).language == language
 
 
 def test_a_corpus_inside_a_larger_archive(tmp_path: Path) -> None:

@@ -8,16 +8,17 @@ from typing import ClassVar
 
 import msgspec
 
-from dstress.corpora.base import ENGLISH, Importer, LocatedDialogue, Split
+from dstress.corpora.base import Importer, LocatedDialogue, Split
 from dstress.corpora.checks import derive_schema
 from dstress.corpora.json_files import decode, decode_part
+from dstress.corpora.languages import find_language
 from dstress.corpora.split_names import sort_splits, split_of_file
 from dstress.dialogue import Dialogue, Schema
 from dstress.storage.sources import Source, SourceFile
 
 
 class _Stressed(msgspec.Struct):
-    language: str = ENGLISH
+    language: str = ""
 
 
 _STRESSED = msgspec.json.Decoder(_Stressed)
@@ -38,7 +39,8 @@ class Jsonl(Importer):
         by_name = {split_of_file(file, ".jsonl"): file for file in source.ending(".jsonl")}
         for name in sort_splits(by_name):
             file = by_name[name]
-            yield Split(name, _read_schema(source, file, name), partial(_read_lines, file), _read_language(source))
+            language = _read_language(source) or find_language(_read_lines(file))
+            yield Split(name, _read_schema(source, file, name), partial(_read_lines, file), language)
 
 
 def _read_schema(source: Source, file: SourceFile, name: str) -> Schema:
@@ -50,8 +52,8 @@ def _read_schema(source: Source, file: SourceFile, name: str) -> Schema:
 
 
 def _read_language(source: Source) -> str:
-    """What `stress.json` says of a stressed corpus."""
-    return next((decode(_STRESSED, file).language for file in source.named("stress.json")), ENGLISH)
+    """What `stress.json` says of a stressed corpus; empty where there is none."""
+    return next((decode(_STRESSED, file).language for file in source.named("stress.json")), "")
 
 
 def _read_lines(file: SourceFile) -> Iterator[LocatedDialogue]:

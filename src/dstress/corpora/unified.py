@@ -14,6 +14,7 @@ import msgspec
 from dstress.corpora.base import Importer, LocatedDialogue, Split
 from dstress.corpora.checks import derive_schema
 from dstress.corpora.json_files import decode, decode_part
+from dstress.corpora.languages import find_language
 from dstress.corpora.split_names import sort_splits
 from dstress.dialogue import Act, Dialogue, Frame, Goal, Intent, Schema, Service, Slot, Span, State, Turn, slot_id
 from dstress.errors import CorpusError, place
@@ -102,7 +103,7 @@ class Unified(Importer):
             schema = (
                 _read_schema(ontology[0], names) if ontology else derive_schema(dialogue for _, dialogue in stream())
             )
-            yield Split(split, schema, stream)
+            yield Split(split, schema, stream, find_language(stream()))
 
 
 class _AsTheyAre(SlotNames):
