@@ -56,6 +56,19 @@ def test_completion_completes() -> None:
     assert "show" in answer.stdout
 
 
+def test_a_language_is_said_shown_and_heeded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("corpora", "add", "mine", str(layouts.dstress(tmp_path)), "--language", "de")
+    assert json.loads(run("corpora", "show", "mine", "--json"))["splits"]["test"]["language"] == "de"
+    for refused in (
+        ["stress", "mine:test", "--with", "typos", "--out", str(tmp_path / "out")],
+        ["corpora", "show", "mine", "--variants", "--also", "schema_noise"],
+    ):
+        with pytest.raises(SystemExit) as stop:
+            main(refused)
+        assert stop.value.code == 2 and "is for en, and the utterances are in de" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_show_as_json_has_the_promised_keys(tmp_path: Path) -> None:
     run("corpora", "add", "mine", str(layouts.sgd(tmp_path)))
     shown = json.loads(run("corpora", "show", "mine", "--json"))
