@@ -76,12 +76,17 @@ def place(file: object = "", dialogue: str = "", turn: int | None = None) -> str
 def unknown(kind: str, name: str, known: Iterable[str], *, where: str = "", fix: str = "") -> UnknownNameError:
     """An UnknownNameError that suggests the nearest known names, so that a typing error costs seconds."""
     names = sorted(known)
-    folded = {candidate.casefold(): candidate for candidate in names}
-    near = [folded[match] for match in get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.5)]
-    if near:
-        hint = "did you mean " + " or ".join(repr(candidate) for candidate in near) + "?"
+    if near := did_you_mean(name, names):
+        hint = near
     elif names:
         hint = "known: " + ", ".join(names[:40]) + (" ..." if len(names) > 40 else "")
     else:
         hint = f"no {kind} is known yet"
     return UnknownNameError(f"unknown {kind} {name!r}; {hint}", where=where, fix=fix)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question with the nearest known names; empty where none is near."""
+    folded = {candidate.casefold(): candidate for candidate in known}
+    near = [folded[match] for match in get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.5)]
+    return "did you mean " + " or ".join(map(repr, near)) + "?" if near else ""

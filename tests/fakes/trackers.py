@@ -77,7 +77,7 @@ class Naughty(Logged):
             return answers[:-1]
         if bad and self.how == "many":
             return [*answers, {}]
-        odd = {"text": "hotel in the north", "slot": {"no-such": "x"}, "value": {"taxi-destination": 5}, "none": None}
+        odd = {"text": "hotel in the north", "key": {7: "x"}, "value": {"taxi-destination": 5}, "none": None}
         if self.how in odd:
             return [odd[self.how] if c in bad else a for c, a in zip(contexts, answers, strict=True)]  # type: ignore[misc]
         return answers

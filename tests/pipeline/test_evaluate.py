@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,8 @@ from dstress.errors import DstressError
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import RunOptions, rescore
 from dstress.runs.folder import ORIGINAL, RunFolder
+from dstress.trackers.base import Answer, Context
+from dstress.trackers.gold import Gold
 from tests.fakes.trackers import SUITE, Naughty
 from tests.paths import ROOT, SEARCHED
 from tests.stressors.samples import sample
@@ -130,7 +132,7 @@ def test_workers_change_no_byte(tmp_path: Path, suite: str, engine: Local) -> No
         ("few", "0 answers to 1 turns"),
         ("many", "2 answers to 1 turns"),
         ("text", "malformed: 'hotel in the north' is no state"),
-        ("slot", "malformed: the schema has no slot 'no-such'"),
+        ("key", "malformed: 7 is no slot"),
         ("value", "malformed: the value of taxi-destination is no text: 5"),
         ("none", "malformed: None is no state"),
         ("die", "the worker process died"),
@@ -160,6 +162,29 @@ def test_a_failing_turn_costs_only_itself(tmp_path: Path, suite: str, how: str, 
         engine,
     )
     assert again.scores.failed == {} and again.scores.variants[ORIGINAL]["jga"].value > jga.value
+
+
+class Inventive(Gold):
+    """Right, but in one turn of each dialogue it names a slot that no schema has."""
+
+    def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
+        answers = super().track(contexts)
+        return [{**a, "no-such": "x"} if c.turn == 0 else a for c, a in zip(contexts, answers, strict=True)]
+
+
+def test_an_unknown_slot_costs_that_slot_and_not_the_turn(tmp_path: Path, suite: str) -> None:
+    corpus = sample("reminder", None, 3)
+    run = evaluate(
+        suite, Inventive(), corpus, tmp_path / "run", RunOptions(resamples=20, report=False, only=("typos",))
+    )
+    first = next(answer for answer in run.journal(ORIGINAL) if answer.turn == 0)
+    card, turns = run.scores.variants[ORIGINAL], sum(len(dialogue.turns) for dialogue in corpus)
+    assert not first.failed and first.state["no-such"] == "x" and len(first.state) > 1
+    assert run.scores.failed == {}
+    assert card["jga"].value == (turns - 3) / turns
+    values = sum(len(turn.state) for dialogue in corpus for turn in dialogue.turns)
+    assert card["slot-f1"].value == pytest.approx(2 * values / (2 * values + 3), abs=1e-12)
+    assert any(note.startswith("counted as wrong: 3 values of slots") for note in card.notes)
 
 
 def test_what_answers_cost_is_added_up_over_workers_and_resumes(tmp_path: Path, suite: str) -> None:

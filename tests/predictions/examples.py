@@ -10,7 +10,8 @@ from tests.paths import DOCS
 
 PAGE = DOCS / "predictions.md"
 _SECTION = re.compile(
-    r"^## (?P<name>\S+)\n.*?^`(?P<file>\S+)`\n\n```json\n(?P<sample>.*?)\n```\n\n```jsonl\n(?P<parsed>.*?)\n```",
+    r"^## (?P<name>\S+)\n.*?^`(?P<file>\S+)`\n\n"
+    r"```(?:json|csv)\n(?P<sample>.*?)\n```\n\n```jsonl\n(?P<parsed>.*?)\n```",
     re.DOTALL | re.MULTILINE,
 )
 
@@ -31,3 +32,5 @@ class Example(NamedTuple):
 EXAMPLES = {
     found["name"]: Example(*found.groups()[1:]) for found in _SECTION.finditer(PAGE.read_text(encoding="utf-8"))
 }
+JSON = [name for name in EXAMPLES if name != "csv"]
+"""The formats whose files are JSON: damage shows there that a table does not show."""

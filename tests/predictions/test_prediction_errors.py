@@ -10,7 +10,7 @@ import pytest
 from dstress.errors import DstressError, PredictionError, UnknownNameError
 from dstress.predictions import detect, formats, read_predictions
 from dstress.storage.sources import open_source
-from tests.predictions.examples import EXAMPLES
+from tests.predictions.examples import EXAMPLES, JSON
 
 TRADE = {"d.json": {"0": {"turn_belief": [], "pred_bs_ptr": ["hotel-area-east"]}}}
 
@@ -49,7 +49,7 @@ def test_too_deep_to_be_read(tmp_path: Path, name: str) -> None:
     failing(tmp_path, b"[" * 100_000, name)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", JSON)
 def test_a_file_cut_off_at_any_place(tmp_path: Path, name: str) -> None:
     data = EXAMPLES[name].sample.encode()
     path = tmp_path / EXAMPLES[name].file
@@ -105,10 +105,18 @@ DOUBLED = {
     "trippy": json.dumps([{"guid": ["test", "d", "0"], "slot_prediction_hotel-area": "none"}] * 2).encode(),
     "trippy-matches": json.dumps({"d": {"0": [1] * 30}, "D": {"0": [1] * 30}}).encode(),
     "convlab": json.dumps([{"dialogue_id": "d", "utt_idx": 0, "predictions": {"state": {}}}] * 2).encode(),
+    "t5dst": json.dumps({name: {"turns": {"0": {"pred_belief": []}}} for name in ("d", "D.json")}).encode(),
+    "simpletod": b'{"d": {"generated_turn_belief": [[]]}, "d": {"generated_turn_belief": [[]]}}',
+    "pptod": b'{"d": {"0": {"bspn_gen": ""}, "0": {"bspn_gen": ""}}}',
+    "fnctod": b'{"d": [{"bspn_gen": ""}], "d": [{"bspn_gen": ""}]}',
+    "ic-dst": json.dumps([{"ID": "d", "turn_id": 0, "pred": {}}] * 2).encode(),
+    "flat": b'{"dial_id":"d","turn":0,"state":{}}\n{"dial_id":"D","turn":0,"state":{}}\n',
+    "csv": b"dialogue,turn,state\nd,0,\nD,0,\n",
 }
 
 
-@pytest.mark.parametrize("name", list(formats))
+# In a submission to DSTC10 turns are numbered by their order.
+@pytest.mark.parametrize("name", [name for name in formats if name != "dstc10"])
 def test_a_turn_that_is_there_twice(tmp_path: Path, name: str) -> None:
     assert "twice" in failing(tmp_path, DOUBLED[name])
 
@@ -134,6 +142,8 @@ def test_a_value_that_is_no_text_is_named_with_its_slot(tmp_path: Path, value: o
         "mwzeval": {"d": [{"response": ""}, {"response": ""}, {"response": "", "state": nested}]},
         "states": {"d": [{}, {}, nested]},
         "convlab": [{"dialogue_id": "d", "turn_id": 2, "state": {}, "predictions": {"state": nested}}],
+        "ic-dst": [{"ID": "d", "turn_id": 2, "pred": {"hotel-area": value}}],
+        "flat": {"dialog": "d", "turn": 2, "pred": nested},
     }
     for name, data in files.items():
         message = failing(tmp_path, data, name)
@@ -229,3 +239,40 @@ def test_only_the_head_of_a_file_is_looked_at(tmp_path: Path) -> None:
         assert detect(source).name == "trade"
     with pytest.raises(PredictionError):
         list(read_predictions(path))
+
+
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        (b"dialogue,turn,slot,value\n", "there is no row"),
+        (b"dialogue,turn,slot,value\nd,0,hotel-area\n", "row 2: 3 cells under 4 columns"),
+        (b'dialogue,turn,slot,value\nd,0,hotel-area,"a"b\n', "row 2: not a row of a table"),
+        (b"dialogue,turn,slot,value\nd,0,area,east\n", "row 2, dialogue d, turn 0: the slot 'area' names no service"),
+        (b"dialogue,turn,slot,value\nd,x,hotel-area,east\n", "row 2, dialogue d: the turn 'x' is not a number"),
+        (b"dialogue,turn,slot,value\nd,0,hotel-area,east\nd,0,hotel-area,west\n", "has two values, 'east' and 'west'"),
+        (b"dialogue,turn,hotel-area,hotel-area\nd,0,east,west\n", "the column 'hotel-area' is there twice"),
+        (b"dialogue,turn,state\nd,0,somewhere east\n", "turn 0: 'somewhere east' is no slot and value"),
+        (b"dialogue,turn,hotel-area\nd,0,\xff\n", "line 2: not UTF-8 text"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_told_with_its_row(tmp_path: Path, table: bytes, problem: str) -> None:
+    assert problem in failing(tmp_path, table, file="p.csv")
+
+
+@pytest.mark.parametrize(
+    ("state", "problem"),
+    [
+        (7, "no known prediction format"),
+        ([7], "7 is no slot and value"),
+        ([["hotel-area"]], "['hotel-area'] is no slot and value"),
+        ("the east", "'the east' is no slot and value"),
+        ('{"hotel-area": ', "the file may be cut off"),
+    ],
+)
+def test_a_flat_state_that_is_none(tmp_path: Path, state: object, problem: str) -> None:
+    assert problem in failing(tmp_path, {"dialogue_id": "d", "turn_id": 0, "state": state})
+
+
+def test_a_list_of_simpletod_that_is_too_short(tmp_path: Path) -> None:
+    data = {"d": {"generated_turn_belief": [[], []], "target_turn_belief": [[]]}}
+    assert "dialogue d: 'target_turn_belief' has 1 turns only" in failing(tmp_path, data)

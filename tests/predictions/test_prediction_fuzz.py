@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from dstress.errors import DstressError
 from dstress.predictions import formats, read_predictions
-from tests.predictions.examples import EXAMPLES
+from tests.predictions.examples import EXAMPLES, JSON
 
-SEVERAL_LINES = {"dstress", "checkdst", "parlai"}
+SEVERAL_LINES = {"dstress", "checkdst", "parlai", "flat"}
 odd = st.recursive(
     st.one_of(
         st.none(),
@@ -68,7 +68,7 @@ def mutated(document: object, data: st.DataObject) -> object:
     return document
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", JSON)
 @given(data=st.data())
 def test_swapped_nodes(name: str, data: st.DataObject) -> None:
     sample = EXAMPLES[name].sample

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import zipfile
 from pathlib import Path
@@ -189,3 +191,89 @@ def test_several_paths_and_archives_are_one_source(tmp_path: Path) -> None:
         archive.writestr("b.jsonl", '{"dialogue":"b","turn":0,"state":{}}')
     found = read_predictions([tmp_path / "a.jsonl", str(tmp_path / "b.zip")])
     assert [p.dialogue for p in found] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("beliefs", "state"),
+    [
+        (["hotel area east", "hotel area east"], {"hotel-area": "east"}),
+        (["hotel area east", "hotel area west"], {"hotel-area": "east | west"}),
+        (["hotel book day monday", "taxi leaveat 9:15"], {"hotel-book day": "monday", "taxi-leaveat": "9:15"}),
+        (["", " ", "<|endoftext|>", "hotel area none"], {"hotel-area": "none"}),
+        (["hotel"], {"hotel-": ""}),
+        (["hotel colour dark blue"], {"hotel-colour": "dark blue"}),
+    ],
+)
+def test_simpletod_keeps_whatever_its_script_would_compare(
+    tmp_path: Path, beliefs: list[str], state: dict[str, str]
+) -> None:
+    [found] = read(tmp_path, {"d.json": {"generated_turn_belief": [beliefs]}})
+    assert (found.state, found.gold) == (state, None)
+
+
+@pytest.mark.parametrize(
+    ("span", "state"),
+    [
+        ("<sos_b> [hotel] area east name the old mill <eos_b>", {"hotel-area": "east", "hotel-name": "the old mill"}),
+        (
+            "[hotel] stay 2 day monday people 1",
+            {"hotel-book stay": "2", "hotel-book day": "monday", "hotel-book people": "1"},
+        ),
+        ("[train] leave 9:15 [taxi] leave 10:15", {"train-leaveat": "9:15", "taxi-leaveat": "10:15"}),
+        ("[hotel] name area east", {"hotel-name": "", "hotel-area": "east"}),
+        ("[hotel] area east [hotel] area west", {"hotel-area": "east | west"}),
+        ("[hotel] area east [bus] day monday", {"hotel-area": "east [bus]", "hotel-book day": "monday"}),
+        ("area east [hotel]", {}),
+        ("", {}),
+    ],
+)
+def test_spans_are_read_as_pptod_does(tmp_path: Path, span: str, state: dict[str, str]) -> None:
+    assert [p.state for p in read(tmp_path, {"d": {"0": {"bspn_gen": span}}})] == [state]
+    assert [p.state for p in read(tmp_path, {"d": [{"bspn_gen": span}]})] == [state]
+
+
+@pytest.mark.parametrize("dialogue", ["dialogue_id", "dial_id", "Dialogue-ID", "dialogId", "dialogue", "ID"])
+@pytest.mark.parametrize("turn", ["turn_id", "turn", "turn_idx", "TurnNum"])
+@pytest.mark.parametrize("state", ["belief", "prediction", "pred", "Predicted State", "slot_values", "state"])
+@pytest.mark.parametrize("listed", [False, True])
+def test_flat_records_may_spell_their_keys_in_any_way(
+    tmp_path: Path, dialogue: str, turn: str, state: str, listed: bool
+) -> None:
+    record = {dialogue: "d.json", turn: 3, state: {"hotel-area": "east"}, "note": "x"}
+    assert read(tmp_path, [record] if listed else record) == [Prediction("d", 3, {"hotel-area": "east"})]
+
+
+def test_what_a_flat_record_calls_its_prediction_is_read_rather_than_a_state(tmp_path: Path) -> None:
+    record = {"id": 7, "turn": 0, "state": {"hotel-area": "west"}, "prediction": {"hotel-area": "east"}}
+    record |= {"gold": {"hotel-area": ["west", "the west"], "hotel-stars": 4}, "user": "the east"}
+    gold = {"hotel-stars": ("4",), "hotel-area": ("west", "the west")}
+    assert read(tmp_path, record) == [Prediction("7", 0, {"hotel-area": "east"}, gold=gold, utterance="the east")]
+
+
+@pytest.mark.parametrize("mark", [",", "\t", ";"])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("dial_id", "turn_id", "slot", "value"), ("d", "0", "hotel-area", "east"), ("d", "0", "hotel-stars", "4")],
+        [
+            ("dialogue", "turn", "domain", "slot", "value"),
+            ("d", "0", "hotel", "area", "east"),
+            ("d", "0", "hotel", "stars", "4"),
+        ],
+        [("dialogue", "turn", "hotel-area", "hotel-stars", "note", "hotel-name"), ("d", "0", "east", "4", "x", "")],
+        [("Turn ID", "Dialogue ID", "prediction"), ("0", "d.json", "hotel-area=east")],
+        [("dialogue", "turn", "state"), ("d", "0", "{'hotel-area': 'east'}".replace("'", '"'))],
+    ],
+)
+def test_tables_are_read_in_three_layouts(tmp_path: Path, mark: str, rows: list[tuple[str, ...]]) -> None:
+    text = io.StringIO()
+    csv.writer(text, delimiter=mark).writerows(rows)
+    [found] = read(tmp_path, text.getvalue())
+    assert (found.dialogue, found.turn, found.state["hotel-area"]) == ("d", 0, "east")
+    assert found.state.get("hotel-stars", "4") == "4" and "hotel-name" not in found.state
+
+
+def test_a_submission_to_dstc10_may_begin_with_empty_states_and_domains(tmp_path: Path) -> None:
+    found = read(tmp_path, [{}, {"hotel": {}}, {"hotel": {"book": {"day": []}, "semi": {"area": ["a", "b"]}}}])
+    assert [(p.dialogue, p.turn) for p in found] == [("0", 0), ("1", 0), ("2", 0)]
+    assert [p.state for p in found] == [{}, {}, {"hotel-book day": "", "hotel-area": "a|b"}]

@@ -129,6 +129,18 @@ def test_sgd_holds_whole_frames(written: list[Prediction]) -> None:
         assert read == written
 
 
+@given(predictions(state=states(texts.filter(bool))))
+def test_csv_holds_states_without_empty_values(written: list[Prediction]) -> None:
+    with again(written, "csv", "p.csv") as read:
+        assert read == written
+
+
+def test_csv_refuses_an_empty_value(tmp_path: Path) -> None:
+    with pytest.raises(PredictionError, match=r"dialogue d, turn 0: the empty value of the slot 'hotel-area'"):
+        write_predictions([Prediction("d", 0, {"hotel-area": ""})], tmp_path / "p.csv", "csv")
+    assert not list(tmp_path.iterdir())
+
+
 def test_sgd_writes_a_folder_too(tmp_path: Path) -> None:
     write_predictions([Prediction("d", 0, {"hotel-area": "east"})], tmp_path / "preds", "sgd")
     assert [path.name for path in (tmp_path / "preds").iterdir()] == ["dialogues_001.json"]

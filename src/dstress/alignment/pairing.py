@@ -1,7 +1,8 @@
 """Gold dialogues and their predictions, joined by id and turn; whatever does not fit is counted and told.
 
 Never a silent 0 and never a silent drop: without leave to be partial, any misfit is an error with counts and the first
-offenders; with it, what fits is scored and the coverage goes into the signature.
+offenders; with it, what fits is scored and the coverage goes into the signature. A slot that the schema does not have
+is no misfit: trackers that generate text name one now and then, and that is a wrong value, which a note tells.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from itertools import pairwise
 
 import msgspec
 
+from dstress.conventions.base import Convention
 from dstress.dialogue import Dialogue, Schema
-from dstress.errors import PredictionError, unknown
+from dstress.errors import PredictionError, did_you_mean
 from dstress.predictions.base import Prediction
 
 _SHOWN = 3
@@ -58,9 +60,11 @@ class Coverage(msgspec.Struct):
     stateless_turns: int = 0
     """Predicted turns of a system that tracks no state (response generators in mwzeval's format)."""
     misfits: Misfits = msgspec.field(default_factory=Misfits)
+    outside: Misfits = msgspec.field(default_factory=Misfits)
+    """Values of slots that the schema does not have: no hole in the coverage, but worth a note."""
 
     def joined(self, other: Coverage) -> Coverage:
-        """The coverage of two parts that fit without a flaw."""
+        """The coverage of two parts that fit without a flaw, and name no slot outside the schema."""
         return Coverage(
             self.turns + other.turns,
             self.gold_turns + other.gold_turns,
@@ -84,7 +88,6 @@ class Pairing:
         self.gold, self.schema = gold, schema
         self.coverage = Coverage()
         self.strangers: list[str] = []
-        self.ignored = ""
         self._arriving = iter(predictions)
         self._waiting: dict[str, dict[int, Prediction]] = {}
         self._unknown_slots: dict[str, str] = {}
@@ -175,7 +178,7 @@ class Pairing:
         for slot in prediction.state:
             if slot not in slots:
                 self._unknown_slots.setdefault(slot, f"{slot} in {prediction.dialogue} turn {prediction.turn}")
-                self.coverage.misfits.note(_OUTSIDE, self._unknown_slots[slot])
+                self.coverage.outside.note(_OUTSIDE, self._unknown_slots[slot])
 
     def _check_frames(self, dialogue: Dialogue, prediction: Prediction) -> None:
         """A file that gives frames must give one for every gold frame, as the official script demands."""
@@ -193,23 +196,24 @@ class Pairing:
         if self.coverage.stateless_turns == self.coverage.turns:
             raise PredictionError("the system predicts no state in any turn", fix="score its responses, not its states")
 
-    def require_complete(self, *, schema_only: bool, hint: str = "") -> None:
-        """Raise if anything did not fit. `schema_only` conventions never look at slots outside the schema."""
+    def require_complete(self, hint: str = "") -> None:
+        """Raise if anything did not fit."""
         misfits = self.coverage.misfits
-        if schema_only and _OUTSIDE in misfits.counts:
-            self.ignored = f"{misfits.counts.pop(_OUTSIDE):,} {_OUTSIDE} are not looked at, as in the script"
-            misfits.found.pop(_OUTSIDE)
         if misfits.counts:
             raise PredictionError(
-                f"the predictions do not fit the gold: {misfits.describe()}{self._nearest_slots()}",
+                f"the predictions do not fit the gold: {misfits.describe()}",
                 fix=hint or "correct the file, or score what fits with --allow-partial",
             )
 
-    def _nearest_slots(self) -> str:
-        if _OUTSIDE not in self.coverage.misfits.counts:
-            return ""
-        first = next(iter(self._unknown_slots))
-        return "\n  " + unknown("slot", first, self.schema.slots).problem
+    def notes(self, convention: Convention) -> list[str]:
+        """What a reader of the scores under a convention should know of the fit."""
+        misfits, outside = self.coverage.misfits, self.coverage.outside
+        told = [f"left out: {misfits.describe()}"] if misfits.counts else []
+        if outside.counts:
+            fate = "not looked at, as in the script" if convention.within_schema else "counted as wrong"
+            meant = did_you_mean(next(iter(self._unknown_slots)), self.schema.slots)
+            told.append(f"{fate}: {outside.describe()}; {meant}".rstrip("; "))
+        return told
 
 
 def key(dialogue: str) -> str:

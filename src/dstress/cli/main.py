@@ -28,6 +28,7 @@ VERBS = {
     "sample": "turns for people to judge, original and stressed, blinded; and the verdict",
     "diversity": "how varied a corpus is, and its stressed version beside it",
     "corpora": "add, list, show and check corpora",
+    "convert": "a prediction file in another format",
     "compare": "two or more systems on the same gold: which differences are real",
     "list": "what there is: formats, conventions, importers ...",
     "completion": "a script that completes commands in your shell",

@@ -112,11 +112,14 @@ class Tracking(Job):
         return [answer for context in contexts for answer in self._track([context])]
 
     def _checked(self, context: Context, answer: Answer) -> Prediction:
-        """The answer as it is recorded; one that is no state of this schema is a failure."""
+        """The answer as it is recorded; one that is no state is a failure.
+
+        A slot that the schema does not have stays, as a wrong value: it costs that slot and not the turn.
+        """
         if isinstance(answer, Failed):
             return _failure(context.dialogue, context.turn, answer.reason)
         given = answer if isinstance(answer, Prediction) else Prediction(context.dialogue, context.turn, _plain(answer))
-        problem = _problem(given.state, self.schema)
+        problem = _problem(given.state)
         if problem:
             return _failure(context.dialogue, context.turn, f"malformed: {problem}")
         return msgspec.structs.replace(given, dialogue=context.dialogue, turn=context.turn)
@@ -203,14 +206,14 @@ def _plain(answer: Mapping[str, str]) -> dict[str, str]:
     return dict(answer) if isinstance(answer, Mapping) else {"": repr(answer)}
 
 
-def _problem(state: object, schema: Schema) -> str:
+def _problem(state: object) -> str:
     if not isinstance(state, dict):
         return f"{type(state).__name__} is no state"
     for slot, value in state.items():
         if slot == "":
             return f"{value[:80]} is no state"
-        if slot not in schema.slots:
-            return f"the schema has no slot {str(slot)[:80]!r}"
+        if not isinstance(slot, str):
+            return f"{slot!r:.80} is no slot"
         if not isinstance(value, str):
             return f"the value of {slot} is no text: {value!r:.80}"
     return ""

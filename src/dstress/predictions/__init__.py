@@ -41,6 +41,14 @@ formats: Registry[Format] = Registry(
         "som-dst": "dstress.predictions.som:SomDst",
         "mwzeval": "dstress.predictions.mwzeval:Mwzeval",
         "states": "dstress.predictions.states:States",
+        "t5dst": "dstress.predictions.t5dst:T5Dst",
+        "simpletod": "dstress.predictions.simpletod:SimpleTod",
+        "pptod": "dstress.predictions.pptod:Pptod",
+        "fnctod": "dstress.predictions.fnctod:FncTod",
+        "ic-dst": "dstress.predictions.icdst:IcDst",
+        "dstc10": "dstress.predictions.dstc10:Dstc10",
+        "flat": "dstress.predictions.flat:Flat",
+        "csv": "dstress.predictions.csv_table:CsvTable",
     },
 )
 """In the order in which they are tried."""

@@ -41,7 +41,8 @@ class CheckDst(Format):
 
     @classmethod
     def matches(cls, source: Source) -> bool:
-        return {"dial_id", "pred"} <= shape_of(source).members.keys()
+        line = shape_of(source).members
+        return {"dial_id", "pred"} <= line.keys() and not isinstance(line["pred"], dict | list)
 
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
         texts, turns, decoder = BeliefTexts(schema), checks.Turns(), msgspec.json.Decoder(_Line)
@@ -81,7 +82,7 @@ class BeliefTexts:
     """Reads `domain slot value, domain slot value,` the way CheckDST's `extract_slot_from_string` does.
 
     Generated text is never an error: a piece that is not a domain, a slot and a value is passed over, so a comma ends
-    a value. Two different values for one slot match no gold there; here they stand together, as `one | other`.
+    a value.
     """
 
     def __init__(self, schema: Schema | None) -> None:
@@ -95,18 +96,17 @@ class BeliefTexts:
             words = words[1:]
         if "</bs>" in words:
             words = words[: words.index("</bs>")]
-        state: dict[str, list[str]] = {}
+        pairs = []
         for piece in " ".join(words).split(","):
             domain, *rest = piece.split() or [""]
             if domain in self._domains and len(rest) > 1:
                 size = 2 if rest[0] == "book" and rest[1] in _BOOKED else 1
-                values = state.setdefault(self._names(domain, " ".join(rest[:size])), [])
-                values.append(" ".join(rest[size:]))
-        return {slot: " | ".join(dict.fromkeys(values)) for slot, values in state.items()}
+                pairs.append((self._names(domain, " ".join(rest[:size])), " ".join(rest[size:])))
+        return checks.together(pairs)
 
     def gold(self, text: str) -> State:
         """The same, with each value as the only accepted form."""
-        return {slot: (value,) for slot, value in self.state(text).items()}
+        return checks.accepted(self.state(text))
 
 
 def earlier_context(context: str) -> str | None:

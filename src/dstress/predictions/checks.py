@@ -14,6 +14,7 @@ from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
+from dstress.dialogue import State
 from dstress.errors import PredictionError, place
 from dstress.predictions.shape import data_files
 from dstress.storage.sources import Source, SourceFile
@@ -175,12 +176,42 @@ def flat(
     return state
 
 
+def by_slot(given: dict[str, object], names: SlotNames, where: str) -> dict[str, str]:
+    """`{slot: value}` as slot id -> value, with every slot in the schema's spelling."""
+    state: dict[str, str] = {}
+    for slot, value in given.items():
+        text = text_of(value, slot, where)
+        if text is not None:
+            put(state, settled(slot, names, where), text, where)
+    return state
+
+
+def settled(slot: str, names: SlotNames, where: str) -> str:
+    """The slot id that one text names, such as `hotel-book_people`."""
+    if "-" not in slot:
+        raise PredictionError(f"the slot {slot!r} names no service", where=where, fix="write slots as service-slot")
+    return names.split(slot)
+
+
 def put(state: dict[str, str], slot: str, value: str, where: str) -> None:
     """Set a slot once; two spellings of one slot may not disagree."""
     if state.setdefault(slot, value) != value:
         raise PredictionError(
             f"the slot {slot!r} has two values, {state[slot]!r} and {value!r}", where=where, fix="give one of them"
         )
+
+
+def accepted(state: dict[str, str]) -> State:
+    """A gold state, with each value as the only accepted form."""
+    return {slot: (value,) for slot, value in state.items()}
+
+
+def together(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Slots and values that a model wrote. Two values of one slot match no gold; they stay, as `one | other`."""
+    found: dict[str, dict[str, None]] = {}
+    for slot, value in pairs:
+        found.setdefault(slot, {})[value] = None
+    return {slot: " | ".join(values) for slot, values in found.items()}
 
 
 class Turns:

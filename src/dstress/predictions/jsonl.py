@@ -40,8 +40,8 @@ class Jsonl(Format):
             here = place(where, dialogue, turn)
             state: dict[str, str] = {}
             for slot, value in record.state.items():
-                checks.put(state, _settled(slot, names, here), value, here)
-            gold = record.gold and {_settled(slot, names, here): forms for slot, forms in record.gold.items()}
+                checks.put(state, checks.settled(slot, names, here), value, here)
+            gold = record.gold and {checks.settled(slot, names, here): forms for slot, forms in record.gold.items()}
             yield msgspec.structs.replace(record, dialogue=dialogue, state=state, gold=gold)
 
     def write(self, predictions: Iterable[Prediction], path: Path) -> None:
@@ -70,9 +70,3 @@ def _prediction(line: bytes, where: str) -> Prediction:
         return msgspec.convert(record, Prediction)
     except msgspec.ValidationError as error:
         raise PredictionError(f"{error}", where=where, fix="see the format dstress in docs/predictions.md") from None
-
-
-def _settled(slot: str, names: SlotNames, where: str) -> str:
-    if "-" not in slot:
-        raise PredictionError(f"the slot {slot!r} names no service", where=where, fix="write slots as service-slot")
-    return names.split(slot)

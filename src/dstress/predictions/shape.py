@@ -20,6 +20,7 @@ from dstress.storage.sources import Source, SourceFile
 _BLANKS = re.compile(r"[\s,:]*")
 _FIRST_LOOK = 1 << 16
 _ENOUGH_MEMBERS = 40
+_LONGEST_HEADER = 4096
 _JSON = json.JSONDecoder()
 _seen: WeakKeyDictionary[Source, Shape] = WeakKeyDictionary()
 
@@ -94,7 +95,7 @@ def _parse(head: bytes | bytearray, *, whole: bool) -> Shape | None:
     """The shape of this much of a file; None when its first record goes on beyond it."""
     text = head.removeprefix(BOM_UTF8).decode("utf-8", errors="replace").lstrip()
     if text[:1] not in ("{", "["):
-        return Shape("other", text[:200], [])
+        return Shape("other", text[:_LONGEST_HEADER], [])
     kind: Literal["object", "array"] = "object" if text[0] == "{" else "array"
     parts: list[tuple[str, object]] = []
     try:

@@ -75,7 +75,7 @@ class Beliefs:
 
     def gold(self, beliefs: Iterable[str], where: str) -> dict[str, tuple[str, ...]]:
         """The same, with each value as the only accepted form."""
-        return {slot: (value,) for slot, value in self.state(beliefs, where).items()}
+        return checks.accepted(self.state(beliefs, where))
 
     def _split(self, belief: str, where: str) -> tuple[str, str]:
         parts = belief.split("-")

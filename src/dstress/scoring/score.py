@@ -115,14 +115,17 @@ def tally_predictions(
         plan = Plan(corpus, chosen, _selected(metrics), slices, options.resamples, options.seed, tuple(watchers))
         pairing = Pairing(corpus, pair.predictions, corpus.schema)
         tallies, notes = in_halves(pair, pairing, plan) or tally_pairs(pairing, plan)
-    _check(pairing, chosen, corpus, options)
-    notes += [pairing.ignored] if pairing.ignored else []
-    if pairing.coverage.misfits.counts:
-        notes.append(f"left out or counted as wrong: {pairing.coverage.misfits.describe()}")
+    _check(pairing, corpus, options)
     for tally in tallies:
         _without_missing(tally, metrics, pairing.coverage, options.lenient)
     return [
-        Scored(text, tally, _signature(corpus, text, convention, tally, pairing.coverage, options), notes, options)
+        Scored(
+            text,
+            tally,
+            _signature(corpus, text, convention, tally, pairing.coverage, options),
+            notes + pairing.notes(convention),
+            options,
+        )
         for text, convention, tally in zip(texts, chosen, tallies, strict=True)
     ]
 
@@ -147,13 +150,13 @@ def _without_missing(tally: Tally, wanted: str | Sequence[str], coverage: Covera
     tally.metrics = {name: metric for name, metric in tally.metrics.items() if name not in reasons}
 
 
-def _check(pairing: Pairing, chosen: list[Convention], corpus: Corpus, options: ScoringOptions) -> None:
+def _check(pairing: Pairing, corpus: Corpus, options: ScoringOptions) -> None:
     gold, hint = f"{corpus.name}:{corpus.split}".rstrip(":"), _other_split(pairing, corpus)
     if hint and not pairing.coverage.turns:
         raise PredictionError(f"no prediction fits {gold}: {pairing.coverage.misfits.describe()}", fix=hint)
     pairing.require_predictions(gold)
     if not options.allow_partial:
-        pairing.require_complete(schema_only=all(convention.within_schema for convention in chosen), hint=hint)
+        pairing.require_complete(hint)
 
 
 def _other_split(pairing: Pairing, corpus: Corpus) -> str:

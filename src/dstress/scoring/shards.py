@@ -152,7 +152,8 @@ class _HalfJob(Job):
         arriving = _Arriving(reader.read(source, corpus.schema), corpus)
         pairing = Pairing(arriving.gold(), arriving, corpus.schema)
         tallies, notes = tally_pairs(pairing, self.plan)
-        if not pairing.coverage.complete or len(arriving.places) > MOST_DIALOGUES // 2:
+        clean = pairing.coverage.complete and not pairing.coverage.outside.counts
+        if not clean or len(arriving.places) > MOST_DIALOGUES // 2:
             return None
         return _Half(tallies, notes, arriving.places, pairing.coverage)
 
