@@ -30,6 +30,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunFolder]:
     }
 
 
+def test_pairs_of_a_run_are_those_that_its_stressors_changed(runs: dict[str, RunFolder]) -> None:
+    scores = runs["forgets"].scores
+    for variant, metrics in scores.paired.items():
+        changed = runs["forgets"].quality(variant)["quality"]["changed"]
+        assert metrics["consistent-jga"].n == changed < int(scores.variants[variant].signature["turns"])
+
+
 def test_as_good_as_the_last_passes(runs: dict[str, RunFolder]) -> None:
     verdict = gate(runs["forgets"], runs["forgets"], FEW)
     assert verdict.passed and all(check.difference == 0 and check.p == 1 for check in verdict.checks.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dstress.metrics.base import Metric
+from dstress.metrics.consistency import OverPairs
 from dstress.registry import Registry
 
 metrics = Registry(
@@ -42,4 +43,14 @@ metrics = Registry(
     },
 )
 
-__all__ = ["Metric", "metrics"]
+pair_metrics = Registry(
+    "pair-metric",
+    OverPairs,
+    {
+        "cjga": "dstress.metrics.consistency:Cjga",
+        "consistent-jga": "dstress.metrics.consistency:ConsistentJga",
+    },
+)
+"""Metrics of one tracker on the original and on its stressed copy, unit by unit."""
+
+__all__ = ["Metric", "OverPairs", "metrics", "pair_metrics"]
