@@ -86,7 +86,8 @@ def _tests(pair: Pair) -> Table:
             metric,
             PLAIN.points(test.difference),
             f"[{PLAIN.points(test.low)}, {PLAIN.points(test.high)}]",
-            *(PLAIN.probability(p) for p in (test.p, test.p_holm, test.p_bootstrap)),
+            *(PLAIN.probability(p, at_floor=test.at_floor) for p in (test.p, test.p_holm)),
+            PLAIN.probability(test.p_bootstrap),
             "yes" if test.significant else "no",
         )
         for metric, test in pair.tests.items()

@@ -54,7 +54,7 @@ def _table(verdict: Verdict) -> Table:
             PLAIN.percent(check.new),
             PLAIN.points(check.difference),
             PLAIN.change_interval(check.low, check.high),
-            PLAIN.probability(check.p_holm),
+            PLAIN.probability(check.p_holm, at_floor=check.at_floor),
             "passed" if check.passed else "FAILED",
         )
         for variant, check in verdict.checks.items()

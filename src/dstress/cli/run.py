@@ -124,8 +124,8 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
             variant,
             PLAIN.percent(drop.stressed),
             PLAIN.points(drop.difference),
-            PLAIN.interval(drop.low, drop.high),
-            PLAIN.probability(drop.p_holm),
+            PLAIN.change_interval(drop.low, drop.high),
+            PLAIN.probability(drop.p_holm, at_floor=drop.at_floor),
         )
         for variant, drop in scores.drops.items()
     ]

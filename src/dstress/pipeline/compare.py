@@ -40,7 +40,8 @@ DEFAULT_METRICS = ("jga", "fga", "gca", "slot-f1")
 class Test(msgspec.Struct, frozen=True):
     """One metric of two systems: the system's value less the baseline's, and how likely chance alone gives as much.
 
-    `p` is by approximate randomisation, `p_bootstrap` by the paired bootstrap, whose interval `low` to `high` is.
+    `p` is by approximate randomisation, whose interval `low` to `high` is; `p_bootstrap`, by the paired bootstrap, is a
+    second opinion. `at_floor`: no resample reached the difference, so that `p` and `p_holm` are upper limits.
     `p_holm` is `p` after Holm's correction over all tests of the comparison; `significant` goes by it.
     """
 
@@ -51,6 +52,7 @@ class Test(msgspec.Struct, frozen=True):
     p_bootstrap: float
     p_holm: float
     significant: bool
+    at_floor: bool = False
 
 
 class Discordance(msgspec.Struct, frozen=True):
@@ -228,7 +230,7 @@ def _pair(baseline: _System, system: _System, options: ScoringOptions) -> Pair:
     tests = {}
     for name in before.metrics:
         test = paired_test(after, before, name, options.resamples, options.seed, options.level)
-        tests[name] = Test(test.difference, test.low, test.high, test.p, test.p_bootstrap, test.p, False)
+        tests[name] = Test(test.difference, test.low, test.high, test.p, test.p_bootstrap, test.p, False, test.at_floor)
     slots = _slot_changes(before.slots, after.slots)
     return Pair(baseline.name, system.name, tests, _discordance(baseline.joint, system.joint), slots)
 

@@ -28,6 +28,7 @@ class Check(msgspec.Struct, frozen=True):
     p: float
     p_holm: float
     passed: bool
+    at_floor: bool = False
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -60,7 +61,7 @@ def gate(new: RunFolder, old: RunFolder, limits: Limits = Limits()) -> Verdict: 
         tests[variant] = paired_test(ours, theirs, limits.metric, limits.resamples, new.manifest.seed, 1 - limits.alpha)
     corrected = holm([test.p for test in tests.values()])
     checks = {
-        variant: Check(*test[:6], p, not (p <= limits.alpha and test.difference < -limits.max_drop))
+        variant: Check(*test[:6], p, not (p <= limits.alpha and test.difference < -limits.max_drop), test.at_floor)
         for (variant, test), p in zip(tests.items(), corrected, strict=True)
     }
     left_out = [variant for variant in (*old.variants, *new.variants) if variant not in shared]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+_ROUNDING = 1e-9
+
 
 class NumberFormat(NamedTuple):
     """How numbers are written. `unknown` stands for a missing number, `no_interval` for a missing interval."""
@@ -50,9 +52,13 @@ class NumberFormat(NamedTuple):
             return self.no_interval
         return f"{self.points(low)}{self.between_changes}{self.points(high)}"
 
-    def probability(self, p: float) -> str:
-        """A p-value; never `0`."""
+    def probability(self, p: float, *, at_floor: bool = False) -> str:
+        """A p-value; never `0`, and at the floor of resampling `<`: more resamples would have made it smaller."""
         smallest = 10**-self.p_digits
+        if math.isnan(p):
+            return self.unknown
+        if at_floor and smallest <= p < 1:
+            return f"{self.below}{math.ceil(p / smallest - _ROUNDING) * smallest:.{self.p_digits}f}"
         return f"{self.below}{smallest:.{self.p_digits}f}" if p < smallest else f"{p:.{self.p_digits}f}"
 
 

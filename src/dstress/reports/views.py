@@ -155,7 +155,7 @@ def costs(run: RunFolder, scores: Scores) -> list[Cost]:
                 PAGE.percent(drop.stressed),
                 PAGE.points(drop.difference),
                 PAGE.change_interval(drop.low, drop.high),
-                PAGE.probability(drop.p_holm),
+                PAGE.probability(drop.p_holm, at_floor=drop.at_floor),
                 significant(drop),
                 PAGE.percent(changed, 0),
                 (drop.stressed, drop.difference, drop.p_holm),

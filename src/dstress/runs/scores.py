@@ -153,7 +153,9 @@ def _drops(tallies: Mapping[str, Tally], options: ScoringOptions) -> dict[str, D
         if variant != ORIGINAL
     }
     corrected = holm([test.p for test in tests.values()])
-    return {variant: Drop(*test[:6], p) for (variant, test), p in zip(tests.items(), corrected, strict=True)}
+    return {
+        variant: Drop(*test[:6], p, test.at_floor) for (variant, test), p in zip(tests.items(), corrected, strict=True)
+    }
 
 
 def _cell(column: Column, scores: Scores) -> Cell:
