@@ -49,6 +49,8 @@ pair_metrics = Registry(
     {
         "cjga": "dstress.metrics.consistency:Cjga",
         "consistent-jga": "dstress.metrics.consistency:ConsistentJga",
+        "newly-wrong": "dstress.metrics.consistency:NewlyWrong",
+        "newly-right": "dstress.metrics.consistency:NewlyRight",
     },
 )
 """Metrics of one tracker on the original and on its stressed copy, unit by unit."""

@@ -81,6 +81,26 @@ class ConsistentJga(OverPairs):
         return over_units(np.asarray(_right(table).all(axis=1), np.float64))
 
 
+class NewlyWrong(OverPairs):
+    """Of the changed pairs that are right on the original, the share that is wrong on the copy."""
+
+    base_name = "newly-wrong"
+
+    def statistics(self, table: Floats) -> Floats:
+        before, after = _right(table).T
+        return over_units(np.asarray(before & ~after, np.float64), before)
+
+
+class NewlyRight(OverPairs):
+    """Of the changed pairs that are wrong on the original, the share that is right on the copy."""
+
+    base_name = "newly-right"
+
+    def statistics(self, table: Floats) -> Floats:
+        before, after = _right(table).T
+        return over_units(np.asarray(~before & after, np.float64), ~before)
+
+
 def paired(names: Sequence[Names], values: Sequence[Floats]) -> PairedUnits:
     """Bring runs together by the names of their units. What any run lacks is left out, and counted."""
     for run, measured in zip(names, values, strict=True):

@@ -21,7 +21,7 @@ from dstress.scoring.score import COMPARING, ScoringOptions
 from dstress.scoring.scorecard import Score, Scorecard, signature_text
 from dstress.scoring.unit_scores import UnitScores, score_units
 
-PAIR_METRICS = ("cjga", "consistent-jga")
+PAIR_METRICS = ("cjga", "consistent-jga", "newly-wrong", "newly-right")
 """What is measured of pairs, unless something else is asked for."""
 
 
