@@ -257,3 +257,11 @@ def test_a_p_value_at_the_floor_says_so():
     baseline = np.column_stack((np.full(60, 5.0), np.full(60, 5.0)))
     assert paired_test_of_totals(baseline * (0.0, 1.0), baseline, ratio, 300, 1).at_floor
     assert not paired_test_of_totals(baseline, baseline, ratio, 300, 1).at_floor
+
+
+def test_dialogues_that_do_not_differ_are_no_evidence_of_sameness():
+    """Two dialogues of forty differ: any shift breaks the other 38 ties, which must not narrow the interval to 0."""
+    baseline = np.column_stack((np.full(40, 3.0), np.full(40, 9.0)))
+    system = baseline + np.array([[5.0, 0.0]] * 2 + [[0.0, 0.0]] * 38)
+    test = paired_test_of_totals(system, baseline, ratio, 1000, 1)
+    assert test.p > 0.4 and test.low < -0.1 * test.difference

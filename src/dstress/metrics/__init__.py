@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dstress.metrics.base import Metric
-from dstress.metrics.consistency import OverPairs
+from dstress.metrics.consistency import OverPairs, OverRuns
 from dstress.registry import Registry
 
 metrics = Registry(
@@ -55,4 +55,11 @@ pair_metrics = Registry(
 )
 """Metrics of one tracker on the original and on its stressed copy, unit by unit."""
 
-__all__ = ["Metric", "OverPairs", "metrics", "pair_metrics"]
+variant_metrics = Registry(
+    "variant-metric",
+    OverRuns,
+    {"ss": "dstress.metrics.sensitivity:Sensitivity", "diff-rel": "dstress.metrics.sensitivity:DiffRel"},
+)
+"""Metrics of one tracker over several variants of the data; `diff-rel` has the original in its first column."""
+
+__all__ = ["Metric", "OverPairs", "OverRuns", "metrics", "pair_metrics", "variant_metrics"]

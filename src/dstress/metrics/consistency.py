@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dstress.metrics.base import Floats, over_units, ratio
+from dstress.metrics.base import PERCENT, Floats, over_units, ratio
 
 Names = npt.NDArray[np.str_]
 
@@ -31,6 +31,8 @@ class OverRuns(ABC):
     """A number over the table (units, runs) of several runs, by default a ratio of two columns of statistics."""
 
     name: str
+    higher_is_better: ClassVar[bool] = True
+    unit: ClassVar[str] = PERCENT
 
     @abstractmethod
     def statistics(self, table: Floats) -> Floats:
@@ -85,6 +87,7 @@ class NewlyWrong(OverPairs):
     """Of the changed pairs that are right on the original, the share that is wrong on the copy."""
 
     base_name = "newly-wrong"
+    higher_is_better = False
 
     def statistics(self, table: Floats) -> Floats:
         before, after = _right(table).T

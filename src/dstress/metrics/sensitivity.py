@@ -19,7 +19,10 @@ class Sensitivity(OverRuns):
     mean 0 and no coefficient; it does not vary, so it counts 0 and stays in the mean. Less is better; at most sqrt(K).
     """
 
+    higher_is_better = False
+
     def __init__(self, metric: str = "jga") -> None:
+        self.metric = metric
         self.name = f"ss({metric})"
 
     def statistics(self, table: Floats) -> Floats:

@@ -5,8 +5,10 @@ Whose score is higher, whether that is more than chance, and in which slots.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 import msgspec
@@ -17,8 +19,9 @@ from dstress.alignment.pairing import key
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, State
 from dstress.errors import DstressError, PredictionError, place
-from dstress.metrics.base import Floats
+from dstress.metrics.base import PERCENT, Floats
 from dstress.metrics.consistency import paired
+from dstress.metrics.measures import measure_of
 from dstress.predictions.base import Prediction
 from dstress.scoring.open_pair import (
     LoadedSystem,
@@ -101,6 +104,8 @@ class Comparison(msgspec.Struct, frozen=True):
     alpha: float
     conclusion: str
     notes: list[str]
+    avg_slack: dict[str, float]
+    """How far each system lies behind the best one, averaged over the metrics (CheckDST, table 3)."""
 
 
 def compare(
@@ -132,7 +137,22 @@ def compare(
     cards = {system.name: system.scored.card() for system in compared}
     notes = [f"{name}: {note}" for name, card in cards.items() for note in card.notes]
     scores = {name: card.metrics for name, card in cards.items()}
-    return Comparison(compared[0].scored.signature, scores, pairs, alpha, _conclusion(pairs, alpha), notes)
+    conclusion = _conclusion(pairs, alpha)
+    return Comparison(compared[0].scored.signature, scores, pairs, alpha, conclusion, notes, average_slack(scores))
+
+
+def average_slack(systems: Mapping[str, Mapping[str, Score]]) -> dict[str, float]:
+    """How far each system lies behind the best, averaged over the metrics in percent; 0 is the best in all."""
+    shared = [metric for metric in next(iter(systems.values())) if all(metric in scores for scores in systems.values())]
+    slack: dict[str, list[float]] = {name: [] for name in systems}
+    for metric in shared:
+        measure = measure_of(metric)
+        sign = 1 if measure.higher_is_better else -1
+        values = {name: sign * scores[metric].value for name, scores in systems.items()}
+        if measure.unit == PERCENT and np.isfinite(list(values.values())).all():
+            for name, value in values.items():
+                slack[name].append(max(values.values()) - value)
+    return {name: fmean(gaps) if gaps else math.nan for name, gaps in slack.items()}
 
 
 def _names_of(files: Sequence[str | Path]) -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from dstress.metrics.measures import measure_of
 from dstress.reports.numbers import PAGE
 from dstress.runs.folder import ORIGINAL, Drop, Scores
 from dstress.scoring.scorecard import SlotErrors
@@ -130,7 +131,12 @@ def _hidden(scores: Scores) -> Iterator[Finding]:
             continue
         for metric, before in scores.variants[ORIGINAL].metrics.items():
             after = scores.variants[variant].metrics.get(metric)
-            if metric in ("jga", FLOOR) or after is None or not 0 <= before.value - after.value < -drop.difference / 4:
+            if (
+                metric in ("jga", FLOOR)
+                or not measure_of(metric).is_share
+                or after is None
+                or not 0 <= before.value - after.value < -drop.difference / 4
+            ):
                 continue
             start, end = (
                 f"{PAGE.percent(score.value)} % ({PAGE.interval(score.low, score.high)})" for score in (before, after)
@@ -143,7 +149,7 @@ def _hidden(scores: Scores) -> Iterator[Finding]:
 def _disagreement(scores: Scores) -> Iterator[Finding]:
     """Two metrics that order two stressors the other way round, where both are sure: intervals that do not touch."""
     stressed = [variant for variant in scores.variants if variant != ORIGINAL]
-    others = [metric for metric in scores.variants[ORIGINAL] if metric != "jga"]
+    others = [metric for metric in scores.variants[ORIGINAL] if metric != "jga" and measure_of(metric).is_share]
     for first in stressed:
         for second in stressed:
             for metric in others:

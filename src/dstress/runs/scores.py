@@ -72,8 +72,7 @@ def score_run(run: RunFolder, options: ScoringOptions) -> ScoredRun:
     of_pairs = tuple(dict.fromkeys((*PAIR_METRICS, *asked)))
     for variant in run.variants[1:]:
         pair = (original.units(), judged[variant].units())
-        has_own_schema = run.quality(variant).get("scope") == "schema"
-        card = conditional_card(pair, convention, options, of_pairs, all_changed=has_own_schema)
+        card = conditional_card(pair, convention, options, of_pairs, all_changed=has_own_schema(run, variant))
         paired[variant] = card.metrics
     for group in suite.across:
         units = [judged[variant].units(group.metric) for variant in group.stressors]
@@ -97,6 +96,11 @@ def find_errors(run: RunFolder) -> dict[str, TurnErrors]:
         source = PredictionSource(predictions_of(run, variant), corpus_of(run, variant))
         tally_predictions(source, [convention], ["jga"], watchers=[found])
     return errors
+
+
+def has_own_schema(run: RunFolder, variant: str) -> bool:
+    """Whether a variant is another one throughout, also where its turns look the same: its schema is another."""
+    return bool(run.quality(variant).get("scope") == "schema")
 
 
 def convention_of(run: RunFolder) -> str:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dstress.metrics.base import PERCENT
 from dstress.scoring.resampling import (
     TIE,
     UNKNOWN,
@@ -55,8 +56,9 @@ class PairedTest(NamedTuple):
     """Two systems on the same dialogues: both values, the system's less the baseline's, and whether that is chance.
 
     `p` is by approximate randomisation, which needs no large sample; `low` to `high` are the differences that the same
-    test does not reject, so 0 is outside exactly when `p` is at most 1 - level. `at_floor`: no resample reached the
-    difference: `p` is as small as their number allows, the truth may be smaller. `p_bootstrap` is a second opinion.
+    test does not reject, or the bootstrap's where those reach farther. 0 is outside exactly when `p` is at most
+    1 - level. `at_floor`: no resample reached the difference, so `p` is only as small as their number allows.
+    `p_bootstrap` is a second opinion.
     """
 
     baseline: float
@@ -73,8 +75,12 @@ def paired_test(
     system: Tally, baseline: Tally, metric: str, resamples: int, seed: int, level: float = 0.95
 ) -> PairedTest:
     """The test that `compare`, `gate` and runs share. Both tallies are of the same dialogues, in the same order."""
-    value = baseline.metrics[metric].value
-    return paired_test_of_totals(system.totals(metric), baseline.totals(metric), value, resamples, seed, level)
+    measured = baseline.metrics[metric]
+    totals = (system.totals(metric), baseline.totals(metric))
+    test = paired_test_of_totals(*totals, measured.value, resamples, seed, level)
+    if measured.unit != PERCENT:
+        return test
+    return test._replace(low=max(-1.0, test.low), high=min(1.0, test.high))  # shares differ by no more than the whole
 
 
 def paired_test_of_totals(
@@ -84,9 +90,23 @@ def paired_test_of_totals(
     shared = (system, baseline, value, resamples, seed, level)
     bootstrap, randomised = paired_bootstrap(*shared), approximate_randomisation(*shared)
     before, after = (float(evaluate(value, totals.sum(axis=0))) for totals in (baseline, system))
-    low, high = randomised.interval
+    low, high = _reconciled(randomised, bootstrap.interval, 1 - level)
     at_floor = randomised.p <= 1 / (1 + resamples)
     return PairedTest(before, after, randomised.difference, low, high, randomised.p, bootstrap.p, at_floor)
+
+
+def _reconciled(test: Comparison, bootstrap: Interval, alpha: float) -> Interval:
+    """The test's own interval, made as wide as the bootstrap's, but never across a 0 that the test rejects.
+
+    Where few dialogues differ at all, the others are ties that any shift breaks, and the inverted test is too narrow.
+    """
+    if math.isnan(test.p) or math.isnan(bootstrap.low):
+        return test.interval
+    low, high = min(test.interval.low, bootstrap.low), max(test.interval.high, bootstrap.high)
+    if test.p <= alpha * (1 + TIE):
+        low = low if test.difference < 0 or low > 0 else test.interval.low
+        high = high if test.difference > 0 or high < 0 else test.interval.high
+    return Interval(low, high)
 
 
 def paired_bootstrap(
