@@ -51,6 +51,7 @@ pair_metrics = Registry(
         "consistent-jga": "dstress.metrics.consistency:ConsistentJga",
         "newly-wrong": "dstress.metrics.consistency:NewlyWrong",
         "newly-right": "dstress.metrics.consistency:NewlyRight",
+        "always-wrong": "dstress.metrics.consistency:AlwaysWrong",
     },
 )
 """Metrics of one tracker on the original and on its stressed copy, unit by unit."""

@@ -104,6 +104,16 @@ class NewlyRight(OverPairs):
         return over_units(np.asarray(~before & after, np.float64), ~before)
 
 
+class AlwaysWrong(OverPairs):
+    """Share of the changed pairs that are wrong on both sides: what neither breaks nor varies, as it never worked."""
+
+    base_name = "always-wrong"
+    higher_is_better = False
+
+    def statistics(self, table: Floats) -> Floats:
+        return over_units(np.asarray(~_right(table).any(axis=1), np.float64))
+
+
 def paired(names: Sequence[Names], values: Sequence[Floats]) -> PairedUnits:
     """Bring runs together by the names of their units. What any run lacks is left out, and counted."""
     for run, measured in zip(names, values, strict=True):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from dstress.errors import DstressError
-from dstress.metrics import pair_metrics
+from dstress.metrics import pair_metrics, variant_metrics
 from dstress.metrics.base import Floats
 from dstress.metrics.measures import measure_of
 from dstress.metrics.sensitivity import Sensitivity
@@ -119,8 +119,8 @@ def _totals(run: RunFolder, shared: list[str], limits: Limits) -> dict[str, _Tot
             if v != ORIGINAL
         }
         return _required({v: _Totals(units.totals(metric), metric.value) for v, units in pairs.items()}, limits)
-    if name == "ss":
-        sensitivity = Sensitivity(str((parse(limits.metric).positional or ("jga",))[0]))
+    sensitivity = variant_metrics.create(limits.metric) if name in variant_metrics else None
+    if isinstance(sensitivity, Sensitivity):
         groups = {g.name: g.stressors for g in run.manifest.suite.across if set(g.stressors) <= set(shared)}
         tables = {
             group: side_by_side([_units(run, v, sensitivity.metric) for v in variants])

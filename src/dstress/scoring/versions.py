@@ -14,14 +14,14 @@ from dstress.errors import DstressError, PredictionError
 from dstress.metrics import OverPairs, pair_metrics
 from dstress.metrics.base import Floats
 from dstress.metrics.consistency import Names, OverRuns, paired, places_of
-from dstress.metrics.sensitivity import DiffRel, OverVariants, Sensitivity
+from dstress.metrics.sensitivity import DiffRel, NeverRight, OverVariants, Sensitivity
 from dstress.scoring.open_pair import PredictionSource, load_system, usual_convention
 from dstress.scoring.resampling import interval, resampled_sums
 from dstress.scoring.score import COMPARING, ScoringOptions
 from dstress.scoring.scorecard import Score, Scorecard, signature_text
 from dstress.scoring.unit_scores import UnitScores, score_units
 
-PAIR_METRICS = ("cjga", "consistent-jga", "newly-wrong", "newly-right")
+PAIR_METRICS = ("cjga", "consistent-jga", "newly-wrong", "newly-right", "always-wrong")
 """What is measured of pairs, unless something else is asked for."""
 
 
@@ -94,7 +94,12 @@ def variants_card(
 ) -> Scorecard:
     """The same from what is known of each unit, by position."""
     parts = {"variants": str(len(units)), "conv": convention}
-    card = _card(units, [OverVariants(metric), Sensitivity(metric)], parts, options)
+    card = _card(
+        units,
+        [OverVariants(metric), Sensitivity(metric), Sensitivity(metric, "ever-right"), NeverRight()],
+        parts,
+        options,
+    )
     if original is not None:
         relative = _card([original, *units], [DiffRel()], parts, options)
         card.metrics["diff-rel"] = relative["diff-rel"]
