@@ -13,8 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.analysis.bias import cjga_bounds
+from dstress.corpora.base import Corpus
+from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
 from dstress.metrics.consistency import Cjga, ConsistentJga, OverRuns, paired
 from dstress.predictions import read_predictions
+from dstress.predictions.base import Prediction
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.versions import conditional
 from tests.paths import DOCS
@@ -39,6 +42,52 @@ def test_the_official_class_on_its_example_files(shared: Path, kind: str) -> Non
     assert card.signature["unpaired"] == "70" and card["consistent-jga"].n == 30
     again = conditional(*(PredictionSource(list(read_predictions(file))) for file in files))
     assert again["cjga"].value == card["cjga"].value
+
+
+def paired_turns(*turns: tuple[str, str, str, str]) -> list[PredictionSource]:
+    """Two versions of a dialogue from (words, gold, answer, words of the copy); the copy's answers are right."""
+    versions = []
+    for words, answer in ((0, 2), (3, 1)):
+        states = [{"hotel-area": (turn[1],)} for turn in turns]
+        gold = Corpus(
+            "c",
+            "test",
+            Schema((Service("hotel", slots=(Slot("area"),)),)),
+            lambda words=words, states=states: iter(  # type: ignore[misc]
+                [Dialogue("d", tuple(Turn(turn[words], state=s) for turn, s in zip(turns, states, strict=True)))]
+            ),
+        )
+        said = [Prediction("d", number, {"hotel-area": turn[answer]}) for number, turn in enumerate(turns)]
+        versions.append(PredictionSource(said, gold))
+    return versions
+
+
+def test_only_changed_pairs_count() -> None:
+    """Three turns stay as they are and are right; of two changed ones, one is right only on the copy."""
+    same, changed = ("north", "a", "a", "north"), ("north", "a", "a", "nroth")
+    mended = ("north", "a", "b", "nroth")
+    versions = paired_turns(same, same, same, changed, mended)
+    card = conditional(*versions, metrics=["cjga", "consistent-jga", "cjga(over=all)", "consistent-jga(over=all)"])
+    assert {name: (score.value, score.n) for name, score in card.metrics.items()} == {
+        "cjga": (0.5, 2),
+        "consistent-jga": (0.5, 2),
+        "cjga(over=all)": (0.8, 5),
+        "consistent-jga(over=all)": (0.8, 5),
+    }
+    assert card.signature["units"] == "5" and card.signature["changed"] == "2" and not card.notes
+
+
+def test_a_copy_that_is_no_other_says_nothing() -> None:
+    card = conditional(*paired_turns(("north", "a", "a", "north")))
+    assert math.isnan(card["cjga"].value) and card["cjga"].n == 0 and card.signature["changed"] == "0"
+
+
+def test_files_without_words_tell_what_changed_by_their_gold(shared: Path) -> None:
+    files = [shared / f"data/predictions/copy-b-{kind}.json.zip" for kind in ("test", "substituted")]
+    card = conditional(*map(PredictionSource, files), metrics=["cjga", "consistent-jga", "cjga(over=all)"])
+    assert card.signature["changed"] == "3730" and card["consistent-jga"].n == 3730
+    assert round(100 * card["cjga"].value, 2) == 45.48 and round(100 * card["cjga(over=all)"].value, 2) == 66.90
+    assert any("no words" in note for note in card.notes)
 
 
 @given(tables)

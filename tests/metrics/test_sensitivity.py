@@ -18,8 +18,8 @@ from dstress.alignment.columns import gather
 from dstress.alignment.pairing import Pairing
 from dstress.conventions import conventions
 from dstress.corpora import load
-from dstress.metrics.consistency import OverRuns
-from dstress.metrics.sensitivity import DiffRel, OverVariants, Sensitivity
+from dstress.metrics.consistency import AlwaysWrong, OverRuns
+from dstress.metrics.sensitivity import DiffRel, NeverRight, OverVariants, Sensitivity
 from dstress.predictions import read_predictions
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import ScoringOptions
@@ -122,3 +122,16 @@ def test_the_worked_example() -> None:
     found = value(Sensitivity(), table[:, 1:]), value(OverVariants(), table[:, 1:]), value(DiffRel(), table)
     assert len(rows) == 4
     assert "ss(jga) is {:.4f}, jga-v1-5 is {:.4f}, diff-rel is {:.4f}.".format(*found) in text
+
+
+def test_a_tracker_that_is_never_right_is_steady_and_shown_to_be() -> None:
+    table = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
+
+    def found(metric: OverRuns, rows: np.ndarray) -> float:
+        return float(metric.value(metric.statistics(rows).sum(axis=0)))
+
+    assert found(Sensitivity(), table) == pytest.approx(2**0.5 / 4)
+    assert found(Sensitivity(over="ever-right"), table) == pytest.approx(2**0.5 / 2)
+    assert found(NeverRight(), table) == found(AlwaysWrong(), table) == 0.5
+    assert found(Sensitivity(), table[:2]) == 0 and found(NeverRight(), table[:2]) == 1
+    assert np.isnan(found(Sensitivity(over="ever-right"), table[:2]))

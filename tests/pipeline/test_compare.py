@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from dstress.analysis.bias import cjga_bounds
 from dstress.errors import DstressError, PredictionError
-from dstress.pipeline.compare import Comparison, Pair, compare
+from dstress.pipeline.compare import Comparison, Pair, average_slack, compare
 from dstress.predictions.base import Prediction
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import ScoringOptions, score
+from dstress.scoring.scorecard import Score
 from dstress.scoring.significance import holm, mcnemar
 from dstress.scoring.versions import conditional, variants
 from tests.paths import DOCS
@@ -223,7 +224,9 @@ def test_the_page_shows_the_real_consistency(shared: Path, tracker: str) -> None
     card = conditional(
         *(PredictionSource(shared / f"data/predictions/{tracker}-{kind}.json.zip") for kind in ("test", "substituted"))
     )
-    cells = [f"{100 * s.value:.2f} [{100 * s.low:.2f}, {100 * s.high:.2f}]" for s in card.metrics.values()]
+    cells = [
+        f"{100 * s.value:.2f} [{100 * s.low:.2f}, {100 * s.high:.2f}]" for s in (card["cjga"], card["consistent-jga"])
+    ]
     assert f"| {tracker} | {' | '.join(cells)} |" in PAGE.read_text("utf-8")
 
 
@@ -231,3 +234,11 @@ def _gold(predictions: System):  # type: ignore[no-untyped-def]
     from dstress.alignment.own_gold import own_gold
 
     return own_gold("gold", predictions)[0]
+
+
+def test_average_slack_is_the_distance_to_the_best_of_each_metric() -> None:
+    def scores(**values: float) -> dict[str, Score]:
+        return {name.replace("_", "-"): Score(value, value, value, 1, "") for name, value in values.items()}
+
+    systems = {"a": scores(jga=0.5, newly_wrong=0.1), "b": scores(jga=0.7, newly_wrong=0.4)}
+    assert average_slack(systems) == pytest.approx({"a": 0.1, "b": 0.15})

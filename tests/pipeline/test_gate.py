@@ -3,7 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from dstress.cli.gate import command
 from dstress.engines import Local
 from dstress.errors import DstressError
 from dstress.pipeline.evaluate import evaluate
@@ -28,6 +30,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunFolder]:
         )
         for name, spec in specs.items()
     }
+
+
+def test_pairs_of_a_run_are_those_that_its_stressors_changed(runs: dict[str, RunFolder]) -> None:
+    scores = runs["forgets"].scores
+    for variant, metrics in scores.paired.items():
+        changed = runs["forgets"].quality(variant)["quality"]["changed"]
+        assert metrics["consistent-jga"].n == changed < int(scores.variants[variant].signature["turns"])
 
 
 def test_as_good_as_the_last_passes(runs: dict[str, RunFolder]) -> None:
@@ -64,3 +73,33 @@ def test_stressors_of_one_run_only_are_named(runs: dict[str, RunFolder], tmp_pat
     part = evaluate(str(tmp_path / "small.toml"), "gold", REMINDER, tmp_path / "part", options)
     verdict = gate(part, runs["gold"], FEW)
     assert set(verdict.checks) == {"original", "typos"} and verdict.left_out == ["entities+typos"]
+
+
+def test_less_is_better_where_the_metric_says_so(runs: dict[str, RunFolder]) -> None:
+    limits = Limits(max_drop=0.1, resamples=1000, metric="tests.fakes.metrics:WrongSlots")
+    worse, better = gate(runs["empty"], runs["gold"], limits), gate(runs["gold"], runs["empty"], limits)
+    assert not worse.passed and better.passed and worse.unit == "slots"
+    assert all(check.old == 0 and check.difference > 1 for check in worse.checks.values())
+
+
+def test_the_console_shows_a_metric_in_its_own_unit(runs: dict[str, RunFolder]) -> None:
+    arguments = [str(runs["empty"].path), "--against", str(runs["gold"].path)]
+    shown = CliRunner().invoke(command, [*arguments, "--metric", "tests.fakes.metrics:WrongSlots"]).output
+    mean = gate(runs["empty"], runs["gold"], Limits(metric="tests.fakes.metrics:WrongSlots")).checks["original"].new
+    assert f"{mean:.2f}" in shown and f"{100 * mean:.2f}" not in shown and "worse by over 1 slots" in shown
+
+
+@pytest.mark.parametrize(("metric", "fails"), [("cjga", "forgets"), ("newly-wrong", "forgets")])
+def test_metrics_of_pairs_are_known(runs: dict[str, RunFolder], metric: str, fails: str) -> None:
+    limits = Limits(resamples=1000, metric=metric)
+    verdict = gate(runs[fails], runs["gold"], limits)
+    assert set(verdict.checks) == {"typos", "entities+typos"}
+    for variant, check in verdict.checks.items():
+        assert check.new == runs[fails].scores.paired[variant][metric].value
+        assert check.old == runs["gold"].scores.paired[variant][metric].value == (1.0 if metric == "cjga" else 0.0)
+    assert gate(runs["gold"], runs[fails], limits).passed
+
+
+def test_a_metric_that_the_runs_cannot_have_is_refused(runs: dict[str, RunFolder]) -> None:
+    with pytest.raises(DstressError, match=r"nothing that ss\(jga\) could be of"):
+        gate(runs["gold"], runs["gold"], Limits(metric="ss(jga)"))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from dstress.metrics.consistency import Cjga, NewlyRight, NewlyWrong
 from dstress.reports.findings import Finding, findings
 from dstress.runs.folder import Drop, Scores
 from dstress.scoring.scorecard import Score, Scorecard, SlotErrors
@@ -80,11 +82,26 @@ def test_metrics_disagree_only_where_their_intervals_do_not_touch() -> None:
 
 def test_turns_that_break_are_told_where_the_total_hides_them() -> None:
     scores = made(entities=drop(0.7, 0.69, 0.02, p=0.3))
-    scores.paired = {"entities": {"cjga": Score(0.8, 0.78, 0.82, 700, "cjga")}}
+    broken, mended = Score(0.2, 0.18, 0.22, 700, "newly-wrong"), Score(0.43, 0.4, 0.46, 300, "newly-right")
+    scores.paired = {"entities": {"newly-wrong": broken, "newly-right": mended}}
     (only,) = findings(scores)
     assert only.title == "entities breaks more than the total shows"
-    assert "20.0 %" in only.text
-    assert "18.0 – 22.0" in only.text
+    assert "Of the 700 turns that it changed and that are right on the original, 20.0 % become wrong" in only.text
+    assert "18.0 – 22.0" in only.text and "129 others become right" in only.text
+
+
+def test_what_breaks_is_not_what_cjga_leaves() -> None:
+    """cJGA has also those pairs below its line that are right on the copy alone: 1 - cJGA is another number."""
+    scores = made(entities=drop(0.7, 0.5))
+    table = np.array([[1, 1]] * 70 + [[1, 0]] * 20 + [[0, 1]] * 10 + [[0, 0]] * 10, np.float64)
+    sums = {metric.name: metric.statistics(table).sum(axis=0) for metric in (Cjga(), NewlyWrong(), NewlyRight())}
+    values = {name: float(row[0] / row[1]) for name, row in sums.items()}
+    assert values == {"cjga": 0.7, "newly-wrong": 20 / 90, "newly-right": 0.5}
+    scores.paired = {
+        "entities": {name: Score(v, v - 0.02, v + 0.02, sums[name][1], name) for name, v in values.items()}
+    }
+    told = next(finding for finding in findings(scores) if finding.title == "entities breaks what was right")
+    assert "22.2 % become wrong" in told.text
 
 
 def test_a_slot_is_told_where_its_loss_is_beyond_chance() -> None:

@@ -18,6 +18,7 @@ from dstress.scoring.significance import (
     holm,
     mcnemar,
     paired_bootstrap,
+    paired_test_of_totals,
     swap_masks,
 )
 
@@ -211,3 +212,56 @@ def test_holm_leaves_out_tests_that_were_not_made():
     adjusted = holm([0.03, math.nan, 0.01])
     assert adjusted[0::2] == pytest.approx([0.03, 0.02])
     assert math.isnan(adjusted[1])
+
+
+def cases(level):
+    """Pairs of systems, few and many dialogues, small and large differences."""
+    for seed in range(40):
+        generator = np.random.default_rng(seed)
+        sizes = generator.integers(1, 9, generator.integers(6, 40))
+        baseline = np.column_stack((generator.binomial(sizes, 0.6), sizes)).astype(float)
+        system = np.column_stack((generator.binomial(sizes, 0.6 - 0.02 * (seed % 10)), sizes)).astype(float)
+        yield paired_test_of_totals(system, baseline, ratio, 300, seed, level)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
+def test_the_interval_never_contradicts_the_p_value(level):
+    found = list(cases(level))
+    for test in found:
+        assert test.low <= test.difference <= test.high
+        assert (test.low <= 0 <= test.high) == (test.p > (1 - level) * (1 + 1e-12)), test
+    assert any(test.low <= 0 <= test.high for test in found) and any(not test.low <= 0 <= test.high for test in found)
+
+
+def test_the_interval_holds_the_truth_as_often_as_it_says():
+    """Differences of dialogues drawn around a true one; 95 % intervals of 400 draws."""
+    inside = 0
+    for seed in range(400):
+        generator = np.random.default_rng(seed)
+        shift = generator.normal(-0.3, 0.4, 25)
+        ones = np.ones(25)
+        test = paired_test_of_totals(
+            np.column_stack((shift, ones)), np.column_stack((0 * ones, ones)), ratio, 400, seed
+        )
+        inside += test.low <= -0.3 <= test.high
+    assert 0.92 <= inside / 400 <= 0.98
+
+
+def test_few_dialogues_bound_nothing():
+    few = np.array([[0.0, 3.0], [1.0, 3.0], [0.0, 2.0]])
+    test = paired_test_of_totals(few, few + np.array([1.0, 0.0]), ratio, 300, 1)
+    assert (test.low, test.high) == (-math.inf, math.inf) and test.p > 0.05
+
+
+def test_a_p_value_at_the_floor_says_so():
+    baseline = np.column_stack((np.full(60, 5.0), np.full(60, 5.0)))
+    assert paired_test_of_totals(baseline * (0.0, 1.0), baseline, ratio, 300, 1).at_floor
+    assert not paired_test_of_totals(baseline, baseline, ratio, 300, 1).at_floor
+
+
+def test_dialogues_that_do_not_differ_are_no_evidence_of_sameness():
+    """Two dialogues of forty differ: any shift breaks the other 38 ties, which must not narrow the interval to 0."""
+    baseline = np.column_stack((np.full(40, 3.0), np.full(40, 9.0)))
+    system = baseline + np.array([[5.0, 0.0]] * 2 + [[0.0, 0.0]] * 38)
+    test = paired_test_of_totals(system, baseline, ratio, 1000, 1)
+    assert test.p > 0.4 and test.low < -0.1 * test.difference

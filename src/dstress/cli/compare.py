@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 from rich.markup import escape
 
 from dstress.cli.output import OutputFiles, console, json_option, print_table, table_options
 from dstress.cli.progress import waiting
+from dstress.metrics.measures import measure_of
 from dstress.pipeline import compare as comparing
 from dstress.pipeline.compare import Comparison, Pair
 from dstress.reports.numbers import PLAIN
@@ -71,8 +74,9 @@ def _tables(comparison: Comparison) -> list[Table]:
     rows = []
     for metric in next(iter(systems.values())):
         scores = [metrics[metric] for metrics in systems.values()]
-        ends = [f"[{PLAIN.percent(score.low)}, {PLAIN.percent(score.high)}]" for score in scores]
-        rows.append((metric, *(f"{PLAIN.percent(score.value)} {end}" for score, end in zip(scores, ends, strict=True))))
+        show = partial(PLAIN.measured, unit=measure_of(metric).unit)
+        rows.append((metric, *(f"{show(s.value)} [{show(s.low)}, {show(s.high)}]" for s in scores)))
+    rows.append(("avg-slack", *(PLAIN.percent(comparison.avg_slack[name]) for name in systems)))
     caption = signature_text("signature", comparison.signature)
     tables = [Table(("metric", *(f"#{name}" for name in systems)), rows, caption)]
     for pair in comparison.pairs:
@@ -84,9 +88,10 @@ def _tests(pair: Pair) -> Table:
     rows = [
         (
             metric,
-            PLAIN.points(test.difference),
-            f"[{PLAIN.points(test.low)}, {PLAIN.points(test.high)}]",
-            *(PLAIN.probability(p) for p in (test.p, test.p_holm, test.p_bootstrap)),
+            (show := partial(PLAIN.measured_change, unit=measure_of(metric).unit))(test.difference),
+            f"[{show(test.low)}, {show(test.high)}]",
+            *(PLAIN.probability(p, at_floor=test.at_floor) for p in (test.p, test.p_holm)),
+            PLAIN.probability(test.p_bootstrap),
             "yes" if test.significant else "no",
         )
         for metric, test in pair.tests.items()

@@ -8,6 +8,8 @@ import click
 
 from dstress.cli.output import console, json_option, print_table, write_json
 from dstress.cli.progress import waiting
+from dstress.metrics.base import PERCENT
+from dstress.metrics.measures import measure_of
 from dstress.pipeline.gate import Limits, Verdict, gate
 from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
@@ -19,9 +21,11 @@ _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.command("gate")
 @click.argument("new", type=_RUN)
 @click.option("--against", "old", required=True, type=_RUN, help="the last run")
-@click.option("--max-drop", default=1.0, show_default=True, help="points that a stressor may cost more than before")
+@click.option("--max-drop", default=1.0, show_default=True, help="points, or the metric's own unit, that may be lost")
 @click.option("--alpha", default=0.05, show_default=True, help="how often chance alone may fail a release")
-@click.option("--metric", default="jga", show_default=True, help="the metric to compare")
+@click.option(
+    "--metric", default="jga", show_default=True, help="the metric to compare: also cjga, newly-wrong, ss(jga)"
+)
 @json_option
 def command(new: Path, old: Path, max_drop: float, alpha: float, metric: str, json_file: str | None) -> int:
     """Fail (exit code 1) where the run NEW is significantly less robust than the last.
@@ -34,8 +38,9 @@ def command(new: Path, old: Path, max_drop: float, alpha: float, metric: str, js
       dstress gate runs/new --against runs/released
       dstress gate runs/new --against runs/released --max-drop 0.5 --alpha 0.01 --json verdict.json
     """
+    allowed = max_drop / 100 if measure_of(metric).unit == PERCENT else max_drop
     with waiting("comparing"):
-        verdict = gate(RunFolder.open(new), RunFolder.open(old), Limits(max_drop / 100, alpha, metric))
+        verdict = gate(RunFolder.open(new), RunFolder.open(old), Limits(allowed, alpha, metric))
     if json_file:
         write_json(verdict, json_file)
     else:
@@ -50,15 +55,17 @@ def _table(verdict: Verdict) -> Table:
     rows = [
         (
             variant,
-            PLAIN.percent(check.old),
-            PLAIN.percent(check.new),
-            PLAIN.points(check.difference),
-            PLAIN.change_interval(check.low, check.high),
-            PLAIN.probability(check.p_holm),
+            PLAIN.measured(check.old, verdict.unit),
+            PLAIN.measured(check.new, verdict.unit),
+            PLAIN.measured_change(check.difference, verdict.unit),
+            PLAIN.measured_change_interval(check.low, check.high, verdict.unit),
+            PLAIN.probability(check.p_holm, at_floor=check.at_floor),
             "passed" if check.passed else "FAILED",
         )
         for variant, check in verdict.checks.items()
     ]
-    columns = ("variant", "#old %", "#new %", "#change", "#interval", "#p (Holm)", "verdict")
-    rule = f"fails if p <= {verdict.alpha} and worse by over {100 * verdict.max_drop:g} points"
+    unit, allowed = verdict.unit, verdict.max_drop
+    columns = ("variant", f"#old {unit}", f"#new {unit}", "#change", "#interval", "#p (Holm)", "verdict")
+    limit = f"{100 * allowed:g} points" if unit == PERCENT else f"{allowed:g} {unit}"
+    rule = f"fails if p <= {verdict.alpha} and worse by over {limit}"
     return Table(columns, rows, f"{verdict.metric}; {rule}")

@@ -11,6 +11,7 @@ from dstress.cli.output import OutputFiles, console, json_option, print_notes, p
 from dstress.cli.progress import counting
 from dstress.engines import Local, engines
 from dstress.errors import DstressError
+from dstress.metrics.measures import measure_of
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import RunOptions
 from dstress.reports.html import REPORT
@@ -112,11 +113,14 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
     """The suite's own table, and what each stressor costs."""
     cells = []
     for cell in scores.table:
-        score = cell.score
-        shown = (PLAIN.percent(score.value), PLAIN.interval(score.low, score.high)) if score else ("-", cell.missing)
+        score, unit = cell.score, measure_of(cell.metric).unit
+        shown = ("-", cell.missing, "")
+        if score:
+            ends = PLAIN.measured_interval(score.low, score.high, unit)
+            shown = (PLAIN.measured(score.value, unit), ends, f"{score.n:,.0f}" if score.n == score.n else "-")
         cells.append((cell.column, *shown))
     title = f"{manifest.suite.title}: {manifest.tracker} on {manifest.corpus}"
-    headline = Table(("measure", "#%", "#95 % interval"), cells, title)
+    headline = Table(("measure", "#%", "#95 % interval", "#over"), cells, title)
     if not scores.drops:
         return [headline]
     drops = [
@@ -124,8 +128,8 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
             variant,
             PLAIN.percent(drop.stressed),
             PLAIN.points(drop.difference),
-            PLAIN.interval(drop.low, drop.high),
-            PLAIN.probability(drop.p_holm),
+            PLAIN.change_interval(drop.low, drop.high),
+            PLAIN.probability(drop.p_holm, at_floor=drop.at_floor),
         )
         for variant, drop in scores.drops.items()
     ]

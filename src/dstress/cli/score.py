@@ -9,6 +9,7 @@ import click
 from dstress.cli.output import OutputFiles, console, json_option, print_notes, print_table, table_options
 from dstress.cli.progress import waiting
 from dstress.conventions import conventions
+from dstress.metrics.measures import measure_of
 from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
 from dstress.scoring.open_pair import PredictionSource
@@ -85,8 +86,14 @@ def command(
 def score_table(card: Scorecard) -> Table:
     """Every metric with its interval; the signature is the caption."""
     rows = [
-        (name, PLAIN.percent(score.value), PLAIN.interval(score.low, score.high), f"{score.n:,.0f}")
+        (
+            name,
+            PLAIN.measured(score.value, unit),
+            PLAIN.measured_interval(score.low, score.high, unit),
+            f"{score.n:,.0f}",
+        )
         for name, score in card.metrics.items()
+        for unit in (measure_of(name).unit,)
     ]
     return Table(("metric", "#%", "#95 % interval", "#over"), rows, signature_text("signature", card.signature))
 

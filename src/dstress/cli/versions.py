@@ -10,13 +10,16 @@ from dstress.cli.score import score_table
 from dstress.errors import DstressError
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import COMPARING, ScoringOptions
-from dstress.scoring.versions import conditional, variants
+from dstress.scoring.versions import PAIR_METRICS, conditional, variants
 
 
 @click.command("versions")
 @click.argument("runs", nargs=-1, required=True, metavar="FILE[@GOLD]...")
 @click.option("--original", metavar="FILE[@GOLD]", help="the same tracker on the original data")
 @click.option("--metric", default="jga", show_default=True, help="the metric whose sensitivity is measured")
+@click.option(
+    "--over", type=click.Choice(["changed", "all"]), default="changed", show_default=True, help="which pairs count"
+)
 @click.option("--convention", default="", help="what counts as correct; default: what the format's own script does")
 @click.option("--allow-partial", is_flag=True, help="use the turns that are there")
 @click.option("--resamples", default=COMPARING.resamples, show_default=True, help="bootstrap resamples of dialogues")
@@ -27,6 +30,7 @@ def command(
     runs: tuple[str, ...],
     original: str | None,
     metric: str,
+    over: str,
     convention: str,
     allow_partial: bool,
     resamples: int,
@@ -37,7 +41,8 @@ def command(
 ) -> None:
     """Score one tracker over several versions of the data.
 
-    One version and its --original give CheckDST's cjga and consistent-jga. Two or more versions give SGD-X's accuracy
+    One version and its --original give CheckDST's cjga and consistent-jga, over the turns that differ between the two
+    (in words or gold), or with --over all over every turn. Two or more versions give SGD-X's accuracy
     over variants and schema sensitivity, and with --original the relative difference. Each file may name its gold
     behind an @; without it, the file's own gold is taken.
 
@@ -52,7 +57,8 @@ def command(
         if len(versions) > 1:
             card = variants(versions, first, metric, convention, options)
         elif first:
-            card = conditional(first, versions[0], convention, options)
+            metrics = [name if over == "changed" else f"{name}(over={over})" for name in PAIR_METRICS]
+            card = conditional(first, versions[0], convention, options, metrics)
         else:
             raise DstressError("one version alone shows nothing", fix="add --original, or more versions")
     table = score_table(card)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dstress.metrics.base import Metric
+from dstress.metrics.consistency import OverPairs, OverRuns
 from dstress.registry import Registry
 
 metrics = Registry(
@@ -42,4 +43,24 @@ metrics = Registry(
     },
 )
 
-__all__ = ["Metric", "metrics"]
+pair_metrics = Registry(
+    "pair-metric",
+    OverPairs,
+    {
+        "cjga": "dstress.metrics.consistency:Cjga",
+        "consistent-jga": "dstress.metrics.consistency:ConsistentJga",
+        "newly-wrong": "dstress.metrics.consistency:NewlyWrong",
+        "newly-right": "dstress.metrics.consistency:NewlyRight",
+        "always-wrong": "dstress.metrics.consistency:AlwaysWrong",
+    },
+)
+"""Metrics of one tracker on the original and on its stressed copy, unit by unit."""
+
+variant_metrics = Registry(
+    "variant-metric",
+    OverRuns,
+    {"ss": "dstress.metrics.sensitivity:Sensitivity", "diff-rel": "dstress.metrics.sensitivity:DiffRel"},
+)
+"""Metrics of one tracker over several variants of the data; `diff-rel` has the original in its first column."""
+
+__all__ = ["Metric", "OverPairs", "OverRuns", "metrics", "pair_metrics", "variant_metrics"]

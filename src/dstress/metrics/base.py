@@ -16,6 +16,9 @@ from dstress.alignment.cells import Alignment
 
 Floats = npt.NDArray[np.float64]
 
+PERCENT = "%"
+"""The unit of fractions between 0 and 1, which people read in percent."""
+
 
 class Metric(ABC):
     """A number over units, by default a ratio: `statistics` has two columns, what is right and out of how much."""
@@ -31,6 +34,10 @@ class Metric(ABC):
     """Says nothing where gold has no state in any turn."""
     restrictable: ClassVar[bool] = True
     """Has a meaning for the slots of one service alone."""
+    higher_is_better: ClassVar[bool] = True
+    """Which way the gate, the findings and the plots call better."""
+    unit: ClassVar[str] = PERCENT
+    """What it is measured in, such as `slots`; only percent are multiplied by 100 for people to read."""
 
     def missing(self, alignment: Alignment) -> str:
         """Why the metric cannot be computed here ("the predictions have no intents"); `` where it can."""

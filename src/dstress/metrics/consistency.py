@@ -9,12 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import reduce
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from dstress.metrics.base import Floats, over_units, ratio
+from dstress.metrics.base import PERCENT, Floats, over_units, ratio
 
 Names = npt.NDArray[np.str_]
 
@@ -31,6 +31,8 @@ class OverRuns(ABC):
     """A number over the table (units, runs) of several runs, by default a ratio of two columns of statistics."""
 
     name: str
+    higher_is_better: ClassVar[bool] = True
+    unit: ClassVar[str] = PERCENT
 
     @abstractmethod
     def statistics(self, table: Floats) -> Floats:
@@ -45,27 +47,71 @@ class OverRuns(ABC):
         return float(sums[..., 1])
 
 
-class Cjga(OverRuns):
-    """Conditional JGA: both right, over the pairs of which either is (CheckDST, section 2.1, equation 3).
+class OverPairs(OverRuns):
+    """A number over pairs: the original in the first column, its stressed copy in the second.
+
+    CheckDST leaves out pairs that were not perturbed, and so does every metric of pairs; `over=all` keeps them.
+    """
+
+    base_name: ClassVar[str]
+
+    def __init__(self, over: Literal["changed", "all"] = "changed") -> None:
+        self.over = over
+        self.name = self.base_name if over == "changed" else f"{self.base_name}(over={over})"
+
+
+class Cjga(OverPairs):
+    """Conditional JGA: both right, over the changed pairs of which either is (CheckDST, section 2.1, equation 3).
 
     The official class calls it `conditional_jga`. Undefined where nothing is right on either side. Under a fuzzy
     convention a unit is right when its joint accuracy is 1: the paper's f is 0 or 1.
     """
 
-    name = "cjga"
+    base_name = "cjga"
 
     def statistics(self, table: Floats) -> Floats:
         right = _right(table)
         return np.column_stack((right.all(axis=1), right.any(axis=1))).astype(np.float64)
 
 
-class ConsistentJga(OverRuns):
-    """Consistent JGA: both right, over all pairs. The official class, after the paper, calls this one `cjga`."""
+class ConsistentJga(OverPairs):
+    """Consistent JGA: both right, over changed pairs. The official class, after the paper, calls this `cjga`."""
 
-    name = "consistent-jga"
+    base_name = "consistent-jga"
 
     def statistics(self, table: Floats) -> Floats:
         return over_units(np.asarray(_right(table).all(axis=1), np.float64))
+
+
+class NewlyWrong(OverPairs):
+    """Of the changed pairs that are right on the original, the share that is wrong on the copy."""
+
+    base_name = "newly-wrong"
+    higher_is_better = False
+
+    def statistics(self, table: Floats) -> Floats:
+        before, after = _right(table).T
+        return over_units(np.asarray(before & ~after, np.float64), before)
+
+
+class NewlyRight(OverPairs):
+    """Of the changed pairs that are wrong on the original, the share that is right on the copy."""
+
+    base_name = "newly-right"
+
+    def statistics(self, table: Floats) -> Floats:
+        before, after = _right(table).T
+        return over_units(np.asarray(~before & after, np.float64), ~before)
+
+
+class AlwaysWrong(OverPairs):
+    """Share of the changed pairs that are wrong on both sides: what neither breaks nor varies, as it never worked."""
+
+    base_name = "always-wrong"
+    higher_is_better = False
+
+    def statistics(self, table: Floats) -> Floats:
+        return over_units(np.asarray(~_right(table).any(axis=1), np.float64))
 
 
 def paired(names: Sequence[Names], values: Sequence[Floats]) -> PairedUnits:
@@ -74,14 +120,15 @@ def paired(names: Sequence[Names], values: Sequence[Floats]) -> PairedUnits:
         if len(run) != len(measured) or len(np.unique(run)) != len(run):
             raise ValueError("a run has one value for each unit, and a name of its own for each")
     shared = reduce(np.intersect1d, names)
-    table = np.column_stack([_at(shared, *run) for run in zip(names, values, strict=True)])
+    runs = zip(names, values, strict=True)
+    table = np.column_stack([np.asarray(measured, np.float64)[places_of(shared, run)] for run, measured in runs])
     return PairedUnits(shared, table, len(reduce(np.union1d, names)) - len(shared))
 
 
-def _at(wanted: Names, names: Names, values: Floats) -> Floats:
-    """The values of the wanted units, in that order."""
+def places_of(wanted: Names, names: Names) -> npt.NDArray[np.int64]:
+    """Where the wanted units are among a run's, in the wanted order."""
     order = np.argsort(names)
-    return np.asarray(values, np.float64)[order[np.searchsorted(names, wanted, sorter=order)]]
+    return np.asarray(order[np.searchsorted(names, wanted, sorter=order)], np.int64)
 
 
 def _right(table: Floats) -> npt.NDArray[np.bool_]:

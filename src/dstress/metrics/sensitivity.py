@@ -6,6 +6,8 @@ script for these exists; the paper's equations decide, and where they are silent
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from dstress.metrics.base import Floats, over_units, ratio
@@ -16,16 +18,32 @@ class Sensitivity(OverRuns):
     """Schema sensitivity: the coefficient of variation over the variants, averaged over units (equations 1 to 3).
 
     The standard deviation is the sample's (K - 1), as the paper argues. A unit that is wrong under every variant has
-    mean 0 and no coefficient; it does not vary, so it counts 0 and stays in the mean. Less is better; at most sqrt(K).
+    mean 0 and no coefficient; it does not vary, so it counts 0 and stays in the mean; a tracker that is never
+    right thus has the best value there is; `over=ever-right` leaves such units out. Less is better; at most sqrt(K).
     """
 
-    def __init__(self, metric: str = "jga") -> None:
-        self.name = f"ss({metric})"
+    higher_is_better = False
+
+    def __init__(self, metric: str = "jga", over: Literal["all", "ever-right"] = "all") -> None:
+        self.metric, self.over = metric, over
+        self.name = f"ss({metric})" if over == "all" else f"ss({metric}, over={over})"
 
     def statistics(self, table: Floats) -> Floats:
         if table.shape[1] < 2:
             raise ValueError("variation needs two variants or more")
-        return over_units(np.nan_to_num(ratio(table.std(axis=1, ddof=1), table.mean(axis=1))))
+        mean = table.mean(axis=1)
+        variation = np.nan_to_num(ratio(table.std(axis=1, ddof=1), mean))
+        return over_units(variation, None if self.over == "all" else mean > 0)
+
+
+class NeverRight(OverRuns):
+    """Share of units that are wrong under every variant: they count as steady in `ss`."""
+
+    name = "always-wrong"
+    higher_is_better = False
+
+    def statistics(self, table: Floats) -> Floats:
+        return over_units(np.asarray(table.max(axis=1) <= 0, np.float64))
 
 
 class OverVariants(OverRuns):

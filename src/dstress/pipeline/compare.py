@@ -5,8 +5,10 @@ Whose score is higher, whether that is more than chance, and in which slots.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 import msgspec
@@ -17,8 +19,9 @@ from dstress.alignment.pairing import key
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, State
 from dstress.errors import DstressError, PredictionError, place
-from dstress.metrics.base import Floats
+from dstress.metrics.base import PERCENT, Floats
 from dstress.metrics.consistency import paired
+from dstress.metrics.measures import measure_of
 from dstress.predictions.base import Prediction
 from dstress.scoring.open_pair import (
     LoadedSystem,
@@ -40,7 +43,8 @@ DEFAULT_METRICS = ("jga", "fga", "gca", "slot-f1")
 class Test(msgspec.Struct, frozen=True):
     """One metric of two systems: the system's value less the baseline's, and how likely chance alone gives as much.
 
-    `p` is by approximate randomisation, `p_bootstrap` by the paired bootstrap, whose interval `low` to `high` is.
+    `p` is by approximate randomisation, whose interval `low` to `high` is; `p_bootstrap`, by the paired bootstrap, is a
+    second opinion. `at_floor`: no resample reached the difference, so that `p` and `p_holm` are upper limits.
     `p_holm` is `p` after Holm's correction over all tests of the comparison; `significant` goes by it.
     """
 
@@ -51,6 +55,7 @@ class Test(msgspec.Struct, frozen=True):
     p_bootstrap: float
     p_holm: float
     significant: bool
+    at_floor: bool = False
 
 
 class Discordance(msgspec.Struct, frozen=True):
@@ -99,6 +104,8 @@ class Comparison(msgspec.Struct, frozen=True):
     alpha: float
     conclusion: str
     notes: list[str]
+    avg_slack: dict[str, float]
+    """How far each system lies behind the best one, averaged over the metrics (CheckDST, table 3)."""
 
 
 def compare(
@@ -130,7 +137,22 @@ def compare(
     cards = {system.name: system.scored.card() for system in compared}
     notes = [f"{name}: {note}" for name, card in cards.items() for note in card.notes]
     scores = {name: card.metrics for name, card in cards.items()}
-    return Comparison(compared[0].scored.signature, scores, pairs, alpha, _conclusion(pairs, alpha), notes)
+    conclusion = _conclusion(pairs, alpha)
+    return Comparison(compared[0].scored.signature, scores, pairs, alpha, conclusion, notes, average_slack(scores))
+
+
+def average_slack(systems: Mapping[str, Mapping[str, Score]]) -> dict[str, float]:
+    """How far each system lies behind the best, averaged over the metrics in percent; 0 is the best in all."""
+    shared = [metric for metric in next(iter(systems.values())) if all(metric in scores for scores in systems.values())]
+    slack: dict[str, list[float]] = {name: [] for name in systems}
+    for metric in shared:
+        measure = measure_of(metric)
+        sign = 1 if measure.higher_is_better else -1
+        values = {name: sign * scores[metric].value for name, scores in systems.items()}
+        if measure.unit == PERCENT and np.isfinite(list(values.values())).all():
+            for name, value in values.items():
+                slack[name].append(max(values.values()) - value)
+    return {name: fmean(gaps) if gaps else math.nan for name, gaps in slack.items()}
 
 
 def _names_of(files: Sequence[str | Path]) -> list[str]:
@@ -228,7 +250,7 @@ def _pair(baseline: _System, system: _System, options: ScoringOptions) -> Pair:
     tests = {}
     for name in before.metrics:
         test = paired_test(after, before, name, options.resamples, options.seed, options.level)
-        tests[name] = Test(test.difference, test.low, test.high, test.p, test.p_bootstrap, test.p, False)
+        tests[name] = Test(test.difference, test.low, test.high, test.p, test.p_bootstrap, test.p, False, test.at_floor)
     slots = _slot_changes(before.slots, after.slots)
     return Pair(baseline.name, system.name, tests, _discordance(baseline.joint, system.joint), slots)
 

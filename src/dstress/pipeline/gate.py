@@ -6,15 +6,24 @@ were allowed. Chance alone then fails a release as good as the last one at most 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 from dstress.errors import DstressError
-from dstress.runs.folder import RunFolder
-from dstress.runs.scores import convention_of, corpus_of, predictions_of
+from dstress.metrics import pair_metrics, variant_metrics
+from dstress.metrics.base import Floats
+from dstress.metrics.measures import measure_of
+from dstress.metrics.sensitivity import Sensitivity
+from dstress.runs.folder import ORIGINAL, RunFolder
+from dstress.runs.scores import convention_of, corpus_of, has_own_schema, predictions_of
 from dstress.scoring.open_pair import PredictionSource
-from dstress.scoring.score import ScoringOptions, tally_predictions
-from dstress.scoring.significance import holm, paired_test
-from dstress.scoring.tally import Tally
+from dstress.scoring.resampling import Value
+from dstress.scoring.score import tally_predictions
+from dstress.scoring.significance import holm, paired_test_of_totals
+from dstress.scoring.unit_scores import UnitCollector, UnitScores
+from dstress.scoring.versions import side_by_side
+from dstress.spec import parse
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -28,6 +37,7 @@ class Check(msgspec.Struct, frozen=True):
     p: float
     p_holm: float
     passed: bool
+    at_floor: bool = False
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -35,6 +45,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
     passed: bool
     metric: str
+    unit: str
     max_drop: float
     alpha: float
     checks: dict[str, Check]
@@ -42,7 +53,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """What is allowed: `max_drop` is a fraction, 0.01 is one point."""
+    """What is allowed: `max_drop` is how much worse, in the metric's unit; 0.01 of a share is one point."""
 
     max_drop: float = 0.01
     alpha: float = 0.05
@@ -54,18 +65,25 @@ def gate(new: RunFolder, old: RunFolder, limits: Limits = Limits()) -> Verdict: 
     """Compare two runs over the same data, stressor by stressor."""
     shared = [variant for variant in old.variants if variant in new.variants]
     _check_comparable(new, old, shared)
+    measure = measure_of(limits.metric)
+    ours, theirs = (_totals(run, shared, limits) for run in (new, old))
     tests = {}
-    for variant in shared:
-        ours, theirs = (_tally(run, variant, limits) for run in (new, old))
-        tests[variant] = paired_test(ours, theirs, limits.metric, limits.resamples, new.manifest.seed, 1 - limits.alpha)
+    for name in ours:
+        value = ours[name].value
+        pair = (ours[name].totals, theirs[name].totals)
+        tests[name] = paired_test_of_totals(*pair, value, limits.resamples, new.manifest.seed, 1 - limits.alpha)
+    sign = 1 if measure.higher_is_better else -1
     corrected = holm([test.p for test in tests.values()])
     checks = {
-        variant: Check(*test[:6], p, not (p <= limits.alpha and test.difference < -limits.max_drop))
+        variant: Check(
+            *test[:6], p, not (p <= limits.alpha and sign * test.difference < -limits.max_drop), test.at_floor
+        )
         for (variant, test), p in zip(tests.items(), corrected, strict=True)
     }
     left_out = [variant for variant in (*old.variants, *new.variants) if variant not in shared]
     passed = all(check.passed for check in checks.values())
-    return Verdict(passed, limits.metric, limits.max_drop, limits.alpha, checks, list(dict.fromkeys(left_out)))
+    rule = (limits.metric, measure.unit, limits.max_drop, limits.alpha)
+    return Verdict(passed, *rule, checks, list(dict.fromkeys(left_out)))
 
 
 def _check_comparable(new: RunFolder, old: RunFolder, shared: list[str]) -> None:
@@ -82,8 +100,52 @@ def _check_comparable(new: RunFolder, old: RunFolder, shared: list[str]) -> None
             raise DstressError(f"the two runs have different values of {name}", where=f"{new.path} and {old.path}")
 
 
-def _tally(run: RunFolder, variant: str, limits: Limits) -> Tally:
+class _Totals(NamedTuple):
+    """Statistics summed by dialogue, and what their sums are worth."""
+
+    totals: Floats
+    value: Value
+
+
+def _totals(run: RunFolder, shared: list[str], limits: Limits) -> dict[str, _Totals]:
+    """What the metric is made of: of each variant, of each with the original, or of each group of variants."""
+    name = parse(limits.metric).name
+    if name in pair_metrics:
+        metric = pair_metrics.create(limits.metric)
+        original = _units(run, ORIGINAL, "jga")
+        pairs = {
+            v: side_by_side((original, _units(run, v, "jga")), all_changed=has_own_schema(run, v))
+            for v in shared
+            if v != ORIGINAL
+        }
+        return _required({v: _Totals(units.totals(metric), metric.value) for v, units in pairs.items()}, limits)
+    sensitivity = variant_metrics.create(limits.metric) if name in variant_metrics else None
+    if isinstance(sensitivity, Sensitivity):
+        groups = {g.name: g.stressors for g in run.manifest.suite.across if set(g.stressors) <= set(shared)}
+        tables = {
+            group: side_by_side([_units(run, v, sensitivity.metric) for v in variants])
+            for group, variants in groups.items()
+        }
+        return _required({g: _Totals(t.totals(sensitivity), sensitivity.value) for g, t in tables.items()}, limits)
+    return {variant: _tallied(run, variant, limits) for variant in shared}
+
+
+def _required(found: dict[str, _Totals], limits: Limits) -> dict[str, _Totals]:
+    if not found:
+        raise DstressError(
+            f"the runs have nothing that {limits.metric} could be of", fix="`--metric jga` is of every run"
+        )
+    return found
+
+
+def _units(run: RunFolder, variant: str, metric: str) -> UnitScores:
+    collector, corpus = UnitCollector(metric, by_service=False), corpus_of(run, variant)
+    source = PredictionSource(predictions_of(run, variant), corpus)
+    tally_predictions(source, [convention_of(run)], [metric], watchers=[collector])
+    return collector.scores(corpus)
+
+
+def _tallied(run: RunFolder, variant: str, limits: Limits) -> _Totals:
     source = PredictionSource(predictions_of(run, variant), corpus_of(run, variant))
-    options = ScoringOptions(resamples=limits.resamples)
-    (scored,) = tally_predictions(source, [convention_of(run)], [limits.metric], (), options)
-    return scored.tally
+    (scored,) = tally_predictions(source, [convention_of(run)], [limits.metric])
+    return _Totals(scored.tally.totals(limits.metric), scored.tally.metrics[limits.metric].value)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from dstress.metrics.measures import measure_of
 from dstress.reports.numbers import PAGE
 from dstress.runs.folder import ORIGINAL, Drop, Scores
 from dstress.scoring.scorecard import SlotErrors
@@ -66,7 +67,7 @@ def _change(drop: Drop) -> str:
     return (
         f"from {PAGE.percent(drop.original)} % to {PAGE.percent(drop.stressed)} %: "
         f"{PAGE.points(drop.difference)} points, 95 % interval {PAGE.change_interval(drop.low, drop.high)}, "
-        f"p {_p(drop.p_holm)} after Holm's correction."
+        f"p {_p(drop.p_holm, at_floor=drop.at_floor)} after Holm's correction."
     )
 
 
@@ -104,22 +105,23 @@ def _harmless(scores: Scores) -> Iterator[Finding]:
 
 
 def _broken(scores: Scores) -> Iterator[Finding]:
-    """How many right turns become wrong; where others mend, the total hides it."""
+    """How many right turns become wrong; where others become right, the total hides it."""
     for variant, paired in scores.paired.items():
-        drop, kept = scores.drops.get(variant), paired.get("cjga")
-        if drop is None or kept is None or math.isnan(kept.high) or 1 - kept.high < _BROKEN_SHARE:
+        drop, broken, mended = scores.drops.get(variant), paired.get("newly-wrong"), paired.get("newly-right")
+        if drop is None or broken is None or mended is None or not broken.low >= _BROKEN_SHARE:
             continue
+        unit = scores.variants[variant].signature.get("unit", "turn")
         text = (
-            f"Of the turns that are right on the original, {PAGE.percent(1 - kept.value)} % become wrong "
-            f"(95 % interval {PAGE.interval(1 - kept.high, 1 - kept.low)})"
+            f"Of the {broken.n:,.0f} {unit}s that it changed and that are right on the original, "
+            f"{PAGE.percent(broken.value)} % become wrong (95 % interval {PAGE.interval(broken.low, broken.high)})"
         )
-        net = max(0.0, -drop.difference) / max(drop.original, 1e-9)
-        if 1 - kept.high > 2 * net:
+        gained = 0.0 if math.isnan(mended.value) else mended.value * mended.n
+        if gained > broken.value * broken.n / 2:
             change = PAGE.points(drop.difference)
-            text += f", while joint goal accuracy changes by only {change} points: others become right."
-            yield Finding(f"{variant} breaks more than the total shows", text, 2.6 - kept.high, variant)
+            text += f", while {gained:,.0f} others become right: joint goal accuracy changes by {change} points."
+            yield Finding(f"{variant} breaks more than the total shows", text, 1.6 + broken.low, variant)
         else:
-            yield Finding(f"{variant} breaks what was right", f"{text}.", 2.0 - kept.high, variant)
+            yield Finding(f"{variant} breaks what was right", f"{text}.", 1.0 + broken.low, variant)
 
 
 def _hidden(scores: Scores) -> Iterator[Finding]:
@@ -129,7 +131,12 @@ def _hidden(scores: Scores) -> Iterator[Finding]:
             continue
         for metric, before in scores.variants[ORIGINAL].metrics.items():
             after = scores.variants[variant].metrics.get(metric)
-            if metric in ("jga", FLOOR) or after is None or not 0 <= before.value - after.value < -drop.difference / 4:
+            if (
+                metric in ("jga", FLOOR)
+                or not measure_of(metric).is_share
+                or after is None
+                or not 0 <= before.value - after.value < -drop.difference / 4
+            ):
                 continue
             start, end = (
                 f"{PAGE.percent(score.value)} % ({PAGE.interval(score.low, score.high)})" for score in (before, after)
@@ -142,7 +149,7 @@ def _hidden(scores: Scores) -> Iterator[Finding]:
 def _disagreement(scores: Scores) -> Iterator[Finding]:
     """Two metrics that order two stressors the other way round, where both are sure: intervals that do not touch."""
     stressed = [variant for variant in scores.variants if variant != ORIGINAL]
-    others = [metric for metric in scores.variants[ORIGINAL] if metric != "jga"]
+    others = [metric for metric in scores.variants[ORIGINAL] if metric != "jga" and measure_of(metric).is_share]
     for first in stressed:
         for second in stressed:
             for metric in others:
@@ -225,6 +232,6 @@ def _nothing(scores: Scores) -> Finding:
     return Finding("No stressor makes a difference that is beyond chance", text, 0)
 
 
-def _p(p: float) -> str:
-    shown = PAGE.probability(p)
+def _p(p: float, *, at_floor: bool = False) -> str:
+    shown = PAGE.probability(p, at_floor=at_floor)
     return shown if shown.startswith("<") else f"= {shown}"

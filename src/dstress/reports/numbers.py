@@ -9,6 +9,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from dstress.metrics.base import PERCENT
+
+_ROUNDING = 1e-9
+
 
 class NumberFormat(NamedTuple):
     """How numbers are written. `unknown` stands for a missing number, `no_interval` for a missing interval."""
@@ -50,9 +54,29 @@ class NumberFormat(NamedTuple):
             return self.no_interval
         return f"{self.points(low)}{self.between_changes}{self.points(high)}"
 
-    def probability(self, p: float) -> str:
-        """A p-value; never `0`."""
+    def measured(self, value: float | None, unit: str) -> str:
+        """A value in its unit: percent, or as it is."""
+        return self.percent(value if unit == PERCENT or value is None else value / 100)
+
+    def measured_interval(self, low: float, high: float, unit: str) -> str:
+        """Where a value lies, in its unit."""
+        return self.interval(low, high) if unit == PERCENT else self.interval(low / 100, high / 100)
+
+    def measured_change(self, difference: float, unit: str) -> str:
+        """A difference in its unit: points of percent, or as it is."""
+        return self.points(difference if unit == PERCENT else difference / 100)
+
+    def measured_change_interval(self, low: float, high: float, unit: str) -> str:
+        """Where a difference lies, in its unit."""
+        return self.change_interval(low, high) if unit == PERCENT else self.change_interval(low / 100, high / 100)
+
+    def probability(self, p: float, *, at_floor: bool = False) -> str:
+        """A p-value; never `0`, and at the floor of resampling `<`: more resamples would have made it smaller."""
         smallest = 10**-self.p_digits
+        if math.isnan(p):
+            return self.unknown
+        if at_floor and smallest <= p < 1:
+            return f"{self.below}{math.ceil(p / smallest - _ROUNDING) * smallest:.{self.p_digits}f}"
         return f"{self.below}{smallest:.{self.p_digits}f}" if p < smallest else f"{p:.{self.p_digits}f}"
 
 

@@ -10,6 +10,8 @@ from math import isnan
 from statistics import fmean, pstdev
 from typing import Any
 
+from dstress.metrics.base import PERCENT
+from dstress.metrics.measures import measure_of
 from dstress.reports.charts import ACCENT, HEAT, INK, LOSS, MUTED, SURFACE, Chart, Layout, Plot, altair
 from dstress.reports.findings import FLOOR, recall, significant
 from dstress.reports.numbers import PAGE
@@ -71,7 +73,7 @@ def _drop_chart(rows: Rows, layout: Layout) -> Chart:
 def _profile(scores: Scores) -> Iterator[Plot]:
     """Every metric of every variant; the line is the original."""
     original = scores.variants[ORIGINAL].metrics
-    metrics = [metric for metric in original if metric != FLOOR][:_MOST_METRICS]
+    metrics = [metric for metric in original if metric != FLOOR and measure_of(metric).unit == PERCENT][:_MOST_METRICS]
     rows: Rows = [
         {
             "metric": metric,
@@ -217,7 +219,7 @@ def _ranks(scores: Scores) -> Iterator[Plot]:
     metrics = list(scores.variants[ORIGINAL].metrics)
     stressed = _stressed(scores)
     orders = {
-        metric: sorted(stressed, key=lambda variant: scores.variants[variant][metric].value)
+        metric: sorted(stressed, key=lambda variant: _goodness(scores, variant, metric))
         for metric in metrics
         if metric != FLOOR and all(metric in scores.variants[variant] for variant in stressed)
     }
@@ -237,6 +239,11 @@ def _ranks(scores: Scores) -> Iterator[Plot]:
         for variant in stressed
     ]
     yield Plot("metrics", "What each metric calls worst", lambda layout: _rank_chart(rows, list(orders), layout))
+
+
+def _goodness(scores: Scores, variant: str, metric: str) -> float:
+    value = scores.variants[variant][metric].value
+    return value if measure_of(metric).higher_is_better else -value
 
 
 def _rank_chart(rows: Rows, metrics: list[str], layout: Layout) -> Chart:

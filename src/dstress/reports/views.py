@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from dstress.metrics.measures import measure_of
 from dstress.reports.findings import recall, significant
 from dstress.reports.numbers import PAGE
 from dstress.runs.folder import ORIGINAL, Manifest, RunFolder, Scores
@@ -126,9 +127,9 @@ def headline(scores: Scores) -> list[Measure]:
                 cell.column,
                 cell.variant,
                 cell.metric,
-                PAGE.percent(score.value) if score else "–",
-                PAGE.interval(score.low, score.high) if score else "",
-                _bar(score) if score else None,
+                PAGE.measured(score.value, measure_of(cell.metric).unit) if score else "–",
+                PAGE.measured_interval(score.low, score.high, measure_of(cell.metric).unit) if score else "",
+                _bar(score) if score and measure_of(cell.metric).is_share else None,
                 cell.missing,
                 score.signature if score else "",
             )
@@ -155,7 +156,7 @@ def costs(run: RunFolder, scores: Scores) -> list[Cost]:
                 PAGE.percent(drop.stressed),
                 PAGE.points(drop.difference),
                 PAGE.change_interval(drop.low, drop.high),
-                PAGE.probability(drop.p_holm),
+                PAGE.probability(drop.p_holm, at_floor=drop.at_floor),
                 significant(drop),
                 PAGE.percent(changed, 0),
                 (drop.stressed, drop.difference, drop.p_holm),

@@ -60,7 +60,10 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 class Drop(msgspec.Struct, frozen=True):
-    """What a stressor costs: the metric under it less the original's, paired by unit, and whether that is chance."""
+    """What a stressor costs: the metric under it less the original's, paired by dialogue, and whether that is chance.
+
+    `at_floor`: no resample reached the difference, so that the p-values are upper limits.
+    """
 
     original: float
     stressed: float
@@ -69,6 +72,7 @@ class Drop(msgspec.Struct, frozen=True):
     high: float
     p: float
     p_holm: float
+    at_floor: bool = False
 
 
 class Scores(msgspec.Struct):

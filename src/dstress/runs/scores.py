@@ -15,6 +15,7 @@ from dstress.conventions import conventions
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Schema, slot_id
 from dstress.errors import DstressError
+from dstress.metrics import pair_metrics
 from dstress.predictions.base import Prediction
 from dstress.runs.folder import Cell, Drop, RunFolder, Scores
 from dstress.scoring.open_pair import PredictionSource
@@ -24,8 +25,9 @@ from dstress.scoring.shards import Watcher, gather_shards
 from dstress.scoring.significance import holm, paired_test
 from dstress.scoring.tally import Tally
 from dstress.scoring.unit_scores import UnitCollector, UnitScores
-from dstress.scoring.versions import conditional_card, variants_card
-from dstress.suites.base import ORIGINAL, PAIRED, Column
+from dstress.scoring.versions import PAIR_METRICS, conditional_card, variants_card
+from dstress.spec import parse
+from dstress.suites.base import ORIGINAL, Column
 
 NO_ANSWER = "(no answer)"
 """The value that stands for a failed turn when it is scored: wrong under every convention, also where gold is empty."""
@@ -46,25 +48,20 @@ class _Variant:
     def __init__(self, run: RunFolder, variant: str, options: ScoringOptions) -> None:
         suite = run.manifest.suite
         self.errors = TurnErrors()
-        self.by_service = UnitCollector("jga")
         metrics = {group.metric for group in suite.across if variant in (ORIGINAL, *group.stressors)}
-        self.by_position = {metric: UnitCollector(metric, by_service=False) for metric in metrics}
+        # By position, not by service: schema variants rename services.
+        self.collectors = {metric: UnitCollector(metric, by_service=False) for metric in ("jga", *metrics)}
         self.corpus = corpus_of(run, variant)
-        watchers: list[Watcher] = [self.errors, self.by_service, *self.by_position.values()]
+        watchers: list[Watcher] = [self.errors, *self.collectors.values()]
         source = PredictionSource(predictions_of(run, variant), self.corpus)
         (self.scored,) = tally_predictions(
             source, [convention_of(run)], list(suite.metrics), list(suite.slices), options, watchers
         )
         self.failed = run.journal(variant).failed
 
-    @property
-    def units(self) -> UnitScores:
-        """Joint accuracy of each unit, by its service."""
-        return self.by_service.scores(self.corpus)
-
-    def positioned(self, metric: str) -> UnitScores:
-        """A metric of each unit, by its position: schema variants rename services."""
-        return self.by_position[metric].scores(self.corpus)
+    def units(self, metric: str = "jga") -> UnitScores:
+        """A metric of each unit."""
+        return self.collectors[metric].scores(self.corpus)
 
 
 def score_run(run: RunFolder, options: ScoringOptions) -> ScoredRun:
@@ -74,13 +71,15 @@ def score_run(run: RunFolder, options: ScoringOptions) -> ScoredRun:
     original = judged[ORIGINAL]
     convention = original.scored.convention
     paired, across = {}, {}
-    if any(column.metric in PAIRED for column in suite.table):
-        for variant in run.variants[1:]:
-            pair = (original.units, judged[variant].units)
-            paired[variant] = conditional_card(pair, convention, options).metrics
+    asked = (column.metric for column in suite.table if _is_of_pairs(column.metric))
+    of_pairs = tuple(dict.fromkeys((*PAIR_METRICS, *asked)))
+    for variant in run.variants[1:]:
+        pair = (original.units(), judged[variant].units())
+        card = conditional_card(pair, convention, options, of_pairs, all_changed=has_own_schema(run, variant))
+        paired[variant] = card.metrics
     for group in suite.across:
-        units = [judged[variant].positioned(group.metric) for variant in group.stressors]
-        own = original.positioned(group.metric)
+        units = [judged[variant].units(group.metric) for variant in group.stressors]
+        own = original.units(group.metric)
         across[group.name] = variants_card(units, own, group.metric, convention, options).metrics
     tallies = {name: variant.scored.tally for name, variant in judged.items()}
     cards = {name: variant.scored.card() for name, variant in judged.items()}
@@ -101,6 +100,11 @@ def find_errors(run: RunFolder) -> dict[str, TurnErrors]:
         for shard in gather_shards(Pairing(corpus, predictions_of(run, variant), corpus.schema), corpus):
             collect(Alignment(shard, convention))
     return errors
+
+
+def has_own_schema(run: RunFolder, variant: str) -> bool:
+    """Whether a variant is another one throughout, also where its turns look the same: its schema is another."""
+    return bool(run.quality(variant).get("scope") == "schema")
 
 
 def convention_of(run: RunFolder) -> str:
@@ -157,7 +161,9 @@ def _drops(tallies: Mapping[str, Tally], options: ScoringOptions) -> dict[str, D
         if variant != ORIGINAL
     }
     corrected = holm([test.p for test in tests.values()])
-    return {variant: Drop(*test[:6], p) for (variant, test), p in zip(tests.items(), corrected, strict=True)}
+    return {
+        variant: Drop(*test[:6], p, test.at_floor) for (variant, test), p in zip(tests.items(), corrected, strict=True)
+    }
 
 
 def _cell(column: Column, scores: Scores) -> Cell:
@@ -169,10 +175,14 @@ def _cell(column: Column, scores: Scores) -> Cell:
         return Cell(column.column, column.variant, column.metric, None, f"no {missing} here")
 
 
+def _is_of_pairs(metric: str) -> bool:
+    return parse(metric).name in pair_metrics
+
+
 def _score(column: Column, scores: Scores) -> Score:
     if column.variant in scores.across:
         return scores.across[column.variant][column.metric]
-    if column.metric in PAIRED:
+    if _is_of_pairs(column.metric):
         return scores.paired[column.variant][column.metric]
     card: Scorecard = scores.variants[column.variant]
     if column.slice is None:

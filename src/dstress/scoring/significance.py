@@ -8,13 +8,15 @@ Their p-values count the observed data as one more resample (Davison & Hinkley 1
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dstress.metrics.base import PERCENT
 from dstress.scoring.resampling import (
+    TIE,
     UNKNOWN,
     Floats,
     Interval,
@@ -27,6 +29,9 @@ from dstress.scoring.resampling import (
     tolerance,
 )
 from dstress.scoring.tally import Tally
+
+_FARTHEST = 1e6
+_HALVINGS = 40
 
 EXACT_UP_TO = 1000
 """Discordant pairs up to which McNemar's test is exact; beyond, p-values above 0.001 agree within 1 %."""
@@ -50,8 +55,10 @@ class McNemar(NamedTuple):
 class PairedTest(NamedTuple):
     """Two systems on the same dialogues: both values, the system's less the baseline's, and whether that is chance.
 
-    `low` to `high` is the interval of the paired bootstrap, `p_bootstrap` its p-value; `p` is by approximate
-    randomisation, which needs no large sample.
+    `p` is by approximate randomisation, which needs no large sample; `low` to `high` are the differences that the same
+    test does not reject, or the bootstrap's where those reach farther. 0 is outside exactly when `p` is at most
+    1 - level. `at_floor`: no resample reached the difference, so `p` is only as small as their number allows.
+    `p_bootstrap` is a second opinion.
     """
 
     baseline: float
@@ -61,18 +68,45 @@ class PairedTest(NamedTuple):
     high: float
     p: float
     p_bootstrap: float
+    at_floor: bool
 
 
 def paired_test(
     system: Tally, baseline: Tally, metric: str, resamples: int, seed: int, level: float = 0.95
 ) -> PairedTest:
     """The test that `compare`, `gate` and runs share. Both tallies are of the same dialogues, in the same order."""
-    value = baseline.metrics[metric].value
-    shared = (system.totals(metric), baseline.totals(metric), value, resamples, seed)
-    bootstrap, randomised = paired_bootstrap(*shared, level), approximate_randomisation(*shared)
-    before, after = (float(value(tally.sums(metric))) for tally in (baseline, system))
-    low, high = bootstrap.interval
-    return PairedTest(before, after, bootstrap.difference, low, high, randomised.p, bootstrap.p)
+    measured = baseline.metrics[metric]
+    totals = (system.totals(metric), baseline.totals(metric))
+    test = paired_test_of_totals(*totals, measured.value, resamples, seed, level)
+    if measured.unit != PERCENT:
+        return test
+    return test._replace(low=max(-1.0, test.low), high=min(1.0, test.high))  # shares differ by no more than the whole
+
+
+def paired_test_of_totals(
+    system: Floats, baseline: Floats, value: Value, resamples: int, seed: int, level: float = 0.95
+) -> PairedTest:
+    """The same from statistics summed by dialogue."""
+    shared = (system, baseline, value, resamples, seed, level)
+    bootstrap, randomised = paired_bootstrap(*shared), approximate_randomisation(*shared)
+    before, after = (float(evaluate(value, totals.sum(axis=0))) for totals in (baseline, system))
+    low, high = _reconciled(randomised, bootstrap.interval, 1 - level)
+    at_floor = randomised.p <= 1 / (1 + resamples)
+    return PairedTest(before, after, randomised.difference, low, high, randomised.p, bootstrap.p, at_floor)
+
+
+def _reconciled(test: Comparison, bootstrap: Interval, alpha: float) -> Interval:
+    """The test's own interval, made as wide as the bootstrap's, but never across a 0 that the test rejects.
+
+    Where few dialogues differ at all, the others are ties that any shift breaks, and the inverted test is too narrow.
+    """
+    if math.isnan(test.p) or math.isnan(bootstrap.low):
+        return test.interval
+    low, high = min(test.interval.low, bootstrap.low), max(test.interval.high, bootstrap.high)
+    if test.p <= alpha * (1 + TIE):
+        low = low if test.difference < 0 or low > 0 else test.interval.low
+        high = high if test.difference > 0 or high < 0 else test.interval.high
+    return Interval(low, high)
 
 
 def paired_bootstrap(
@@ -101,7 +135,7 @@ def paired_bootstrap(
 
 
 def approximate_randomisation(
-    totals_a: Floats, totals_b: Floats, value: Value, resamples: int, seed: int
+    totals_a: Floats, totals_b: Floats, value: Value, resamples: int, seed: int, level: float = 0.95
 ) -> Comparison:
     """The approximate randomisation test (Noreen 1989; Yeh 2000): if the systems are alike, their names are arbitrary.
 
@@ -109,16 +143,31 @@ def approximate_randomisation(
 
         p = (1 + #{|d*| >= |d|}) / (1 + #{d*})
 
-    It needs no large sample, unlike the bootstrap, and gives no interval.
+    It needs no large sample, unlike the bootstrap. The interval inverts it: a true difference D gives each of the n
+    dialogues D/n, so what is left to chance under D is d* - D w*, where w* is the mean of the signs that a resample
+    gives to the dialogues; D is in the interval where |d - D| would not be significant. It leaves 0 out exactly when
+    p <= 1 - level, and has no end where there are too few dialogues or resamples for any p-value to be that small.
     """
     totals_a, totals_b = _paired(totals_a, totals_b)
     sum_a, sum_b, swap = totals_a.sum(axis=0), totals_b.sum(axis=0), totals_b - totals_a
-    blocks = []
+    differences, signs = [], []
     for swapped in swap_masks(len(totals_a), resamples, seed):
         moved = swapped.astype(np.float64) @ swap
-        blocks.append(_differences(value, sum_a + moved, sum_b - moved))
+        differences.append(_differences(value, sum_a + moved, sum_b - moved))
+        signs.append(1 - 2 * swapped.sum(axis=1) / max(1, len(totals_a)))
+    noise, shares = np.concatenate(differences), np.concatenate(signs)
     difference = _difference(value, sum_a, sum_b)
-    return Comparison(difference, UNKNOWN, _p_value(np.abs(defined(np.concatenate(blocks))), difference))
+    known = np.isfinite(noise)
+    p = _p_value(np.abs(noise[known]), difference)
+    if math.isnan(p):
+        return Comparison(difference, UNKNOWN, p)
+
+    def rejects(shift: float) -> bool:
+        left = np.abs(noise[known] - shift * shares[known])
+        return _p_value(left, difference - shift) <= (1 - level) * (1 + TIE)
+
+    low, high = (_last_accepted(rejects, difference, towards) for towards in (-1.0, 1.0))
+    return Comparison(difference, Interval(low, high), p)
 
 
 def swap_masks(dialogues: int, resamples: int, seed: int, *, block: int | None = None) -> Iterator[NDArray[np.uint8]]:
@@ -182,6 +231,21 @@ def _p_value(noise: Floats, difference: float) -> float:
         return math.nan
     reached = np.count_nonzero(noise >= abs(difference) - tolerance(difference))
     return (1 + int(reached)) / (1 + noise.size)
+
+
+def _last_accepted(rejects: Callable[[float], bool], start: float, towards: float) -> float:
+    """How far from the observed difference the test still accepts; 0 is looked at first, so that it is never wrong."""
+    inside, step = start, max(abs(start), TIE)
+    beyond = 0.0 if start * towards < 0 else start + towards * step
+    while not rejects(beyond):
+        inside, step = beyond, 2 * step
+        beyond = beyond + towards * step
+        if step > _FARTHEST:
+            return towards * math.inf
+    for _ in range(_HALVINGS):
+        middle = (inside + beyond) / 2
+        inside, beyond = (inside, middle) if rejects(middle) else (middle, beyond)
+    return inside
 
 
 def _critical(noise: Floats, alpha: float) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from dstress.alignment.cells import Alignment
 from dstress.alignment.pairing import key
 from dstress.corpora.base import Corpus
+from dstress.dialogue import Turn
 from dstress.errors import PredictionError
 from dstress.metrics import metrics
 from dstress.metrics.base import Floats
@@ -20,10 +21,14 @@ from dstress.scoring.score import ScoringOptions, tally_predictions
 
 
 class UnitScores(NamedTuple):
-    """A value for each unit, by its name `dialogue/turn/part`. `unit` is `turn` or `frame`, `corpus` a signature's."""
+    """A value for each unit, by its name `dialogue/turn/part`, and the gold turn that it is of.
+
+    `unit` is `turn` or `frame`, `corpus` a signature's.
+    """
 
     names: Names
     values: Floats
+    turns: list[Turn]
     unit: str
     corpus: str
 
@@ -35,6 +40,7 @@ class UnitCollector:
         self.metric, self.turns, self.by_service = metrics.create(metric), turns or {}, by_service
         self._names: list[str] = []
         self._values: list[Floats] = []
+        self._turns: list[Turn] = []
         self._missing: list[str] = []
         self._unit = ""
 
@@ -45,12 +51,15 @@ class UnitCollector:
         self._unit = "turn" if by_turn else alignment.convention.unit
         self._names += unit_names(alignment, self.turns, by_turn=by_turn, by_service=self.by_service)
         self._values.append(evaluate(self.metric.value, self.metric.statistics(alignment)))
+        turns = alignment.columns.turns
+        self._turns += turns if by_turn else [turns[turn] for turn in alignment.unit_turn.tolist()]
 
     def scores(self, corpus: Corpus) -> UnitScores:
         """All that was collected of a corpus."""
         if all(self._missing):
             raise PredictionError(f"{self.metric.name} cannot be computed: {self._missing[0]}", where=corpus.name)
-        return UnitScores(np.array(self._names, np.str_), np.concatenate(self._values), self._unit, corpus.signature)
+        names, values = np.array(self._names, np.str_), np.concatenate(self._values)
+        return UnitScores(names, values, self._turns, self._unit, corpus.signature)
 
 
 def score_units(

@@ -15,7 +15,7 @@ metric = "jga"
 [[table]]                             # the final table, a column each
 column = "PI cJGA"
 variant = "paraphrase"                # `original`, a stressor, or a name under `across`
-metric = "cjga"                       # of the variant; cjga and consistent-jga are of the pair with the original
+metric = "cjga"                       # of the variant; cjga and consistent-jga are of its changed pairs
 slice = ["stress", "unseen"]          # left out: over everything
 """
 
@@ -32,8 +32,6 @@ from dstress.errors import DstressError, SpecError, unknown
 from dstress.text.tables import read_table, read_table_file
 
 ORIGINAL = "original"
-PAIRED = ("cjga", "consistent-jga")
-"""Metrics of a variant together with the original."""
 
 
 class Column(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
