@@ -113,7 +113,8 @@ class Alignment:
             wanted.setdefault(unit, set()).add(self.columns.slots[slot])
         for cell in np.flatnonzero(self.predicted & ~self.gold).tolist():
             slot = self.columns.slots[int(self.slot[cell])]
-            if self.convention.ignores(slot, wanted.get(int(self.unit[cell]), set())):
+            listed = self.columns.predictions[int(self.turn[cell])].listed
+            if self.convention.ignores(slot, wanted.get(int(self.unit[cell]), set()), listed):
                 self.predicted[cell], self.predicted_form[cell] = False, 0
 
     @cached_property

@@ -49,7 +49,7 @@ def _turn(prediction: Prediction) -> Turn:
 
 def _schema(predictions: list[Prediction]) -> Schema:
     """MultiWOZ's thirty slots where the gold stays within them, since scripts divide by thirty; else the file's."""
-    gold = dict.fromkeys(slot for found in predictions for slot in found.gold or ())
+    gold = dict.fromkeys(slot for found in predictions for slot in (*(found.gold or ()), *(found.listed or ())))
     predicted = dict.fromkeys(slot for found in predictions for slot in found.state)
     slots = multiwoz_slots() if set(gold) <= set(multiwoz_slots()) else tuple(gold | predicted)
     services: dict[str, list[Slot]] = {}

@@ -51,8 +51,11 @@ class Convention(ABC):
         by_frame = self.within_schema or self.unit == "frame"
         return not (by_frame and service_of(slot) not in services) and not (self.within_schema and slot not in schema)
 
-    def ignores(self, slot: str, gold: Collection[str]) -> bool:
-        """Whether a predicted slot counts for nothing, beside a gold state with these slots."""
+    def ignores(self, slot: str, gold: Collection[str], listed: Collection[str] | None = None) -> bool:
+        """Whether a predicted slot counts for nothing, beside a gold state with these slots.
+
+        `listed` are all slots that gold names, empty ones included, where the file says so.
+        """
         return False
 
     def score(self, gold: State, predicted: dict[str, str], slots: dict[str, Slot] | None = None) -> float:

@@ -32,6 +32,7 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     that the response is about. `informed` are slots whose value was taken over from the system's words or from
     another slot; TripPy's script looks at gold before it judges these. `context` is all that was said by then, where
     the file has it (CheckDST). `failed` says why the tracker gave no answer; its empty state then counts as wrong.
+    `listed` are the slots that the file's gold state names, with or without a value (ConvLab).
     """
 
     dialogue: str
@@ -49,6 +50,7 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     informed: tuple[str, ...] = ()
     context: str | None = None
     failed: str = ""
+    listed: tuple[str, ...] | None = None
 
 
 class Format(ABC):
