@@ -54,7 +54,6 @@ CASES = (
                                                                  (0,    0,    0,    0,    0,    0,    0,    1,    0)),
     one("hotel-name", "acorn guest house", "acorn",               0,    0,    0,    1, 0.45,    0,    1,    0,    0),
     one("hotel-name", "the acorn rooms", "acorn",                 0,    0,    0,    0,  0.5,    0,    1,    0,    0),
-    one("hotel-name", "the acorn rooms", "§§acorn",               0,    0,    0,    1,  0.5,    0,    0,    0,    0),
     one("hotel-name", "nonesuch inn", None,                       0,    0,    1,    0,    0,    0,    0,    0,    1),
     one("hotel-type", "guest house", "guesthouse",                0,    0,    0,    1, 0.95,    0,    1,    1,    1),
     one("hotel-type", "guesthouse", "guest house",                0,    1,    0,    1, 0.95,    0,    1,    1,    0),
@@ -137,8 +136,30 @@ def test_categorical_slots_know_the_first_reference_only_in_any_case(convention:
 
 def test_trippy_looks_at_the_variants_of_gold_only_if_the_informed_value_has_none() -> None:
     trippy = conventions.create("trippy")
-    assert trippy.score({"hotel-area": ("centre",)}, {"hotel-area": "§§center of town"}) == 1
+    assert trippy.score({"hotel-area": ("centre",)}, {"hotel-area": "§§center of town§§centre"}) == 1
     assert trippy.score({"hotel-area": ("centre",)}, {"hotel-area": "center of town"}) == 0
+
+
+@pytest.mark.parametrize(
+    ("gold", "then", "expected"),
+    [
+        ("the acorn rooms", "the acorn rooms", 1),
+        ("the acorn rooms", "", 0),
+        ("the acorn rooms", "the acorn guest house", 0),
+        ("acorn", "the acorn rooms", 0),
+    ],
+)
+def test_trippy_settles_a_value_by_the_gold_of_the_turn_that_takes_it_over(
+    gold: str, then: str, expected: float
+) -> None:
+    """`acorn` was taken over while gold was `then`; it became that gold, whatever gold is now."""
+    informed = "§§acorn" + (f"§§{then}" if then else "")
+    assert conventions.create("trippy").score({"hotel-name": (gold,)}, {"hotel-name": informed}) == expected
+
+
+def test_trippy_settles_on_no_value_where_gold_has_none_and_the_words_say_so() -> None:
+    assert conventions.create("trippy").score({}, {"hotel-name": "§§none of these"}) == 1
+    assert conventions.create("trippy").score({}, {"hotel-name": "none of these"}) == 0
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 from dstress.dialogue import Schema, Service, Slot
 from dstress.predictions import Prediction, read_predictions
+from dstress.scoring.score import ScoringOptions, score
 
 
 def read(tmp_path: Path, data: object, **options: object) -> list[Prediction]:
@@ -40,10 +41,26 @@ def test_trippy_replays_the_state_as_its_script_does(tmp_path: Path) -> None:
     ]
     found = read(tmp_path, turns)
     assert [p.state.get("hotel-name") for p in found] == ["acorn", "acorn", "acorn", "the cow", "dontcare", None]
-    assert [p.informed for p in found] == [(), (), (), ("hotel-name",), (), ()]
+    assert [p.informed for p in found] == [{}, {}, {}, {"hotel-name": 3}, {}, {}]
     assert [p.turn for p in found] == list(range(6))
     assert found[0].gold == {"hotel-name": ("acorn",)}
     assert found[1].gold == {}
+
+
+def test_trippy_values_are_settled_when_they_are_taken_over(tmp_path: Path) -> None:
+    """The script replaces an informed value with gold at once, never later, and keeps it; a copied one is as it is."""
+    path = tmp_path / "p.json"
+    turns = [
+        trippy(0, 6, "§§ acorn", "none"),
+        trippy(1, 0, "none", "the acorn rooms"),  # gold was silent then: `acorn` stays, and is wrong
+        trippy(2, 6, "§§ acorn", "the acorn rooms"),
+        trippy(3, 0, "none", "the acorn rooms"),
+        trippy(4, 2, "acorn", "the acorn rooms"),
+        trippy(5, 5, "acorn", "the acorn rooms"),
+    ]
+    path.write_text(json.dumps(turns), encoding="utf-8")
+    card = score(path, metrics="jga", by=["turn"], options=ScoringOptions(resamples=2))
+    assert [values["jga"] for values in card.by("turn").values()] == [0, 0, 1, 1, 0, 0]
 
 
 def test_trippy_starts_anew_with_every_dialogue(tmp_path: Path) -> None:
