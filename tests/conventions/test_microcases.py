@@ -115,6 +115,15 @@ def test_the_docs_show_this_table() -> None:
         ("trade(labels=coco)", {"hotel-area": "any"}, {"hotel-area": "dontcare"}, 0),
         ("trade(labels=coco)", {"hotel-stars": "3 star hotel"}, {"hotel-stars": "3"}, 1),
         ("trade", {"hotel-stars": "3 star hotel"}, {"hotel-stars": "3"}, 0),
+        ("dstc8(fuzzy=false)", {"hotel-name": "the acorn rooms"}, {"hotel-name": "acorn rooms"}, 0),
+        ("mwzeval", {"restaurant-book time": "13:00"}, {"restaurant-book time": "13 : 00"}, 1),
+        ("mwzeval", {"restaurant-book time": "13 : 00"}, {"restaurant-book time": "13:00"}, 0),
+        ("mwzeval(book=same)", {"restaurant-book time": "13:00"}, {"restaurant-book time": "13 : 00"}, 0),
+        ("mwzeval(book=same)", {"restaurant-book time": "13 : 00"}, {"restaurant-book time": "13 : 00"}, 1),
+        ("mwzeval(book=prefixed)", {"hotel-book people": "2"}, {"hotel-book people": "2"}, 0),
+        ("mwzeval(book=prefixed)", {"train-leaveat": "9:15"}, {"train-leaveat": "09:15"}, 1),
+        ("mwzeval(book=dropped)", {"hotel-book people": "2"}, {}, 1),
+        ("mwzeval(book=dropped)", {"hotel-book people": "2"}, {"hotel-book people": "2"}, 0),
     ],
 )
 def test_arguments_change_the_answer(

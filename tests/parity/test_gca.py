@@ -23,7 +23,7 @@ from tests.parity.official import Json, load
 from tests.paths import SHARED
 
 LAMBDAS = (0.25, 0.5, 0.75, 1.0)
-NAMES = {"JGA": "jga", "SA": "sa", "AGA": "aga", "RSA": "rsa", "GCA": "gca"} | {
+NAMES = {"JGA": "jga", "SA": "sa", "AGA": "aga", "IAGA": "iaga", "RSA": "rsa", "GCA": "gca"} | {
     f"FGA_{forgiving}": f"fga(lambda={forgiving})" for forgiving in LAMBDAS
 }
 PARTS = ("value-precision", "value-recall", "label-precision", "label-recall")
