@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dstress.dialogue import Schema, Service, Slot
+from dstress.errors import PredictionError
 from dstress.predictions import Prediction, read_predictions
 from dstress.scoring.score import ScoringOptions, score
 
@@ -206,3 +207,57 @@ def test_several_paths_and_archives_are_one_source(tmp_path: Path) -> None:
         archive.writestr("b.jsonl", '{"dialogue":"b","turn":0,"state":{}}')
     found = read_predictions([tmp_path / "a.jsonl", str(tmp_path / "b.zip")])
     assert [p.dialogue for p in found] == ["a", "b"]
+
+
+def sgd(dialogue: str, system: dict[str, object] | None = None) -> dict[str, object]:
+    """A dialogue of two user turns, with a system turn between them that need not have frames."""
+    state = {"active_intent": "NONE", "requested_slots": [], "slot_values": {"city": ["Rome"]}}
+    user = {"speaker": "USER", "utterance": "Rome", "frames": [{"service": "Hotels_1", "state": state}]}
+    between = {"speaker": "SYSTEM", "utterance": "When?"} | (system or {})
+    return {"dialogue_id": dialogue, "services": ["Hotels_1"], "turns": [user, between, user]}
+
+
+def read_folder(tmp_path: Path, files: dict[str, object]) -> list[tuple[str, int, dict[str, str]]]:
+    for name, data in files.items():
+        (tmp_path / name).write_text(json.dumps(data), encoding="utf-8")
+    return [(p.dialogue, p.turn, p.state) for p in read_predictions(tmp_path)]
+
+
+ROME = {"Hotels_1-city": "Rome"}
+
+
+def test_sgd_system_turns_need_no_frames(tmp_path: Path) -> None:
+    found = read_folder(tmp_path, {"dialogues_001.json": [sgd("1_0"), sgd("1_1", {"frames": []})]})
+    assert found == [("1_0", 0, ROME), ("1_0", 1, ROME), ("1_1", 0, ROME), ("1_1", 1, ROME)]
+
+
+def test_sgd_passes_over_what_the_official_script_leaves_in_the_folder(tmp_path: Path) -> None:
+    files = {"dialogues_001.json": [sgd("1_0")], "dialogues_and_metrics.json": {"1_0": sgd("1_0")}, "metrics.json": {}}
+    assert read_folder(tmp_path, files) == [("1_0", 0, ROME), ("1_0", 1, ROME)]
+
+
+def test_sgd_reads_an_object_of_dialogues_under_their_keys(tmp_path: Path) -> None:
+    unnamed = {key: value for key, value in sgd("").items() if key != "dialogue_id"}
+    found = read_folder(tmp_path, {"dialogues_001.json": {"1_0": sgd("1_0"), "1_1": unnamed}})
+    assert [place[:2] for place in found] == [("1_0", 0), ("1_0", 1), ("1_1", 0), ("1_1", 1)]
+
+
+def test_sgd_says_where_an_object_of_dialogues_is_wrong(tmp_path: Path) -> None:
+    broken = sgd("1_1") | {"turns": [{"speaker": "USER", "frames": [{"state": None}]}]}
+    with pytest.raises(PredictionError, match=r"dialogues_001.json, dialogue 1_1: .*`service`"):
+        read_folder(tmp_path, {"dialogues_001.json": {"1_0": sgd("1_0"), "1_1": broken}})
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ({"d": {"0": {"gt": {"hotel": {"name": "Acorn"}}, "pr": {"hotel": {"name": "acorn"}}}}}, 0.0),
+        ({"dial_id": "d-0", "gold": "hotel area centre,", "pred": "hotel area center,"}, 1.0),
+        ({"dial_id": "d-0", "gold": "hotel stars 4-star,", "pred": "hotel stars 4,"}, 1.0),
+        ({"dial_id": "d-0", "gold": "hotel name Acorn,", "pred": "hotel name acorn,"}, 0.0),
+    ],
+)
+def test_a_file_is_scored_as_its_own_script_does(tmp_path: Path, data: object, expected: float) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    assert score(path, metrics="jga", options=ScoringOptions(resamples=2))["jga"].value == expected

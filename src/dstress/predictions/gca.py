@@ -30,6 +30,7 @@ class Gca(Format):
     """
 
     name = "gca"
+    convention = "gca"
     carries_gold = True
 
     @classmethod
