@@ -81,7 +81,8 @@ class Columns:
         self.schema = vocabulary.schema
         self.slots = vocabulary.slots.things.copy()
         self.kinds = [vocabulary.kind(slot) for slot in range(len(self.slots))]
-        self.in_schema = np.array([slot in self.schema.slots for slot in self.slots], bool)
+        known = self.schema.slots.keys() | self.schema.requestable
+        self.in_schema = np.array([slot in known for slot in self.slots], bool)
         self.services = vocabulary.services.things.copy()
         self.gold_values = vocabulary.gold_values.things
         self.predicted_values = vocabulary.predicted_values.things
