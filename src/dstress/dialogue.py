@@ -46,12 +46,16 @@ class Intent(_Data, frozen=True):
 
 
 class Service(_Data, frozen=True):
-    """One service (MultiWOZ calls it a domain): its slots and intents, in the order of its schema."""
+    """One service (MultiWOZ calls it a domain): its slots and intents, in the order of its schema.
+
+    `requestable` are names of slots that users only ask for, where the corpus tells them apart: no state holds them.
+    """
 
     name: str
     description: str = ""
     slots: tuple[Slot, ...] = ()
     intents: tuple[Intent, ...] = ()
+    requestable: tuple[str, ...] = ()
 
 
 class Schema(msgspec.Struct, frozen=True, dict=True):
@@ -68,6 +72,11 @@ class Schema(msgspec.Struct, frozen=True, dict=True):
     def slots(self) -> dict[str, Slot]:
         """Every slot by its slot id, in schema order."""
         return {slot_id(service.name, slot.name): slot for service in self.services for slot in service.slots}
+
+    @cached_property
+    def requestable(self) -> frozenset[str]:
+        """The slot ids that no state holds; a tracker that fills one is wrong."""
+        return frozenset(slot_id(service.name, slot) for service in self.services for slot in service.requestable)
 
 
 class Span(_Data, frozen=True):

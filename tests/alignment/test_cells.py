@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.alignment.cells import Alignment
-from dstress.alignment.columns import INFORMED
 from dstress.conventions import Convention, conventions
 from dstress.dialogue import Dialogue, Frame, Turn, service_of
 from dstress.predictions import Prediction
@@ -23,9 +22,10 @@ def expected_joint(convention: Convention, pair: Pair) -> list[float]:
     """Unit by unit, with `Convention.score` alone."""
     result = []
     for turn, prediction in zip(pair[0].turns, pair[1], strict=True):
-        state = prediction.state
+        state = dict(prediction.state)
         if convention.reads_informed:
-            state = {slot: INFORMED * (slot in prediction.informed) + value for slot, value in state.items()}
+            for slot, taken in prediction.informed.items():
+                state[slot] = "§§".join(("", state[slot], *pair[0].turns[taken].state.get(slot, ())))
         shown = [frame.service for frame in turn.frames]
         units = [[service] for service in shown] if convention.unit == "frame" else [shown]
         for services in units:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.alignment.columns import INFORMED, Columns, Interned
+from dstress.alignment.columns import Columns, Interned
 from dstress.dialogue import Dialogue, Frame, Turn
 from dstress.predictions import FramePrediction, Prediction
 from tests.metrics.pairs import OUTSIDE, SCHEMA, SLOTS, Pair, columns_of, named, pairs
@@ -54,9 +54,10 @@ def test_a_cell_belongs_to_its_turns_frame_of_its_service(found: list[Pair]) -> 
 
 
 def test_informed_values_are_marked_and_slots_outside_the_schema_known_as_such() -> None:
-    prediction = Prediction("d", 0, {SLOTS[0]: "x", OUTSIDE: "x"}, informed=(SLOTS[0],))
-    columns = columns_of((Dialogue("d", (Turn("?"),)), [prediction]))
-    assert columns.predicted_values == [INFORMED + "x", "x"]
+    prediction = Prediction("d", 0, {SLOTS[0]: "x", OUTSIDE: "x"}, informed={SLOTS[0]: 0})
+    turn = Turn("?", state={SLOTS[0]: ("y", "z")})
+    columns = columns_of((Dialogue("d", (turn,)), [prediction]))
+    assert columns.predicted_values == ["§§x§§y§§z", "x"]
     assert dict(zip(columns.slots, columns.in_schema.tolist(), strict=True)) == dict.fromkeys(SLOTS, True) | {
         OUTSIDE: False
     }

@@ -44,7 +44,7 @@ def pairs(draw: st.DrawFn, *, values: st.SearchStrategy[str] = words, forms: int
         turns.append(Turn("?", "", gold, tuple(map(Frame, draw(frames)))))
         copied = {slot: known[0] for slot, known in gold.items() if known} if draw(st.booleans()) else {}
         state = copied | (draw(predicted) if not copied or draw(st.booleans()) else {})
-        informed = tuple(slot for slot in state if draw(st.integers(0, 4)) == 0)
+        informed = {slot: draw(st.integers(0, index)) for slot in state if draw(st.integers(0, 4)) == 0}
         predictions.append(Prediction("d", index, state, informed=informed))
     return Dialogue("d", tuple(turns)), predictions
 

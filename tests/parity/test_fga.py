@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from dstress.predictions import read_predictions
 from dstress.scoring.score import ScoringOptions, score
 from tests.parity.official import load
 from tests.paths import SHARED
@@ -22,9 +21,10 @@ EXPLICIT_NONE = "poc/zero_shot_result4.json"
 
 def test_the_trippy_script(shared: Path) -> None:
     official = load(shared / "golden/fga/official.json")["trippy"]
-    predictions = [p for p in read_predictions(shared / "golden/fga/trippy_result.json") if p.dialogue != LEFT_OUT]
-    assert len(predictions) == official["total_turns"]
-    card = score(predictions, metrics=list(ERRORS.values()), options=ScoringOptions(resamples=2))
+    options = ScoringOptions(resamples=2, leave_out=(LEFT_OUT,))
+    card = score(shared / "golden/fga/trippy_result.json", metrics=list(ERRORS.values()), options=options)
+    assert f"|turns:{official['total_turns']}|" in card["jga"].signature
+    assert f"|without:{LEFT_OUT}|" in card["jga"].signature
     found = {name: card[metric].value for name, metric in ERRORS.items()}
     assert found == pytest.approx(official["unrounded"], abs=1e-9)
     assert {name: round(100 * value, 2) for name, value in found.items()} == {name: official[name] for name in ERRORS}

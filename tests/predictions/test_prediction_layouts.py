@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from dstress.dialogue import Schema, Service, Slot
+from dstress.errors import PredictionError
 from dstress.predictions import Prediction, read_predictions
+from dstress.scoring.score import ScoringOptions, score
 
 
 def read(tmp_path: Path, data: object, **options: object) -> list[Prediction]:
@@ -42,10 +44,26 @@ def test_trippy_replays_the_state_as_its_script_does(tmp_path: Path) -> None:
     ]
     found = read(tmp_path, turns)
     assert [p.state.get("hotel-name") for p in found] == ["acorn", "acorn", "acorn", "the cow", "dontcare", None]
-    assert [p.informed for p in found] == [(), (), (), ("hotel-name",), (), ()]
+    assert [p.informed for p in found] == [{}, {}, {}, {"hotel-name": 3}, {}, {}]
     assert [p.turn for p in found] == list(range(6))
     assert found[0].gold == {"hotel-name": ("acorn",)}
     assert found[1].gold == {}
+
+
+def test_trippy_values_are_settled_when_they_are_taken_over(tmp_path: Path) -> None:
+    """The script replaces an informed value with gold at once, never later, and keeps it; a copied one is as it is."""
+    path = tmp_path / "p.json"
+    turns = [
+        trippy(0, 6, "§§ acorn", "none"),
+        trippy(1, 0, "none", "the acorn rooms"),  # gold was silent then: `acorn` stays, and is wrong
+        trippy(2, 6, "§§ acorn", "the acorn rooms"),
+        trippy(3, 0, "none", "the acorn rooms"),
+        trippy(4, 2, "acorn", "the acorn rooms"),
+        trippy(5, 5, "acorn", "the acorn rooms"),
+    ]
+    path.write_text(json.dumps(turns), encoding="utf-8")
+    card = score(path, metrics="jga", by=["turn"], options=ScoringOptions(resamples=2))
+    assert [values["jga"] for values in card.by("turn").values()] == [0, 0, 1, 1, 0, 0]
 
 
 def test_trippy_starts_anew_with_every_dialogue(tmp_path: Path) -> None:
@@ -277,3 +295,57 @@ def test_a_submission_to_dstc10_may_begin_with_empty_states_and_domains(tmp_path
     found = read(tmp_path, [{}, {"hotel": {}}, {"hotel": {"book": {"day": []}, "semi": {"area": ["a", "b"]}}}])
     assert [(p.dialogue, p.turn) for p in found] == [("0", 0), ("1", 0), ("2", 0)]
     assert [p.state for p in found] == [{}, {}, {"hotel-book day": "", "hotel-area": "a|b"}]
+
+
+def sgd(dialogue: str, system: dict[str, object] | None = None) -> dict[str, object]:
+    """A dialogue of two user turns, with a system turn between them that need not have frames."""
+    state = {"active_intent": "NONE", "requested_slots": [], "slot_values": {"city": ["Rome"]}}
+    user = {"speaker": "USER", "utterance": "Rome", "frames": [{"service": "Hotels_1", "state": state}]}
+    between = {"speaker": "SYSTEM", "utterance": "When?"} | (system or {})
+    return {"dialogue_id": dialogue, "services": ["Hotels_1"], "turns": [user, between, user]}
+
+
+def read_folder(tmp_path: Path, files: dict[str, object]) -> list[tuple[str, int, dict[str, str]]]:
+    for name, data in files.items():
+        (tmp_path / name).write_text(json.dumps(data), encoding="utf-8")
+    return [(p.dialogue, p.turn, p.state) for p in read_predictions(tmp_path)]
+
+
+ROME = {"Hotels_1-city": "Rome"}
+
+
+def test_sgd_system_turns_need_no_frames(tmp_path: Path) -> None:
+    found = read_folder(tmp_path, {"dialogues_001.json": [sgd("1_0"), sgd("1_1", {"frames": []})]})
+    assert found == [("1_0", 0, ROME), ("1_0", 1, ROME), ("1_1", 0, ROME), ("1_1", 1, ROME)]
+
+
+def test_sgd_passes_over_what_the_official_script_leaves_in_the_folder(tmp_path: Path) -> None:
+    files = {"dialogues_001.json": [sgd("1_0")], "dialogues_and_metrics.json": {"1_0": sgd("1_0")}, "metrics.json": {}}
+    assert read_folder(tmp_path, files) == [("1_0", 0, ROME), ("1_0", 1, ROME)]
+
+
+def test_sgd_reads_an_object_of_dialogues_under_their_keys(tmp_path: Path) -> None:
+    unnamed = {key: value for key, value in sgd("").items() if key != "dialogue_id"}
+    found = read_folder(tmp_path, {"dialogues_001.json": {"1_0": sgd("1_0"), "1_1": unnamed}})
+    assert [place[:2] for place in found] == [("1_0", 0), ("1_0", 1), ("1_1", 0), ("1_1", 1)]
+
+
+def test_sgd_says_where_an_object_of_dialogues_is_wrong(tmp_path: Path) -> None:
+    broken = sgd("1_1") | {"turns": [{"speaker": "USER", "frames": [{"state": None}]}]}
+    with pytest.raises(PredictionError, match=r"dialogues_001.json, dialogue 1_1: .*`service`"):
+        read_folder(tmp_path, {"dialogues_001.json": {"1_0": sgd("1_0"), "1_1": broken}})
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ({"d": {"0": {"gt": {"hotel": {"name": "Acorn"}}, "pr": {"hotel": {"name": "acorn"}}}}}, 0.0),
+        ({"dial_id": "d-0", "gold": "hotel area centre,", "pred": "hotel area center,"}, 1.0),
+        ({"dial_id": "d-0", "gold": "hotel stars 4-star,", "pred": "hotel stars 4,"}, 1.0),
+        ({"dial_id": "d-0", "gold": "hotel name Acorn,", "pred": "hotel name acorn,"}, 0.0),
+    ],
+)
+def test_a_file_is_scored_as_its_own_script_does(tmp_path: Path, data: object, expected: float) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    assert score(path, metrics="jga", options=ScoringOptions(resamples=2))["jga"].value == expected

@@ -73,7 +73,9 @@ def again(written: list[Prediction], format: str, file: str) -> Iterator[list[Pr
         utterance=st.none() | texts,
         stateless=st.booleans(),
         domains=st.none() | tuples,
-        informed=tuples,
+        informed=st.dictionaries(slots, st.integers(0, 9), max_size=2),
+        listed=st.none() | tuples,
+        emptied=tuples,
     )
 )
 def test_dstress_holds_everything(written: list[Prediction]) -> None:

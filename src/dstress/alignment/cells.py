@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dstress.alignment.columns import INFORMED, Booleans, Columns, Integers, Vocabulary
-from dstress.conventions.base import Convention
+from dstress.alignment.columns import Booleans, Columns, Integers, Vocabulary
+from dstress.conventions.base import Convention, without_gold
 from dstress.dialogue import service_of
 
 Floats = npt.NDArray[np.float64]
@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 _CELL_COLUMNS = (
     *("unit", "turn", "frame", "slot", "row_start", "gold", "predicted", "similarity"),
-    *("gold_form", "predicted_form", "gold_there", "gold_value", "predicted_value"),
+    *("gold_form", "predicted_form", "gold_there", "predicted_there", "gold_value", "predicted_value"),
 )
 _GOLD_SHIFT, _SLOT_SHIFT, _MASK = 24, 48, (1 << 24) - 1
 _UNIT_COLUMNS = ("columns", "convention", "unit_turn", "unit_service", "forms")
@@ -102,6 +102,7 @@ class Alignment:
         # Gold that lists `none` has no form from the start; a form that the convention takes away is silence.
         listed_empty = np.array([False, *(not forms for forms in columns.gold_values)], bool)
         self.gold_there = self.gold | listed_empty[gold]
+        self.predicted_there = self.predicted | columns.predicted_empty[kept]
         self.forms = judge.forms
 
     def _forget_ignored(self) -> None:
@@ -113,8 +114,9 @@ class Alignment:
             wanted.setdefault(unit, set()).add(self.columns.slots[slot])
         for cell in np.flatnonzero(self.predicted & ~self.gold).tolist():
             slot = self.columns.slots[int(self.slot[cell])]
-            if self.convention.ignores(slot, wanted.get(int(self.unit[cell]), set())):
-                self.predicted[cell], self.predicted_form[cell] = False, 0
+            listed = self.columns.predictions[int(self.turn[cell])].listed
+            if self.convention.ignores(slot, wanted.get(int(self.unit[cell]), set()), listed):
+                self.predicted[cell], self.predicted_there[cell], self.predicted_form[cell] = False, False, 0
 
     @cached_property
     def right(self) -> Booleans:
@@ -200,7 +202,7 @@ class Alignment:
     @cached_property
     def predicted_known(self) -> Booleans:
         """The prediction has filled the slot by now."""
-        return self._ever(self.predicted)
+        return self._ever(self.predicted_there)
 
     def _ever(self, there: Booleans) -> Booleans:
         total = np.cumsum(there)
@@ -283,7 +285,7 @@ class _Judge:
         key = slot << _GOLD_SHIFT | number
         if key not in self._predicted:
             raw = self.vocabulary.predicted_values.things[number - 1]
-            shown = raw if self.convention.reads_informed else raw.removeprefix(INFORMED)
+            shown = raw if self.convention.reads_informed else without_gold(raw)
             value = self.convention.predicted(self.vocabulary.slots.things[slot], shown)
             self._predicted[key] = value, self._form(frozenset() if value is None else frozenset((value,)))
         return self._predicted[key]

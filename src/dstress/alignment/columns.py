@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from dstress.conventions.base import INFORMED
 from dstress.dialogue import Dialogue, Frame, Schema, Slot, Turn, service_of
 from dstress.predictions.base import FramePrediction, Prediction
 
@@ -25,8 +26,6 @@ _SLOT_SHIFT = 24
 _TURN_SHIFT = 44
 _VALUE_MASK = (1 << _SLOT_SHIFT) - 1
 _SLOT_MASK = (1 << (_TURN_SHIFT - _SLOT_SHIFT)) - 1
-INFORMED = "§§"
-"""Marks a predicted value that the tracker took over from the system's words (TripPy)."""
 
 
 class Interned(dict[K, int], Generic[K]):
@@ -82,7 +81,8 @@ class Columns:
         self.schema = vocabulary.schema
         self.slots = vocabulary.slots.things.copy()
         self.kinds = [vocabulary.kind(slot) for slot in range(len(self.slots))]
-        self.in_schema = np.array([slot in self.schema.slots for slot in self.slots], bool)
+        known = self.schema.slots.keys() | self.schema.requestable
+        self.in_schema = np.array([slot in known for slot in self.slots], bool)
         self.services = vocabulary.services.things.copy()
         self.gold_values = vocabulary.gold_values.things
         self.predicted_values = vocabulary.predicted_values.things
@@ -118,6 +118,11 @@ class Columns:
         for column, codes, key in ((self.gold, gold, keys[0]), (self.predicted, predicted, keys[1])):
             turn = codes >> _TURN_SHIFT
             column[starts[row_of_key[key]] + self.turn_index[turn]] = codes & _VALUE_MASK
+        # A prediction that says `none` has a code without a value.
+        emptied = predicted & _VALUE_MASK == 0
+        self.predicted_empty = np.zeros(starts[-1], bool)
+        turn = predicted[emptied] >> _TURN_SHIFT
+        self.predicted_empty[starts[row_of_key[keys[1][emptied]]] + self.turn_index[turn]] = True
 
     def _row_key(self, codes: Integers) -> Integers:
         slot = (codes >> _SLOT_SHIFT) & _SLOT_MASK
@@ -168,8 +173,9 @@ class Gatherer:
         for turn, prediction in zip(dialogue.turns, predictions, strict=True):
             base = len(self.turns) << _TURN_SHIFT
             self.gold_codes += [base | slots[s] << _SLOT_SHIFT | gold_values[v] for s, v in turn.state.items()]
-            state = prediction.state if not prediction.informed else _marked(prediction)
+            state = prediction.state if not prediction.informed else _marked(prediction, dialogue)
             self.predicted_codes += [base | slots[s] << _SLOT_SHIFT | predicted_values[v] for s, v in state.items()]
+            self.predicted_codes += [base | slots[s] << _SLOT_SHIFT for s in prediction.emptied if s not in state]
             self.turns.append(turn)
             self.predictions.append(prediction)
             for frame in turn.frames:
@@ -187,8 +193,13 @@ class Gatherer:
         return Columns(self)
 
 
-def _marked(prediction: Prediction) -> dict[str, str]:
-    return {s: INFORMED + v if s in prediction.informed else v for s, v in prediction.state.items()}
+def _marked(prediction: Prediction, dialogue: Dialogue) -> dict[str, str]:
+    """The predicted state, in which a value that was taken over carries the gold of that turn."""
+    state = dict(prediction.state)
+    for slot, turn in prediction.informed.items():
+        if slot in state and 0 <= turn < len(dialogue.turns):
+            state[slot] = INFORMED.join(("", state[slot], *dialogue.turns[turn].state.get(slot, ())))
+    return state
 
 
 def _frame_of(prediction: Prediction, service: str) -> FramePrediction | None:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dstress.alignment.cells import Alignment
-from dstress.alignment.columns import INFORMED, Columns
+from dstress.alignment.columns import Columns
+from dstress.conventions.base import without_gold
 
 RIGHT, MISSED, EXTRA, WRONG, REWORDED = range(5)
 """What an answer says of a slot; `REWORDED` is right too, but not in a form that the gold lists."""
@@ -52,4 +53,4 @@ class TurnErrors(dict[Turn, list[SlotError]]):
 
 def _bare(columns: Columns, number: int) -> str:
     """A predicted value by its number, without TripPy's mark; empty for none."""
-    return columns.predicted_values[number - 1].removeprefix(INFORMED) if number else ""
+    return without_gold(columns.predicted_values[number - 1]) if number else ""

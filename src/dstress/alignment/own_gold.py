@@ -33,12 +33,22 @@ def own_gold(name: str, predictions: list[Prediction]) -> tuple[Corpus, list[Pre
                 where = place(name, dialogue, after.turn)
                 raise PredictionError("this turn is there twice", where=where, fix="keep one prediction per turn")
     dialogues = [Dialogue(dialogue, tuple(map(_turn, turns))) for dialogue, turns in by_dialogue.items()]
-    numbered = [
-        prediction if prediction.turn == index else msgspec.structs.replace(prediction, turn=index)
-        for turns in by_dialogue.values()
-        for index, prediction in enumerate(turns)
-    ]
+    numbered = [prediction for turns in by_dialogue.values() for prediction in _numbered(turns)]
     return Corpus(name, "", _schema(predictions), lambda: iter(dialogues)), numbered
+
+
+def _numbered(turns: list[Prediction]) -> list[Prediction]:
+    numbers = {prediction.turn: index for index, prediction in enumerate(turns)}
+    if all(turn == index for turn, index in numbers.items()):
+        return turns
+    return [
+        msgspec.structs.replace(
+            prediction,
+            turn=numbers[prediction.turn],
+            informed={slot: numbers[turn] for slot, turn in prediction.informed.items() if turn in numbers},
+        )
+        for prediction in turns
+    ]
 
 
 def _turn(prediction: Prediction) -> Turn:
@@ -49,7 +59,7 @@ def _turn(prediction: Prediction) -> Turn:
 
 def _schema(predictions: list[Prediction]) -> Schema:
     """MultiWOZ's thirty slots where the gold stays within them, since scripts divide by thirty; else the file's."""
-    gold = dict.fromkeys(slot for found in predictions for slot in found.gold or ())
+    gold = dict.fromkeys(slot for found in predictions for slot in (*(found.gold or ()), *(found.listed or ())))
     predicted = dict.fromkeys(slot for found in predictions for slot in found.state)
     slots = multiwoz_slots() if set(gold) <= set(multiwoz_slots()) else tuple(gold | predicted)
     services: dict[str, list[Slot]] = {}

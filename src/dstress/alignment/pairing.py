@@ -172,11 +172,11 @@ class Pairing:
         return predictions
 
     def _check_slots(self, prediction: Prediction) -> None:
-        slots = self.schema.slots
+        slots, requestable = self.schema.slots, self.schema.requestable
         if prediction.state.keys() <= slots.keys():
             return
         for slot in prediction.state:
-            if slot not in slots:
+            if slot not in slots and slot not in requestable:
                 self._unknown_slots.setdefault(slot, f"{slot} in {prediction.dialogue} turn {prediction.turn}")
                 self.coverage.outside.note(_OUTSIDE, self._unknown_slots[slot])
 

@@ -30,6 +30,7 @@ _MOST_METRICS = 6
 @click.option("--conventions", "several", default="", metavar="all|A,B", help="the same metrics under each of these")
 @click.option("--metrics", default=STANDARD, show_default=True, help="all, or metrics such as jga,fga(lambda=0.25)")
 @click.option("--by", "slices", default="", metavar=",".join(SLICES), help="slices to show as well")
+@click.option("--leave-out", default="", metavar="ID,ID", help="dialogues that do not count; the signature names them")
 @click.option("--allow-partial", is_flag=True, help="score what fits, and say so in the signature")
 @click.option("--resamples", default=1000, show_default=True, help="bootstrap resamples of dialogues")
 @click.option("--seed", default=1, show_default=True, help="seed of the resamples")
@@ -44,6 +45,7 @@ def command(
     several: str,
     metrics: str,
     slices: str,
+    leave_out: str,
     allow_partial: bool,
     resamples: int,
     seed: int,
@@ -67,7 +69,12 @@ def command(
     chosen = metrics if metrics in (STANDARD, "all") else parse_list(metrics)
     by = [name.strip() for name in slices.split(",") if name.strip()]
     options = ScoringOptions(
-        allow_partial=allow_partial, format=format_, resamples=resamples, seed=seed, interval=interval
+        allow_partial=allow_partial,
+        format=format_,
+        resamples=resamples,
+        seed=seed,
+        interval=interval,
+        leave_out=tuple(name.strip() for name in leave_out.split(",") if name.strip()),
     )
     with waiting("scoring"):
         scored = tally_predictions(PredictionSource(predictions, gold), wanted, chosen, by, options)

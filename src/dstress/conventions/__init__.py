@@ -21,6 +21,8 @@ conventions = Registry(
         "mwzeval": "dstress.conventions.mwzeval:MwzEval",
         "convlab": "dstress.conventions.convlab:ConvLab",
         "fnctod": "dstress.conventions.fnctod:FncTod",
+        "gca": "dstress.conventions.gca:Gca",
+        "checkdst": "dstress.conventions.checkdst:CheckDst",
     },
 )
 

@@ -15,6 +15,16 @@ from dstress.dialogue import Slot, State, service_of
 Unit = Literal["turn", "frame"]
 UNKNOWN_SLOT = Slot("")
 """What a slot counts as that no schema describes: not categorical."""
+INFORMED = "§§"
+"""Marks a predicted value that the tracker took over from the system's words or another slot (TripPy).
+
+The value follows, and then, after another mark each, the forms that gold accepted in the turn of taking over.
+"""
+
+
+def without_gold(value: str) -> str:
+    """A predicted value without marks and what they add."""
+    return value.split(INFORMED)[1] if value.startswith(INFORMED) else value
 
 
 class Convention(ABC):
@@ -32,7 +42,7 @@ class Convention(ABC):
     """Slots outside the schema, and services without a gold frame in the turn, are never looked at."""
 
     reads_informed: ClassVar[bool] = False
-    """Predicted values keep TripPy's mark for "taken over from the system's words"."""
+    """Predicted values keep TripPy's mark for "taken over", with the gold of that turn (see `INFORMED`)."""
 
     def gold(self, slot: str, values: tuple[str, ...]) -> tuple[str, ...]:
         """The accepted forms of a gold value; none left means that the slot counts as inactive."""
@@ -51,8 +61,11 @@ class Convention(ABC):
         by_frame = self.within_schema or self.unit == "frame"
         return not (by_frame and service_of(slot) not in services) and not (self.within_schema and slot not in schema)
 
-    def ignores(self, slot: str, gold: Collection[str]) -> bool:
-        """Whether a predicted slot counts for nothing, beside a gold state with these slots."""
+    def ignores(self, slot: str, gold: Collection[str], listed: Collection[str] | None = None) -> bool:
+        """Whether a predicted slot counts for nothing, beside a gold state with these slots.
+
+        `listed` are all slots that gold names, empty ones included, where the file says so.
+        """
         return False
 
     def score(self, gold: State, predicted: dict[str, str], slots: dict[str, Slot] | None = None) -> float:

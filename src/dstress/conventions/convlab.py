@@ -13,13 +13,13 @@ class ConvLab(Convention):
     """Equality without white space and letter case; `|` joins alternatives on either side, and any may match.
 
     The script walks through the slots that the gold state lists, empty ones included, and never sees other predicted
-    slots. `listed` says what gold lists: `active` the domains with a value in them; `all` every domain, as ConvLab's
-    own MultiWOZ 2.1 archive does in every turn, so that nothing is ignored.
+    slots. `listed` says what gold lists: `file` what the prediction file's gold does, and where a file has none, as
+    `active`: the domains with a value in them. `all` is every domain, so that nothing is ignored.
     """
 
     name = "convlab"
 
-    def __init__(self, listed: Literal["active", "all"] = "active") -> None:
+    def __init__(self, listed: Literal["file", "active", "all"] = "file") -> None:
         self.listed = listed
 
     def gold(self, slot: str, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -33,8 +33,10 @@ class ConvLab(Convention):
     def similarity(self, slot: str, accepted: tuple[str, ...], predicted: str, kind: Slot = UNKNOWN_SLOT) -> float:
         return float(any(form in accepted for form in predicted.split("|")))
 
-    def ignores(self, slot: str, gold: Collection[str]) -> bool:
-        return self.listed == "active" and service_of(slot) not in {service_of(known) for known in gold}
+    def ignores(self, slot: str, gold: Collection[str], listed: Collection[str] | None = None) -> bool:
+        if self.listed == "file" and listed is not None:
+            return slot not in listed
+        return self.listed != "all" and service_of(slot) not in {service_of(known) for known in gold}
 
 
 def _squeezed(value: str) -> str:

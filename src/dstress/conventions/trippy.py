@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 
-from dstress.conventions.base import UNKNOWN_SLOT, Convention
+from dstress.conventions.base import INFORMED, UNKNOWN_SLOT, Convention
 from dstress.conventions.labels import NO_VALUE, surviving, tables, turned
 from dstress.dialogue import Slot
 
-INFORMED = "§§"
-"""TripPy's prediction files put this before a value that the model took over from what the system had said."""
 _PARTS = re.compile(r"(\W+)")
 _UNVARIED = frozenset({NO_VALUE, "dontcare", "true", "false"})
 
@@ -17,10 +15,10 @@ _UNVARIED = frozenset({NO_VALUE, "dontcare", "true", "false"})
 class TripPy(Convention):
     """Equality of the word sequences, or one of the label map's variants of the gold value.
 
-    A value marked `§§` (classes `inform` and `refer`) is right as soon as either value, or a variant, contains the
-    other as a run of words: the script replaces it with gold then. Labels are settled as TripPy's data reader settles
-    them (times, `guesthouse`, yes/no slots as `true`/`false`), on both sides, since its predictions are words of
-    utterances that went through the same reader.
+    A value that was taken over (classes `inform` and `refer`) is replaced with the gold value of that turn as soon as
+    either of them, or a variant, contains the other as a run of words, and stays so until the tracker says otherwise.
+    Labels are settled as TripPy's data reader settles them (times, `guesthouse`, yes/no slots as `true`/`false`), on
+    both sides, since its predictions are words of utterances that went through the same reader.
     """
 
     name = "trippy"
@@ -36,19 +34,19 @@ class TripPy(Convention):
         return surviving([self._read(slot, value) for value in values])
 
     def predicted(self, slot: str, value: str) -> str | None:
-        marker = INFORMED if value.startswith(INFORMED) else ""
-        words = self._read(slot, value.removeprefix(INFORMED))
-        return None if words is None else marker + words
+        if not value.startswith(INFORMED):
+            return self._read(slot, value)
+        taken, *forms = value.split(INFORMED)[1:]
+        words = self._read(slot, taken)
+        if words is None:
+            return None
+        labels = [self._read(slot, form) or NO_VALUE for form in forms or (NO_VALUE,)]
+        settled = next((label for label in labels if self._near(label, words)), words)
+        return None if settled == NO_VALUE else settled
 
     def similarity(self, slot: str, accepted: tuple[str, ...], predicted: str, kind: Slot = UNKNOWN_SLOT) -> float:
-        value = predicted.removeprefix(INFORMED)
-        informed = value != predicted
-        for gold in accepted:
-            if gold == value or (gold not in _UNVARIED and value in self._variants.get(gold, ())):
-                return 1.0
-            if informed and self._near(gold, value):
-                return 1.0
-        return 0.0
+        variants = (form for gold in accepted if gold not in _UNVARIED for form in self._variants.get(gold, ()))
+        return float(predicted in accepted or predicted in variants)
 
     def _near(self, gold: str, value: str) -> bool:
         """The variants of gold are only tried if the informed value has none of its own, as in the script."""

@@ -50,20 +50,24 @@ class Multiwoz22(Importer):
 
 
 def _settle_schema(published: Schema) -> Schema:
-    """The published slots under the names of the papers; slots that no state holds (phone, ref ...) are left out."""
-    names = SlotNames()
+    """The published slots under the names of the papers; those that no state holds (phone, ref ...) are requestable."""
     reference = multiwoz_schema.select_services(_STATEFUL)
+    names = SlotNames(reference)
     services = []
     for service in published.services:
-        settled = {names(service.name, slot.name): slot for slot in service.slots}
-        kept = tuple(
-            msgspec.structs.replace(slot, name=name.partition("-")[2])
-            for name, slot in settled.items()
-            if name in reference.slots
-        )
+        settled = {_bare(names, service.name, slot.name): slot for slot in service.slots}
+        held = {name: slot for name, slot in settled.items() if f"{service.name}-{name}" in reference.slots}
+        kept = tuple(msgspec.structs.replace(slot, name=name) for name, slot in held.items())
+        requestable = tuple(name for name in settled if name not in held)
         intents = reference.by_name[service.name].intents if service.name in reference.by_name else ()
-        services.append(Service(service.name, service.description, kept, intents or service.intents))
+        services.append(Service(service.name, service.description, kept, intents or service.intents, requestable))
     return Schema(tuple(services))
+
+
+def _bare(names: SlotNames, service: str, slot: str) -> str:
+    """The settled name of a slot inside its service, which the layout may repeat."""
+    settled = names(service, slot).removeprefix(f"{service}-")
+    return settled.removeprefix(f"{service}-")
 
 
 class _Stream:
@@ -83,15 +87,11 @@ class _Stream:
 
     def _settle_frame(self, frame: RawFrame) -> None:
         for span in frame.slots:
-            span.slot = self._bare(frame.service, span.slot)
+            span.slot = _bare(self.names, frame.service, span.slot)
         if frame.state is not None:
-            requested = tuple(self._bare(frame.service, slot) for slot in frame.state.requested_slots)
-            values = {self._bare(frame.service, slot): forms for slot, forms in frame.state.slot_values.items()}
+            requested = tuple(_bare(self.names, frame.service, slot) for slot in frame.state.requested_slots)
+            values = {_bare(self.names, frame.service, slot): forms for slot, forms in frame.state.slot_values.items()}
             frame.state.requested_slots, frame.state.slot_values = requested, values
-
-    def _bare(self, service: str, slot: str) -> str:
-        settled = self.names(service, slot).removeprefix(f"{service}-")
-        return settled.removeprefix(f"{service}-")
 
     def _add_acts(self, dialogue: Dialogue) -> Dialogue:
         """Utterances are numbered over both sides, from the user's first: turn i is 2i, the system before it 2i - 1."""

@@ -13,6 +13,7 @@ metrics = Registry(
         "jga": "dstress.metrics.joint:Jga",
         "sa": "dstress.metrics.slots:Sa",
         "aga": "dstress.metrics.slots:Aga",
+        "iaga": "dstress.metrics.slots:Iaga",
         "rsa": "dstress.metrics.slots:Rsa",
         "fga": "dstress.metrics.flexible:Fga",
         "gca": "dstress.metrics.granular:Gca",

@@ -9,7 +9,8 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from dstress.alignment.cells import Alignment
-from dstress.alignment.columns import INFORMED, Booleans, Columns
+from dstress.alignment.columns import Booleans, Columns
+from dstress.conventions.base import without_gold
 from dstress.dialogue import Dialogue
 from dstress.metrics.base import Floats, Metric, over_units
 from dstress.metrics.grounding import NO_NAME, is_grounded, named_entities
@@ -84,7 +85,7 @@ class Nohf(Metric):
                 yield from ((turn, value) for _, value in named_entities(prediction.state, columns.schema, raw=True))
             return
         cells = np.flatnonzero(self._names(columns)[columns.slot] & (columns.predicted > 0))
-        values = [value.removeprefix(INFORMED) for value in columns.predicted_values]
+        values = [without_gold(value) for value in columns.predicted_values]
         naming = np.array([False, *(value.casefold() not in NO_NAME for value in values)], bool)
         cells = cells[naming[columns.predicted[cells]]]
         for turn, value in zip(columns.turn[cells].tolist(), columns.predicted[cells].tolist(), strict=True):

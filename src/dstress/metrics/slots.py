@@ -29,6 +29,23 @@ class Aga(Metric):
         return alignment.averaged(credit, alignment.gold)
 
 
+class Iaga(Metric):
+    """Improved average goal accuracy: the (slot, value) pairs that both sides have, of those that either has.
+
+    Over units where gold has any pair. The average of GCA's script, which minds extra slots as `aga` does not.
+    """
+
+    name = "iaga"
+    on_request = True
+
+    def statistics(self, alignment: Alignment) -> Floats:
+        counts = alignment.counts
+        gold = counts["right"] + counts["wrong"] + counts["missed"]
+        # A wrong slot is two pairs, gold's and the prediction's.
+        either = gold + counts["wrong"] + counts["extra"]
+        return np.column_stack((np.nan_to_num(ratio(counts["right"], either)), gold > 0)).astype(np.float64)
+
+
 class Rsa(Metric):
     """Relative slot accuracy: (T* - missed - wrong) / T* over the T* slots that either side fills; 0 where T* is 0."""
 

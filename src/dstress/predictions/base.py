@@ -30,8 +30,10 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     its own gold state. `utterance` is the user's, where the file has it. `stateless` says that the system tracks no
     state at all, which is not the same as an empty one: response metrics then fall back on gold. `domains` are those
     that the response is about. `informed` are slots whose value was taken over from the system's words or from
-    another slot; TripPy's script looks at gold before it judges these. `context` is all that was said by then, where
+    another slot, with the turn of it: TripPy's script looks at that turn's gold. `context` is all that was said, where
     the file has it (CheckDST). `failed` says why the tracker gave no answer; its empty state then counts as wrong.
+    `listed` are the slots that the file's gold state names, with or without a value (ConvLab); `emptied` those that the
+    prediction says `none` of, which GCA counts as a change.
     """
 
     dialogue: str
@@ -46,9 +48,11 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     utterance: str | None = None
     stateless: bool = False
     domains: tuple[str, ...] | None = None
-    informed: tuple[str, ...] = ()
+    informed: dict[str, int] = {}
     context: str | None = None
     failed: str = ""
+    listed: tuple[str, ...] | None = None
+    emptied: tuple[str, ...] = ()
 
 
 class Format(ABC):

@@ -37,6 +37,7 @@ class CheckDst(Format):
     """
 
     name = "checkdst"
+    convention = "checkdst"
     carries_gold = True
 
     @classmethod

@@ -35,7 +35,8 @@ class _Sample(msgspec.Struct, gc=False):
 class ConvLab(Format):
     """[{"dialogue_id", "utt_idx", "state": {domain: {slot: value}}, "predictions": {"state": ...}}].
 
-    An empty text is no value. Alternatives, joined by `|`, are all accepted forms of gold; a prediction stays whole.
+    An empty text is no value, but a gold slot with one is `listed`: ConvLab's script looks at no other slots.
+    Alternatives, joined by `|`, are all accepted forms of gold; a prediction stays whole.
     """
 
     name = "convlab"
@@ -61,12 +62,13 @@ class ConvLab(Format):
                 passed[dialogue] += 1
                 turns.add(dialogue, turn, file.label)
                 here = place(file.label, dialogue, turn)
-                gold = None
+                gold, listed = None, None
                 if record.state is not None:
+                    listed = tuple(names(domain, slot) for domain, slots in record.state.items() for slot in slots)
                     wanted = checks.flat(record.state, names, here, _ABSENT)
                     gold = {slot: tuple(text.split("|")) for slot, text in wanted.items()}
                 state = checks.flat(record.predictions.state, names, here, _ABSENT)
-                yield Prediction(dialogue, turn, state, gold=gold, utterance=record.utterance)
+                yield Prediction(dialogue, turn, state, gold=gold, utterance=record.utterance, listed=listed)
 
 
 def _turn(record: _Sample, passed: int, where: str) -> int:

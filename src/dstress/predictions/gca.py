@@ -14,7 +14,7 @@ from dstress.predictions.shape import shape_of
 from dstress.storage.sources import Source
 from dstress.text.slot_names import SlotNames
 
-_ABSENT = frozenset(("none",))
+_NONE = "none"
 
 
 class _Turn(msgspec.Struct, gc=False):
@@ -25,11 +25,12 @@ class _Turn(msgspec.Struct, gc=False):
 class Gca(Format):
     """{dialogue: {turn: {"gt": {domain: {slot: value}}, "pr": {...}}}}, as FGA's and GCA's scripts read.
 
-    Both scripts skip a slot whose value is `none`, except that GCA counts gold's `none` as a change. So a predicted
-    `none` is absent, and gold's is a slot without any accepted form: inactive, but there to be counted.
+    GCA's scripts skip a slot whose value is `none` when they compare states, but count it as a change. So gold's is a
+    slot without any accepted form, and a predicted one is `emptied`: inactive, but there to be counted.
     """
 
     name = "gca"
+    convention = "gca"
     carries_gold = True
 
     @classmethod
@@ -42,7 +43,8 @@ class Gca(Format):
         records = checks.by_turn(source, msgspec.json.Decoder(_Turn), b'"gt"')
         for file, dialogue, turn, record in checks.once(records):
             here = place(file, dialogue, turn)
-            gold: State = {
-                slot: () if value == "none" else (value,) for slot, value in checks.flat(record.gt, names, here).items()
-            }
-            yield Prediction(dialogue, turn, checks.flat(record.pr, names, here, _ABSENT), gold=gold)
+            wanted, given = checks.flat(record.gt, names, here), checks.flat(record.pr, names, here)
+            gold: State = {slot: () if value == _NONE else (value,) for slot, value in wanted.items()}
+            state = {slot: value for slot, value in given.items() if value != _NONE}
+            emptied = tuple(slot for slot in given if slot not in state)
+            yield Prediction(dialogue, turn, state, gold=gold, emptied=emptied)

@@ -35,6 +35,7 @@ class Parlai(Format):
     """JSON lines {"dialog": [[{"dial_id", "turn_num", "text", "eval_labels": [gold]}, {"text": prediction}]]}."""
 
     name = "parlai"
+    convention = "checkdst"
     carries_gold = True
 
     @classmethod

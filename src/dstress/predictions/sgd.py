@@ -20,13 +20,15 @@ from dstress.text.slot_names import SlotNames
 
 _FILE = msgspec.json.Decoder(list[sgd_layout.Dialogue])
 _DIALOGUE = msgspec.json.Decoder(sgd_layout.Dialogue)
+_BODY = msgspec.json.Decoder(sgd_layout.Body)
 _NAME = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class Sgd(Format):
     """A folder of dialogues_*.json: [{"dialogue_id", "turns": [{"speaker", "utterance", "frames": [...]}]}].
 
-    Of a value list only the first counts, as in the script. An empty list, which crashes it, is an error here too.
+    An object of dialogues by their ids is read as well. System turns need no frames. Of a value list only the first
+    counts, as in the script. An empty list, which crashes it, is an error here too.
     """
 
     name = "sgd"
@@ -35,11 +37,15 @@ class Sgd(Format):
 
     @classmethod
     def matches(cls, source: Source) -> bool:
-        item = shape_of(source).item
-        turns = item.get("turns")
-        if "dialogue_id" not in item or not isinstance(turns, list):
+        shape = shape_of(source)
+        dialogue = shape.item if "dialogue_id" in shape.item else next(iter(shape.members.values()), None)
+        turns = dialogue.get("turns") if isinstance(dialogue, dict) else None
+        if not isinstance(turns, list) or not all(isinstance(turn, dict) and "speaker" in turn for turn in turns):
             return False
-        return all(isinstance(turn, dict) and {"speaker", "frames"} <= turn.keys() for turn in turns)
+        framed = ["frames" in turn for turn in turns]
+        return (any(framed) or not turns) and all(
+            framed[n] for n, turn in enumerate(turns) if turn["speaker"] == "USER"
+        )
 
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
         names, dialogues = _Names(schema), checks.Turns()
@@ -63,10 +69,20 @@ class Sgd(Format):
 def _dialogues(file: SourceFile) -> Iterable[sgd_layout.Dialogue]:
     """A file's dialogues, decoded in one go; only a file with something wrong is gone through again, to say where."""
     data = checks.content(file)
+    if data.lstrip().startswith(b"{"):
+        return _keyed(data, file)
     try:
         return _FILE.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _one_by_one(file)
+
+
+def _keyed(data: bytes, file: SourceFile) -> Iterator[sgd_layout.Dialogue]:
+    """The dialogues of an object, under their keys."""
+    dialogues = checks.decode(data, _NAME, file.label)
+    checks.unique_keys(data, b'"turns"', len(dialogues), file.label)
+    for name, raw in dialogues.items():
+        yield sgd_layout.Dialogue(name, checks.decode(raw, _BODY, place(file.label, name)).turns)
 
 
 def _one_by_one(file: SourceFile) -> Iterator[sgd_layout.Dialogue]:

@@ -54,6 +54,12 @@ class Dialogue(_Part):
     services: list[str] = []
 
 
+class Body(_Part):
+    """One dialogue in an object of dialogues, where the key is its id."""
+
+    turns: list[Turn]
+
+
 def written(name: str, predictions: list[Prediction], path: Path) -> Dialogue:
     """A whole dialogue. A turn has frames for the services it speaks of, and for those whose state it changes."""
     if [prediction.turn for prediction in predictions] != list(range(len(predictions))):

@@ -21,6 +21,8 @@ _BLANKS = re.compile(r"[\s,:]*")
 _FIRST_LOOK = 1 << 16
 _ENOUGH_MEMBERS = 40
 _LONGEST_HEADER = 4096
+_BESIDE = frozenset(("schema.json", "dialog_acts.json", "dialogues_and_metrics.json"))
+"""What lies beside SGD's predictions: the corpus's own files, and what the official script leaves there."""
 _JSON = json.JSONDecoder()
 _seen: WeakKeyDictionary[Source, Shape] = WeakKeyDictionary()
 
@@ -62,9 +64,9 @@ class Shape:
 
 
 def data_files(source: Source) -> list[SourceFile]:
-    """The files that hold predictions. Beside JSON files, notes and logs are passed over; so is SGD's schema."""
+    """The files that hold predictions. Beside JSON files, notes and logs are passed over; so are files of `_BESIDE`."""
     found = [file for file in source.files if file.stem.casefold().endswith((".json", ".jsonl"))]
-    found = [file for file in found if file.stem.casefold() not in ("schema.json", "dialog_acts.json")] or found
+    found = [file for file in found if file.stem.casefold() not in _BESIDE] or found
     dialogues = [file for file in found if file.stem.casefold().startswith("dialogues_")]
     return dialogues or found or source.files
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -30,6 +31,13 @@ _TRUTH = {
 }
 
 
+class _Value(NamedTuple):
+    """A slot's value, and the turn in which it was taken over, if it was."""
+
+    text: str
+    taken: int | None
+
+
 class Trippy(Format):
     """[{"guid": ["test", DIALOGUE, TURN], "class_prediction_S", "slot_prediction_S", "slot_groundtruth_S", ...}].
 
@@ -49,7 +57,7 @@ class Trippy(Format):
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
         names, turns = SlotNames(schema), checks.Turns()
         for file in data_files(source):
-            states: dict[str, dict[str, str]] = {}
+            states: dict[str, dict[str, _Value]] = {}
             for number, raw in enumerate(checks.items(file)):
                 item = checks.decode(raw, _ITEM, f"{file.label}, item {number}")
                 dialogue, turn = _guid(item, f"{file.label}, item {number}")
@@ -61,7 +69,7 @@ class Trippy(Format):
                 gold = {}
                 for key, value in item.items():
                     if key.startswith(_PREDICTED):
-                        _update(state, key.removeprefix(_PREDICTED), item, here)
+                        _update(state, key.removeprefix(_PREDICTED), item, turn, here)
                     elif key.startswith(_GOLD):
                         gold[key.removeprefix(_GOLD)] = checks.decode(value, _TEXT, f"{here}, {key}")
                 yield _prediction(dialogue, turn, state, gold, names)
@@ -77,26 +85,28 @@ def _guid(item: dict[str, msgspec.Raw], where: str) -> tuple[str, int]:
     return dialogue, checks.turn_number(pieces[-1], place(where, dialogue))
 
 
-def _update(state: dict[str, str], slot: str, item: dict[str, msgspec.Raw], where: str) -> None:
+def _update(state: dict[str, _Value], slot: str, item: dict[str, msgspec.Raw], turn: int, where: str) -> None:
     kind = item.get(_KIND + slot)
     chosen = _COPY if kind is None else checks.decode(kind, _CLASS, f"{where}, {_KIND}{slot}")
     if chosen == _NONE:
         return
     value = checks.decode(item[_PREDICTED + slot], _TEXT, f"{where}, {_PREDICTED}{slot}")
     if value.removeprefix(_MARK).strip() != "none":
-        state[slot] = value
+        state[slot] = _Value(value, turn if value.startswith(_MARK) else None)
     elif chosen == _COPY:
         state.pop(slot, None)
 
 
-def _prediction(dialogue: str, turn: int, state: dict[str, str], gold: dict[str, str], names: SlotNames) -> Prediction:
+def _prediction(
+    dialogue: str, turn: int, state: dict[str, _Value], gold: dict[str, str], names: SlotNames
+) -> Prediction:
     settled = {slot: names.split(slot) if "-" in slot else slot for slot in (*state, *gold)}
     return Prediction(
         dialogue,
         turn,
-        {settled[slot]: _plain(value, settled[slot]) for slot, value in state.items()},
+        {settled[slot]: _plain(value.text, settled[slot]) for slot, value in state.items()},
         gold={settled[slot]: (_plain(value, settled[slot]),) for slot, value in gold.items() if value != "none"},
-        informed=tuple(settled[slot] for slot, value in state.items() if value.startswith(_MARK)),
+        informed={settled[slot]: value.taken for slot, value in state.items() if value.taken is not None},
     )
 
 

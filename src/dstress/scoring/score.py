@@ -21,6 +21,7 @@ from dstress.errors import DstressError, PredictionError, UnknownNameError
 from dstress.metrics import metrics
 from dstress.metrics.base import Floats, Metric
 from dstress.scoring.garbage import without_collection
+from dstress.scoring.left_out import LeftOut
 from dstress.scoring.open_pair import Predictions, PredictionSource, open_pair
 from dstress.scoring.resampling import interval
 from dstress.scoring.scorecard import Score, Scorecard, SlotErrors, signature_text
@@ -42,6 +43,8 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     seed: int = 1
     level: float = 0.95
     interval: Literal["percentile", "bca"] = "percentile"
+    leave_out: tuple[str, ...] = ()
+    """Dialogues that do not count, gold and predictions alike; their ids go into the signature."""
     lenient: bool = False
     """Leave out a metric for which the data has nothing, even if it was asked for by name."""
 
@@ -113,8 +116,11 @@ def tally_predictions(
         # Results on a stressed corpus are always told apart by what the stressor did, such as seen and unseen values.
         slices = (*by, "stress") if corpus.stressed and "stress" not in by else tuple(by)
         plan = Plan(corpus, chosen, _selected(metrics), slices, options.resamples, options.seed, tuple(watchers))
-        pairing = Pairing(corpus, pair.predictions, corpus.schema)
-        tallies, notes = in_halves(pair, pairing, plan) or tally_pairs(pairing, plan)
+        left_out = LeftOut(options.leave_out)
+        pairing = Pairing(left_out.gold(corpus), left_out.predictions(pair.predictions), corpus.schema)
+        halves = None if options.leave_out else in_halves(pair, pairing, plan)
+        tallies, notes = halves or tally_pairs(pairing, plan)
+        left_out.require_met()
     _check(pairing, corpus, options)
     for tally in tallies:
         _without_missing(tally, metrics, pairing.coverage, options.lenient)
@@ -187,6 +193,8 @@ def _signature(
     parts |= {"conv": text, "unit": convention.unit}
     if fuzz := getattr(convention, "fuzz", ""):
         parts["fuzz"] = str(fuzz)
+    if options.leave_out:
+        parts["without"] = ",".join(sorted(options.leave_out))
     if not coverage.complete:
         parts["coverage"] = f"{coverage.turns / max(1, coverage.gold_turns):.4f}"
     kind = "poisson" if tally.streamed else options.interval

@@ -34,7 +34,7 @@ class SlotNames:
     """Settles a service and a slot, spelled anyhow, into a slot id."""
 
     def __init__(self, schema: Schema | None = None) -> None:
-        known = schema.slots if schema is not None else multiwoz_slots()
+        known = multiwoz_slots() if schema is None else (*schema.slots, *schema.requestable)
         self._exact = frozenset(known)
         self._known = {_squash(slot): slot for slot in known}
         self._settled: dict[tuple[str, str], str] = {}
