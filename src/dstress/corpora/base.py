@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import ClassVar
 
 from dstress.dialogue import Dialogue, Schema
+from dstress.errors import CorpusError
 from dstress.storage.sources import Source
 
 LocatedDialogue = tuple[str, Dialogue]
@@ -42,6 +44,13 @@ class Importer(ABC):
     @abstractmethod
     def splits(self, source: Source) -> Iterator[Split]:
         """The splits of the source, in the order train, dev, test where they go by such names."""
+
+    def write(self, corpus: Corpus, folder: Path) -> None:
+        """Write a split in this layout, for trackers that read it; never leaves a half-written file."""
+        raise CorpusError(
+            f"the layout {self.name!r} can be read but not written",
+            fix="write dstress, multiwoz, sgd, trade or unified",
+        )
 
 
 class Corpus:

@@ -43,7 +43,9 @@ def evaluate(
     tracker = create_tracker(tracker) if isinstance(tracker, str) else tracker
     original = load(corpus) if isinstance(corpus, str) else corpus
     original = take_first(original, options.limit) if options.limit else original
-    run = open_run(Path(out), describe_run(suite, tracker, original, options), options.resume)
+    manifest = describe_run(suite, tracker, original, options)
+    tracker.check(manifest.suite.variants)
+    run = open_run(Path(out), manifest, options.resume)
     engine = engine or Local()
     with run.held():
         for variant in (*run.variants, *_clean_variants(run, tracker)):
@@ -98,7 +100,7 @@ class _Prepared:
 
     def __call__(self) -> Resources:
         corpus = corpus_of(self.run, self.variant)
-        return Resources(corpus.schema, corpus, load, home(), read_predictions)
+        return Resources(corpus.schema, corpus, load, home(), read_predictions, variant=self.variant)
 
 
 def _clean_variant(variant: str) -> str:

@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from dstress._version import __version__
-from dstress.corpora import load
+from dstress.corpora import importers, load
 from dstress.corpora.base import Corpus
+from dstress.corpora.unfold import unfold
 from dstress.dialogue import Dialogue
 from dstress.engines.base import Engine, Job
 from dstress.errors import SpecError
@@ -28,6 +29,7 @@ from dstress.stressors.composition import Composition
 from dstress.stressors.quality import Quality, Summary
 
 SEED = 1
+OWN_LAYOUT = "dstress"
 _GROUP = 16
 """Dialogues that travel together: enough to be worth a batch or a message, few enough to share out evenly."""
 
@@ -107,24 +109,38 @@ def calibrate_spec(
 
 
 def write_stressed(
-    stressed: StressedCorpus, folder: Path, quality: Quality, watch: Callable[[Dialogue], None]
+    stressed: StressedCorpus,
+    folder: Path,
+    quality: Quality,
+    watch: Callable[[Dialogue], None],
+    layout: str = OWN_LAYOUT,
 ) -> Summary:
     """Write the stressed split as a corpus of its own (dialogues, schema, and last `stress.json`, which describes it).
 
-    Any verb takes the folder in place of a corpus name; `watch` sees each dialogue as it passes.
+    Any verb takes the folder in place of a corpus name; `watch` sees each dialogue as it passes. Layouts other than
+    ours cannot say which words a turn follows on, so there such turns end dialogues of their own (`unfold`).
     """
-    split = stressed.split or "test"
-    with replacing(folder / f"{split}.jsonl") as lines:
+
+    def read() -> Iterator[Dialogue]:
         for dialogue in stressed:
             quality.add(dialogue)
             watch(dialogue)
-            lines.write(msgspec.json.encode(dialogue) + b"\n")
-    with replacing(folder / f"{split}.schema.json") as out:
-        out.write(msgspec.json.encode(stressed.schema))
+            if layout == OWN_LAYOUT:
+                yield dialogue
+            else:
+                yield from unfold(dialogue, whole=any(part.scope != "turn" for part in stressed.stressor.parts))
+
+    write_corpus(Corpus(stressed.original.name, stressed.split, stressed.schema, read), folder, layout)
     summary = quality.summary()
     with replacing(folder / "stress.json") as out:
         out.write(msgspec.json.format(msgspec.json.encode(describe(stressed, summary)), indent=2) + b"\n")
     return summary
+
+
+def write_corpus(corpus: Corpus, folder: Path, layout: str = OWN_LAYOUT) -> None:
+    """Write a split in one of the field's layouts."""
+    named = Corpus(corpus.name, corpus.split or "test", corpus.schema, corpus.__iter__)
+    importers.create(layout).write(named, folder)
 
 
 def describe(stressed: StressedCorpus, summary: Summary) -> dict[str, Any]:

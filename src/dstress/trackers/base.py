@@ -95,6 +95,10 @@ class Tracker(ABC):
 
     schema: Schema = Schema()
 
+    def check(self, variants: Sequence[str]) -> None:
+        """Raise a DstressError where it cannot answer one of these variants of a corpus; asked before any work."""
+        return
+
     def prepare(self, resources: Resources) -> None:
         """Check needs and load what is to be loaded, once in each process, before any work."""
         self.schema = resources.schema
