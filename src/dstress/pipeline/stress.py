@@ -15,7 +15,7 @@ import msgspec
 
 from dstress._version import __version__
 from dstress.corpora import importers, load
-from dstress.corpora.base import Corpus
+from dstress.corpora.base import Corpus, made_by
 from dstress.corpora.unfold import unfold
 from dstress.dialogue import Dialogue
 from dstress.engines.base import Engine, Job
@@ -46,6 +46,7 @@ class StressedCorpus(Corpus):
         super().__init__(name, original.split, stressor.schema_of(original.schema, seed), read)
         self.original, self.stressor, self.seed = original, stressor, seed
         self.seen, self.size, self.train, self.stressed = original.seen, original.size, original.train, True
+        self.made = made_by(_origin(stressor, seed))
 
 
 def stress(
@@ -148,16 +149,21 @@ def describe(stressed: StressedCorpus, summary: Summary) -> dict[str, Any]:
     parts = stressed.stressor.parts
     names = {part.spec: part.names(stressed.seed) for part in parts if isinstance(part, SchemaStressor)}
     description = {
-        "stressor": stressed.stressor.spec,
+        **_origin(stressed.stressor, stressed.seed),
         "corpus": f"{stressed.original.name}:{stressed.original.split}",
-        "seed": stressed.seed,
         "effect": stressed.stressor.effect,
         "scope": stressed.stressor.scope,
         "guarded": stressed.stressor.guarded,
-        "dstress": __version__,
         "quality": summary,
     }
     return description | ({"names": names} if names else {})
+
+
+def _origin(stressor: Composition, seed: int) -> dict[str, Any]:
+    """Who made a stressed corpus: stressor, seed and versions."""
+    plugins = filter(None, dict.fromkeys(stressors.origin(part.spec) for part in stressor.parts if part.spec))
+    made = {"stressor": stressor.spec, "seed": seed, "dstress": __version__}
+    return made | ({"plugins": text} if (text := "+".join(plugins)) else {})
 
 
 def _resources(corpus: Corpus) -> Resources:

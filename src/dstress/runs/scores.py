@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from dstress.alignment.errors import TurnErrors
-from dstress.corpora.base import Corpus
+from dstress.corpora.base import Corpus, made_by
 from dstress.dialogue import Schema, slot_id
 from dstress.errors import DstressError
 from dstress.predictions.base import Prediction
@@ -116,7 +116,7 @@ def corpus_of(run: RunFolder, variant: str) -> Corpus:
     name, _, split = run.manifest.corpus.rpartition(":")
     called = name if variant == ORIGINAL else f"{name}+{variant}"
     corpus = Corpus(called, split, run.schema(variant), lambda: run.dialogues(variant))
-    corpus.stressed = variant != ORIGINAL
+    corpus.stressed, corpus.made = variant != ORIGINAL, made_by(run.quality(variant))
     return corpus
 
 

@@ -20,12 +20,16 @@ from dstress.scoring.score import ScoringOptions, tally_predictions
 
 
 class UnitScores(NamedTuple):
-    """A value for each unit, by its name `dialogue/turn/part`. `unit` is `turn` or `frame`, `corpus` a signature's."""
+    """A value for each unit, by its name `dialogue/turn/part`. `unit` is `turn` or `frame`.
+
+    `corpus` and `data` are a signature's.
+    """
 
     names: Names
     values: Floats
     unit: str
     corpus: str
+    data: str = ""
 
 
 class UnitCollector:
@@ -50,7 +54,8 @@ class UnitCollector:
         """All that was collected of a corpus."""
         if all(self._missing):
             raise PredictionError(f"{self.metric.name} cannot be computed: {self._missing[0]}", where=corpus.name)
-        return UnitScores(np.array(self._names, np.str_), np.concatenate(self._values), self._unit, corpus.signature)
+        names, values = np.array(self._names, np.str_), np.concatenate(self._values)
+        return UnitScores(names, values, self._unit, corpus.signature, corpus.data)
 
 
 def score_units(

@@ -104,7 +104,8 @@ def _card(
         **parts,
         "unit": scores[0].unit,
     }
-    signature |= {"boot": f"{options.interval}.{options.resamples}", "seed": str(options.seed), "dstress": __version__}
+    signature |= {"boot": f"{options.interval}.{options.resamples}", "seed": str(options.seed)}
+    signature |= {"data": "+".join(dict.fromkeys(one.data for one in scores)), "dstress": __version__}
     _, dialogue = np.unique([name.rsplit("/", 2)[0] for name in names], return_inverse=True)
     found = {}
     for metric in metrics:
