@@ -31,6 +31,7 @@ from dstress.suites import Suite
 @click.option("--resume", is_flag=True, help="go on with the run in --out; ask again where answers failed")
 @click.option("--only", metavar="SPEC[,SPEC]", help="only these of the suite's stressors")
 @click.option("--limit", type=click.IntRange(0), default=0, metavar="N", help="only the first N dialogues")
+@click.option("--draw", type=click.IntRange(0), default=0, metavar="N", help="only N dialogues, drawn by the seed")
 @click.option("--seed", default=1, show_default=True, help="seed of all randomness")
 @click.option("--convention", default="", help="what counts as correct; default: what the suite says")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="worker processes")
@@ -46,6 +47,7 @@ def command(
     resume: bool,
     only: str | None,
     limit: int,
+    draw: int,
     seed: int,
     convention: str,
     workers: int,
@@ -68,7 +70,11 @@ def command(
     """
     if suite and tracker and corpus:
         names = tuple(parse_list(only)) if only else ()
-        order = _Order(suite, tracker, corpus, RunOptions(seed, limit, names, convention, resume))
+        also = ["--workers", str(workers)] if workers > 1 else []
+        also += ["--timeout", str(timeout)] if timeout else []
+        also += ["--engine", engine] if engine != "local" else []
+        options = RunOptions(seed, limit, names, convention, resume, draw=draw, also=tuple(also))
+        order = _Order(suite, tracker, corpus, options)
     elif resume:
         order = _continued(out, tracker, corpus)
     else:
@@ -104,7 +110,7 @@ def _continued(out: Path | None, tracker: str | None, corpus: str | None) -> _Or
     if not out:
         raise DstressError("which run is to go on?", fix="give its folder with --out")
     begun = RunFolder.open(out).manifest
-    options = RunOptions(begun.seed, begun.limit, convention=begun.convention, resume=True)
+    options = RunOptions(begun.seed, begun.limit, convention=begun.convention, resume=True, draw=begun.draw)
     return _Order(begun.suite, tracker or begun.tracker, corpus or begun.corpus, options)
 
 
@@ -115,7 +121,7 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
         score = cell.score
         shown = (PLAIN.percent(score.value), PLAIN.interval(score.low, score.high)) if score else ("-", cell.missing)
         cells.append((cell.column, *shown))
-    title = f"{manifest.suite.title}: {manifest.tracker} on {manifest.corpus}"
+    title = f"{manifest.suite.title}: {manifest.tracker} on {manifest.tracked}"
     headline = Table(("measure", "#%", "#95 % interval"), cells, title)
     if not scores.drops:
         return [headline]
@@ -130,4 +136,4 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
         for variant, drop in scores.drops.items()
     ]
     columns = ("stressor", "#jga %", "#change", "#95 % interval", "#p (Holm)")
-    return [headline, Table(columns, drops, "change in points of jga")]
+    return [headline, Table(columns, drops, f"change in points of jga on {manifest.tracked}")]

@@ -23,7 +23,7 @@ from dstress.pipeline.stress import (
     calibrate_spec,
     describe,
     stress,
-    take_first,
+    take_part,
     write_corpus,
     write_stressed,
 )
@@ -56,7 +56,8 @@ _PREVIEW = 5
     help="the layout that your tracker reads; with another than ours the original is written beside",
 )
 @click.option("--preview", type=click.IntRange(0), metavar="N", help="show N changed turns before and after")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="only the first N dialogues")
+@click.option("--limit", type=click.IntRange(0), default=0, metavar="N", help="only the first N dialogues")
+@click.option("--draw", type=click.IntRange(0), default=0, metavar="N", help="only N dialogues, drawn by the seed")
 @click.option("--seed", default=SEED, show_default=True, help="seed of all randomness")
 @click.option("--workers", type=click.IntRange(0), default=0, help="processes; default: cores, where it pays")
 @click.option("--calibrate", metavar="wer=0.30", help="first find what gives this word error rate, and store it")
@@ -67,7 +68,8 @@ def command(
     out: Path | None,
     layout: str,
     preview: int | None,
-    limit: int | None,
+    limit: int,
+    draw: int,
     seed: int,
     workers: int,
     calibrate: str | None,
@@ -86,8 +88,7 @@ def command(
       dstress stress sgd:test --with "schema_variant(version=v3)" --out v3
       dstress stress multiwoz21:test --with typos,paraphrase --layout trade --out stressed
     """
-    original = load(corpus)
-    original = take_first(original, limit) if limit else original
+    original = take_part(load(corpus), limit, draw, seed)
     specs = parse_list(stressors)
     if calibrate:
         target = _parse_target(calibrate)

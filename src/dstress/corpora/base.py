@@ -77,12 +77,16 @@ class Corpus:
         """Its dialogues as they are stored, a line each; a stored split has them."""
         self.made: dict[str, str] = {}
         """What a signature says of how it was made: `made_by` of a stressed corpus's description."""
+        self.whole: Corpus | None = None
+        """The corpus that it is a part of: stressors are fitted on that, so that a part is stressed as in the whole."""
+        self.part = ""
+        """Which part, in a signature: `first60`, `draw60`."""
         self._content = b""
 
     @property
     def signature(self) -> str:
-        """What a score's signature calls it: `multiwoz21.test`."""
-        return f"{self.name}.{self.split}" if self.split else self.name
+        """What a score's signature calls it: `multiwoz21.test`, of a part `multiwoz21.test.first60`."""
+        return ".".join(filter(None, (self.name, self.split, self.part)))
 
     @property
     def data(self) -> str:

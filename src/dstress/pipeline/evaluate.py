@@ -16,7 +16,7 @@ from dstress.engines.base import Engine
 from dstress.engines.local import Local
 from dstress.pipeline.manifest import describe_run, open_run
 from dstress.pipeline.run import OnProgress, Run, RunOptions
-from dstress.pipeline.stress import describe, stress, take_first
+from dstress.pipeline.stress import describe, stress, take_part
 from dstress.pipeline.track import Assignment, Tracking, track
 from dstress.predictions import read_predictions
 from dstress.reports.html import write_html
@@ -42,7 +42,7 @@ def evaluate(
     """Stress a corpus as a suite says, let a tracker answer, and score the answers, all in the folder `out`."""
     tracker = create_tracker(tracker) if isinstance(tracker, str) else tracker
     original = load(corpus) if isinstance(corpus, str) else corpus
-    original = take_first(original, options.limit) if options.limit else original
+    original = take_part(original, options.limit, options.draw, options.seed)
     manifest = describe_run(suite, tracker, original, options)
     tracker.check(manifest.suite.variants)
     run = open_run(Path(out), manifest, options.resume)

@@ -77,7 +77,7 @@ def _check_comparable(new: RunFolder, old: RunFolder, shared: list[str]) -> None
                 where=f"{new.path} and {old.path}",
                 fix="run both trackers with the same corpus, seed, limit and version of dstress",
             )
-    for name in ("seed", "limit"):
+    for name in ("seed", "limit", "draw"):
         if getattr(new.manifest, name) != getattr(old.manifest, name):
             raise DstressError(f"the two runs have different values of {name}", where=f"{new.path} and {old.path}")
 

@@ -29,6 +29,8 @@ def describe_run(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: 
     """What is to be run, with hashes of all that its answers depend on."""
     wanted = _restricted(load_suite(suite) if isinstance(suite, str) else suite, options.only)
     hashes = {"tracker": tracker.fingerprint(), "corpus": _digest(map(msgspec.json.encode, corpus))}
+    if corpus.whole is not None:
+        hashes["whole corpus"] = corpus.whole.data
     read = [tracker.reads(corpus.train)]
     for variant in wanted.variants[1:]:
         hashes[variant] = _stressor_hash(variant)
@@ -53,6 +55,9 @@ def describe_run(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: 
         hashes,
         versions,
         wanted,
+        options.draw,
+        tuple(create_stressor(spec).spec for spec in options.only),
+        options.also,
     )
 
 
@@ -105,7 +110,7 @@ def open_run(path: Path, manifest: Manifest, resume: bool) -> Run:
                 fix="start a new run in another folder",
             )
     # Not the tracker's spec: a longer timeout or a larger budget changes no answer, and so not its fingerprint.
-    compared = ("corpus", "seed", "limit", "suite")
+    compared = ("corpus", "seed", "limit", "draw", "suite")
     if different := next((name for name in compared if getattr(run.manifest, name) != getattr(manifest, name)), None):
         raise DstressError(f"the run was begun with another {different}", where=str(path), fix="give another --out")
     return run

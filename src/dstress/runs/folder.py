@@ -47,6 +47,21 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     hashes: dict[str, str]
     versions: dict[str, str]
     suite: Suite
+    draw: int = 0
+    only: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    """Options of the command line that change no answer, as they were written."""
+
+    @property
+    def part(self) -> str:
+        """Which part of the corpus was asked for, in a signature; empty for all of it."""
+        return f"draw{self.draw}" if self.draw else f"first{self.limit}" if self.limit else ""
+
+    @property
+    def tracked(self) -> str:
+        """The corpus for a title: a part is never shown as the whole."""
+        dialogues = f"{self.draw} dialogues drawn at random" if self.draw else f"the first {self.limit} dialogues"
+        return f"{self.corpus}, {dialogues}" if self.part else self.corpus
 
 
 class Cell(msgspec.Struct, frozen=True):

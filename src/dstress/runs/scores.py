@@ -116,6 +116,7 @@ def corpus_of(run: RunFolder, variant: str) -> Corpus:
     name, _, split = run.manifest.corpus.rpartition(":")
     called = name if variant == ORIGINAL else f"{name}+{variant}"
     corpus = Corpus(called, split, run.schema(variant), lambda: run.dialogues(variant))
+    corpus.part = run.manifest.part
     corpus.stressed, corpus.made = variant != ORIGINAL, made_by(run.quality(variant))
     return corpus
 
