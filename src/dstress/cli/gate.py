@@ -22,8 +22,11 @@ _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option("--max-drop", default=1.0, show_default=True, help="points that a stressor may cost more than before")
 @click.option("--alpha", default=0.05, show_default=True, help="how often chance alone may fail a release")
 @click.option("--metric", default="jga", show_default=True, help="the metric to compare")
+@click.option("--max-failed", default=10.0, show_default=True, help="percent of turns that may have no answer")
 @json_option
-def command(new: Path, old: Path, max_drop: float, alpha: float, metric: str, json_file: str | None) -> int:
+def command(
+    new: Path, old: Path, max_drop: float, alpha: float, metric: str, max_failed: float, json_file: str | None
+) -> int:
     """Fail (exit code 1) where the run NEW is significantly less robust than the last.
 
     Both runs must be over the same corpus and stressors. Each stressor is tested pairwise by dialogue; Holm's
@@ -35,7 +38,8 @@ def command(new: Path, old: Path, max_drop: float, alpha: float, metric: str, js
       dstress gate runs/new --against runs/released --max-drop 0.5 --alpha 0.01 --json verdict.json
     """
     with waiting("comparing"):
-        verdict = gate(RunFolder.open(new), RunFolder.open(old), Limits(max_drop / 100, alpha, metric))
+        limits = Limits(max_drop / 100, alpha, metric, max_failed=max_failed / 100)
+        verdict = gate(RunFolder.open(new), RunFolder.open(old), limits)
     if json_file:
         write_json(verdict, json_file)
     else:

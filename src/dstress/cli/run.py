@@ -36,6 +36,7 @@ from dstress.suites import Suite
 @click.option("--convention", default="", help="what counts as correct; default: what the suite says")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="worker processes")
 @click.option("--timeout", type=float, metavar="SECONDS", help="give up on a turn that takes longer, and say so")
+@click.option("--max-failed", default=100.0, show_default=True, help="percent of turns that may have no answer")
 @click.option("--engine", default="local", show_default=True, help="local, ray, or ray(address=...)")
 @table_options
 @json_option
@@ -52,6 +53,7 @@ def command(
     convention: str,
     workers: int,
     timeout: float | None,
+    max_failed: float,
     engine: str,
     markdown_file: str | None,
     latex_file: str | None,
@@ -72,6 +74,7 @@ def command(
         names = tuple(parse_list(only)) if only else ()
         also = ["--workers", str(workers)] if workers > 1 else []
         also += ["--timeout", str(timeout)] if timeout else []
+        also += ["--max-failed", f"{max_failed:g}"] if max_failed < 100 else []
         also += ["--engine", engine] if engine != "local" else []
         options = RunOptions(seed, limit, names, convention, resume, draw=draw, also=tuple(also))
         order = _Order(suite, tracker, corpus, options)
@@ -84,7 +87,7 @@ def command(
     workforce = Local(workers, timeout) if engine_spec.name == "local" else engines.create(engine_spec)
     folder = out or Path("runs") / Path(suite or "").stem
     with counting("done") as on_progress:
-        options = order.options._replace(on_progress=on_progress)
+        options = order.options._replace(on_progress=on_progress, max_failed=max_failed / 100)
         run = evaluate(order.suite, order.tracker, order.corpus, folder, options, workforce)
     scores = run.scores
     tables = run_tables(run.manifest, scores)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from dstress.errors import DstressError
-from dstress.runs.folder import RunFolder
+from dstress.runs.folder import RunFolder, require_answers
 from dstress.runs.scores import convention_of, corpus_of, predictions_of
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import ScoringOptions, tally_predictions
@@ -48,12 +48,17 @@ class Limits(msgspec.Struct, frozen=True):
     alpha: float = 0.05
     metric: str = "jga"
     resamples: int = 10_000
+    max_failed: float = 0.1
+    """The share of a variant's turns that may be without an answer: runs that failed cannot be compared."""
 
 
 def gate(new: RunFolder, old: RunFolder, limits: Limits = Limits()) -> Verdict:  # noqa: B008  it is frozen
     """Compare two runs over the same data, stressor by stressor."""
     shared = [variant for variant in old.variants if variant in new.variants]
     _check_comparable(new, old, shared)
+    for run in (new, old):
+        for variant in shared:
+            require_answers(run, variant, limits.max_failed)
     tests = {}
     for variant in shared:
         ours, theirs = (_tally(run, variant, limits) for run in (new, old))

@@ -30,6 +30,8 @@ class RunOptions(NamedTuple):
     report: bool = True
     on_progress: OnProgress = lambda what, done: None
     draw: int = 0
+    max_failed: float = 1.0
+    """The share of a variant's turns that may stay without an answer."""
     also: tuple[str, ...] = ()
     """Options of the command line that change no answer: the report repeats them."""
 

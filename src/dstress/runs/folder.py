@@ -230,6 +230,19 @@ def is_run(path: Path) -> bool:
     return (path / _MANIFEST).is_file()
 
 
+def require_answers(run: RunFolder, variant: str, most: float) -> None:
+    """Refuse a variant of which more than a share of the turns has no answer."""
+    journal = run.journal(variant)
+    share = journal.failed / max(1, journal.failed + journal.answered)
+    if share > most:
+        reason = next((answer.failed for answer in journal if answer.failed), "")
+        raise DstressError(
+            f"{journal.failed:,} turns ({100 * share:.1f} %) of {variant} have no answer, the first for: {reason}",
+            where=str(run.path),
+            fix=f"mend the tracker and go on with --resume, or allow more than {100 * most:g} % with --max-failed",
+        )
+
+
 def _with_undefined(written: Any) -> Any:
     """JSON has no "not a number": in a score, null stands for a value that is undefined."""
     if isinstance(written, dict):
@@ -241,4 +254,4 @@ def _with_undefined(written: Any) -> Any:
     return [_with_undefined(value) for value in written] if isinstance(written, list) else written
 
 
-__all__ = ["ORIGINAL", "Cell", "Drop", "Manifest", "RunFolder", "Scores", "is_run"]
+__all__ = ["ORIGINAL", "Cell", "Drop", "Manifest", "RunFolder", "Scores", "is_run", "require_answers"]

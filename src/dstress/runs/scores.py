@@ -106,8 +106,10 @@ def convention_of(run: RunFolder) -> str:
 
 def _failures(run: RunFolder, variant: str, count: int) -> str:
     """How many turns failed, and why most of them did."""
-    reasons = Counter(answer.failed.partition(":")[0] for answer in run.journal(variant) if answer.failed)
-    why = "; ".join(f"{number:,} {reason}" for reason, number in reasons.most_common(_REASONS))
+    failures = [answer.failed for answer in run.journal(variant) if answer.failed]
+    messages = {reason.partition(":")[0]: reason for reason in reversed(failures)}  # the first of each kind
+    kinds = Counter(reason.partition(":")[0] for reason in failures)
+    why = "; ".join(f"{number:,} {messages[kind]}" for kind, number in kinds.most_common(_REASONS))
     return f"{variant}: {count:,} turns without an answer count as wrong ({why}); `dstress run --resume` asks again"
 
 
