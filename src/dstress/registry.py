@@ -6,11 +6,12 @@ theirs through entry points of the group `dstress.<kind>s`; `module:Class` names
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import inspect
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, packages_distributions, version
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_type_hints
 
@@ -44,6 +45,21 @@ class Registry(Generic[T]):
                 )
             found[point.name], owners[point.name] = point.value, owner
         return found
+
+    def origin(self, spec: str) -> str:
+        """The distribution that a component comes from, with its version; a file that is none by its content.
+
+        Empty for what dstress brings along.
+        """
+        target = self.targets.get(name := parse(spec).name, name)
+        if self._builtin.get(name) == target:
+            return ""
+        module = target.partition(":")[0]
+        for owner in packages_distributions().get(module.partition(".")[0], ()):
+            return "" if owner == "dstress" else f"{owner}-{version(owner)}"
+        source = inspect.getsourcefile(self.get(name))
+        content = Path(source).read_bytes() if source and Path(source).exists() else b""
+        return f"{module}-{hashlib.sha256(content).hexdigest()[:8]}"
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self.targets))

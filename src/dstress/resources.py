@@ -29,3 +29,5 @@ class Resources(NamedTuple):
     """Reads a prediction file of any format."""
     train: str = ""
     """The name of the corpus's own training split, `mwz21-trade:train`; empty where it has none."""
+    variant: str = ""
+    """Which variant of the corpus a tracker is to answer: `original`, or the stressor's spec."""

@@ -43,6 +43,22 @@ if __name__ == "__main__":
     options = RunOptions(resume=resume == "yes", resamples=50, report=False)
     evaluate(suite, tracker, sample("reminder", None, 24), out, options, Local(int(workers)))
 """
+OWN = """
+import tomllib
+from pathlib import Path
+from own_helper import STATE
+from dstress.stressors.base import Rewriter
+from dstress.trackers.base import Tracker
+
+class Mine(Tracker):
+    def track(self, contexts):
+        return [STATE for _ in contexts]
+
+class Hm(Rewriter):
+    def rewrite(self, utterance, protected, random):
+        table = Path(__file__).with_name("own_words.toml").read_text()
+        return tomllib.loads(table)["words"][0] + " " + utterance
+"""
 
 
 @pytest.fixture
@@ -215,6 +231,27 @@ def test_another_tracker_is_refused(tmp_path: Path, suite: str) -> None:
     shorter = Corpus("reminder", "test", REMINDER.schema, lambda: iter(list(REMINDER)[:5]))
     with pytest.raises(DstressError, match="the corpus has changed since the run began"):
         evaluate(suite, "gold", shorter, tmp_path / "run", RunOptions(resamples=20, report=False, resume=True))
+
+
+@pytest.mark.parametrize("edited", ["own_words.toml", "own_helper.py", "own_parts.py"])
+def test_what_a_component_stands_on_is_refused_when_it_changed(
+    edited: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_words.toml").write_text('words = ["hm"]\n')
+    (tmp_path / "own_helper.py").write_text("STATE = {}\n")
+    (tmp_path / "own_parts.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("own_parts", "own_helper"):
+        sys.modules.pop(name, None)
+    suite = tmp_path / "own.toml"
+    suite.write_text('title = "Own"\nmetrics = ["jga"]\nstressors = ["own_parts:Hm"]\n')
+    options = RunOptions(resamples=20, report=False)
+    evaluate(str(suite), "own_parts:Mine", REMINDER, tmp_path / "run", options)
+    evaluate(str(suite), "own_parts:Mine", REMINDER, tmp_path / "run", options._replace(resume=True))
+    with (tmp_path / edited).open("a") as file:
+        file.write("# changed\n")
+    with pytest.raises(DstressError, match="has changed since the run began"):
+        evaluate(str(suite), "own_parts:Mine", REMINDER, tmp_path / "run", options._replace(resume=True))
 
 
 def test_two_at_once_are_refused(tmp_path: Path, suite: str) -> None:

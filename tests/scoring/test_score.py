@@ -92,7 +92,7 @@ def test_reordered_turns_and_other_spellings_of_ids_are_fine(scoring: Scoring) -
 def test_the_signature_says_what_was_scored_and_how(scoring: Scoring) -> None:
     card = scoring(right(), convention="trade", options=ScoringOptions(resamples=7, seed=3, interval="bca"))
     assert card["jga"].signature.startswith(
-        "jga|corpus:small.test|turns:4|conv:trade|unit:turn|boot:bca.7|seed:3|dstress:"
+        "jga|corpus:small.test|turns:4|conv:trade|unit:turn|boot:bca.7|seed:3|data:51c1ebd0|dstress:"
     )
 
 

@@ -26,8 +26,11 @@ _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option(
     "--metric", default="jga", show_default=True, help="the metric to compare: also cjga, newly-wrong, ss(jga)"
 )
+@click.option("--max-failed", default=10.0, show_default=True, help="percent of turns that may have no answer")
 @json_option
-def command(new: Path, old: Path, max_drop: float, alpha: float, metric: str, json_file: str | None) -> int:
+def command(
+    new: Path, old: Path, max_drop: float, alpha: float, metric: str, max_failed: float, json_file: str | None
+) -> int:
     """Fail (exit code 1) where the run NEW is significantly less robust than the last.
 
     Both runs must be over the same corpus and stressors. Each stressor is tested pairwise by dialogue; Holm's
@@ -40,7 +43,8 @@ def command(new: Path, old: Path, max_drop: float, alpha: float, metric: str, js
     """
     allowed = max_drop / 100 if measure_of(metric).unit == PERCENT else max_drop
     with waiting("comparing"):
-        verdict = gate(RunFolder.open(new), RunFolder.open(old), Limits(allowed, alpha, metric))
+        limits = Limits(allowed, alpha, metric, max_failed=max_failed / 100)
+        verdict = gate(RunFolder.open(new), RunFolder.open(old), limits)
     if json_file:
         write_json(verdict, json_file)
     else:

@@ -32,10 +32,12 @@ from dstress.suites import Suite
 @click.option("--resume", is_flag=True, help="go on with the run in --out; ask again where answers failed")
 @click.option("--only", metavar="SPEC[,SPEC]", help="only these of the suite's stressors")
 @click.option("--limit", type=click.IntRange(0), default=0, metavar="N", help="only the first N dialogues")
+@click.option("--draw", type=click.IntRange(0), default=0, metavar="N", help="only N dialogues, drawn by the seed")
 @click.option("--seed", default=1, show_default=True, help="seed of all randomness")
 @click.option("--convention", default="", help="what counts as correct; default: what the suite says")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="worker processes")
 @click.option("--timeout", type=float, metavar="SECONDS", help="give up on a turn that takes longer, and say so")
+@click.option("--max-failed", default=100.0, show_default=True, help="percent of turns that may have no answer")
 @click.option("--engine", default="local", show_default=True, help="local, ray, or ray(address=...)")
 @table_options
 @json_option
@@ -47,10 +49,12 @@ def command(
     resume: bool,
     only: str | None,
     limit: int,
+    draw: int,
     seed: int,
     convention: str,
     workers: int,
     timeout: float | None,
+    max_failed: float,
     engine: str,
     markdown_file: str | None,
     latex_file: str | None,
@@ -69,7 +73,12 @@ def command(
     """
     if suite and tracker and corpus:
         names = tuple(parse_list(only)) if only else ()
-        order = _Order(suite, tracker, corpus, RunOptions(seed, limit, names, convention, resume))
+        also = ["--workers", str(workers)] if workers > 1 else []
+        also += ["--timeout", str(timeout)] if timeout else []
+        also += ["--max-failed", f"{max_failed:g}"] if max_failed < 100 else []
+        also += ["--engine", engine] if engine != "local" else []
+        options = RunOptions(seed, limit, names, convention, resume, draw=draw, also=tuple(also))
+        order = _Order(suite, tracker, corpus, options)
     elif resume:
         order = _continued(out, tracker, corpus)
     else:
@@ -79,7 +88,7 @@ def command(
     workforce = Local(workers, timeout) if engine_spec.name == "local" else engines.create(engine_spec)
     folder = out or Path("runs") / Path(suite or "").stem
     with counting("done") as on_progress:
-        options = order.options._replace(on_progress=on_progress)
+        options = order.options._replace(on_progress=on_progress, max_failed=max_failed / 100)
         run = evaluate(order.suite, order.tracker, order.corpus, folder, options, workforce)
     scores = run.scores
     tables = run_tables(run.manifest, scores)
@@ -105,7 +114,7 @@ def _continued(out: Path | None, tracker: str | None, corpus: str | None) -> _Or
     if not out:
         raise DstressError("which run is to go on?", fix="give its folder with --out")
     begun = RunFolder.open(out).manifest
-    options = RunOptions(begun.seed, begun.limit, convention=begun.convention, resume=True)
+    options = RunOptions(begun.seed, begun.limit, convention=begun.convention, resume=True, draw=begun.draw)
     return _Order(begun.suite, tracker or begun.tracker, corpus or begun.corpus, options)
 
 
@@ -119,7 +128,7 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
             ends = PLAIN.measured_interval(score.low, score.high, unit)
             shown = (PLAIN.measured(score.value, unit), ends, f"{score.n:,.0f}" if score.n == score.n else "-")
         cells.append((cell.column, *shown))
-    title = f"{manifest.suite.title}: {manifest.tracker} on {manifest.corpus}"
+    title = f"{manifest.suite.title}: {manifest.tracker} on {manifest.tracked}"
     headline = Table(("measure", "#%", "#95 % interval", "#over"), cells, title)
     if not scores.drops:
         return [headline]
@@ -134,4 +143,4 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
         for variant, drop in scores.drops.items()
     ]
     columns = ("stressor", "#jga %", "#change", "#95 % interval", "#p (Holm)")
-    return [headline, Table(columns, drops, "change in points of jga")]
+    return [headline, Table(columns, drops, f"change in points of jga on {manifest.tracked}")]

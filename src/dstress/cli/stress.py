@@ -16,13 +16,24 @@ from dstress.corpora import load
 from dstress.dialogue import Dialogue, Stress, Turn
 from dstress.engines.local import Local
 from dstress.errors import DstressError
-from dstress.pipeline.stress import SEED, StressedCorpus, calibrate_spec, describe, stress, take_first, write_stressed
+from dstress.pipeline.stress import (
+    OWN_LAYOUT,
+    SEED,
+    StressedCorpus,
+    calibrate_spec,
+    describe,
+    stress,
+    take_part,
+    write_corpus,
+    write_stressed,
+)
 from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
 from dstress.spec import parse_list
 from dstress.storage.file_names import folder_name
 from dstress.stressors import create
 from dstress.stressors.quality import Quality, Summary
+from dstress.suites.base import ORIGINAL
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -37,8 +48,16 @@ _PREVIEW = 5
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="write each stressed corpus into DIR"
 )
+@click.option(
+    "--layout",
+    type=click.Choice([OWN_LAYOUT, "multiwoz", "sgd", "trade", "unified"]),
+    default=OWN_LAYOUT,
+    show_default=True,
+    help="the layout that your tracker reads; with another than ours the original is written beside",
+)
 @click.option("--preview", type=click.IntRange(0), metavar="N", help="show N changed turns before and after")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="only the first N dialogues")
+@click.option("--limit", type=click.IntRange(0), default=0, metavar="N", help="only the first N dialogues")
+@click.option("--draw", type=click.IntRange(0), default=0, metavar="N", help="only N dialogues, drawn by the seed")
 @click.option("--seed", default=SEED, show_default=True, help="seed of all randomness")
 @click.option("--workers", type=click.IntRange(0), default=0, help="processes; default: cores, where it pays")
 @click.option("--calibrate", metavar="wer=0.30", help="first find what gives this word error rate, and store it")
@@ -47,8 +66,10 @@ def command(
     corpus: str,
     stressors: str,
     out: Path | None,
+    layout: str,
     preview: int | None,
-    limit: int | None,
+    limit: int,
+    draw: int,
     seed: int,
     workers: int,
     calibrate: str | None,
@@ -65,9 +86,9 @@ def command(
       dstress stress multiwoz21:test --with "typos(rate=0.2),entities+disfluency" --out stressed
       dstress stress multiwoz21:test --with speech --calibrate wer=0.30 --limit 200 --out spoken
       dstress stress sgd:test --with "schema_variant(version=v3)" --out v3
+      dstress stress multiwoz21:test --with typos,paraphrase --layout trade --out stressed
     """
-    original = load(corpus)
-    original = take_first(original, limit) if limit else original
+    original = take_part(load(corpus), limit, draw, seed)
     specs = parse_list(stressors)
     if calibrate:
         target = _parse_target(calibrate)
@@ -81,7 +102,9 @@ def command(
             _show(stressed, islice(changed, _PREVIEW if preview is None else preview))
         return
     shown = 0 if json_file else preview or 0
-    summaries = {stressed.stressor.spec: _write(stressed, out, shown) for stressed in versions}
+    summaries = {stressed.stressor.spec: _write(stressed, out, shown, layout) for stressed in versions}
+    if layout != OWN_LAYOUT:
+        write_corpus(original, out / ORIGINAL, layout)
     if json_file:
         write_json({one.stressor.spec: describe(one, summaries[one.stressor.spec]) for one in versions}, json_file)
         return
@@ -105,7 +128,7 @@ def engine_for(spec: str, workers: int) -> Local | None:
     return Local(wanted) if wanted > 1 else None
 
 
-def _write(stressed: StressedCorpus, out: Path, preview: int) -> Summary:
+def _write(stressed: StressedCorpus, out: Path, preview: int, layout: str) -> Summary:
     """Write a stressed corpus into its own folder, and show the first changed turns."""
     spec = stressed.stressor.spec
     changed: list[tuple[Dialogue, int]] = []
@@ -116,7 +139,7 @@ def _write(stressed: StressedCorpus, out: Path, preview: int) -> Summary:
             if len(changed) < preview:
                 changed.extend(_changed_turns(dialogue))
 
-        summary = write_stressed(stressed, out / folder_name(spec), Quality(stressed.stressor), watch)
+        summary = write_stressed(stressed, out / folder_name(spec), Quality(stressed.stressor), watch, layout)
     if preview:
         _show(stressed, changed[:preview])
     return summary

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from dstress.corpora import sgd, store
-from dstress.corpora.base import Corpus, Importer, Split
+from dstress.corpora.base import Corpus, Importer, Split, made_by
 from dstress.corpora.catalogue import catalogue
 from dstress.corpora.checks import read_checked
+from dstress.corpora.json_files import decode
 from dstress.corpora.split_names import UNNAMED, same_split, training_split
 from dstress.corpora.store import Manifest, Progress
 from dstress.dialogue import Dialogue
@@ -38,6 +42,7 @@ importers = Registry(
 
 EMBEDDED = "reminder"
 _DEFAULT_SPLIT = "test"
+_DESCRIPTION = msgspec.json.Decoder(dict[str, Any])
 
 
 def load(text: str) -> Corpus:
@@ -136,7 +141,7 @@ def _load_path(path: str, wanted: str) -> Corpus:
     paths: list[str | Path] = [path, *_schema_beside(Path(path), "test")]
     with open_source(*paths) as source:
         splits = {split.name: split for split in detect(source).splits(source)}
-        stressed = bool(source.named("stress.json"))
+        described = [decode(_DESCRIPTION, file) for file in source.named("stress.json")]
     chosen = same_split(splits, wanted or _DEFAULT_SPLIT)
     if chosen is None:
         if wanted or len(splits) > 1:
@@ -149,7 +154,8 @@ def _load_path(path: str, wanted: str) -> Corpus:
             yield from read_checked(split)
 
     corpus = Corpus(Path(path).resolve().name, "" if chosen == UNNAMED else chosen, splits[chosen].schema, read)
-    corpus.stressed, corpus.language = stressed, splits[chosen].language
+    corpus.stressed, corpus.made = bool(described), made_by(described[0]) if described else {}
+    corpus.language = splits[chosen].language
     train = training_split(splits, chosen)
     corpus.train = f"{path}:{train}" if train else ""
     for file in _schema_beside(Path(path), "train"):

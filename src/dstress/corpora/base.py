@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from typing import ClassVar
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
 
 from dstress.dialogue import Dialogue, Schema
+from dstress.errors import CorpusError
 from dstress.storage.sources import Source
 
 ENGLISH = "en"
@@ -52,6 +57,13 @@ class Importer(ABC):
     def splits(self, source: Source) -> Iterator[Split]:
         """The splits of the source, in the order train, dev, test where they go by such names."""
 
+    def write(self, corpus: Corpus, folder: Path) -> None:
+        """Write a split in this layout, for trackers that read it; never leaves a half-written file."""
+        raise CorpusError(
+            f"the layout {self.name!r} can be read but not written",
+            fix="write dstress, multiwoz, sgd, trade or unified",
+        )
+
 
 class Corpus:
     """A corpus split that can be iterated any number of times, without holding its dialogues."""
@@ -72,14 +84,76 @@ class Corpus:
         """Whether a stressor made it."""
         self.finder: Callable[[], Finder] | None = None
         """Makes a function that finds a dialogue by its id; a stored split has one."""
+        self.lines: Callable[[], Iterator[bytes]] | None = None
+        """Its dialogues as they are stored, a line each; a stored split has them."""
+        self.made: dict[str, str] = {}
+        """What a signature says of how it was made: `made_by` of a stressed corpus's description."""
+        self.whole: Corpus | None = None
+        """The corpus that it is a part of: stressors are fitted on that, so that a part is stressed as in the whole."""
+        self.part = ""
+        """Which part, in a signature: `first60`, `draw60`."""
+        self._content = b""
 
     @property
     def signature(self) -> str:
-        """What a score's signature calls it: `multiwoz21.test`."""
-        return f"{self.name}.{self.split}" if self.split else self.name
+        """What a score's signature calls it: `multiwoz21.test`, of a part `multiwoz21.test.first60`."""
+        return ".".join(filter(None, (self.name, self.split, self.part)))
+
+    @property
+    def data(self) -> str:
+        """What it holds, hashed: dialogues in any order, and the schema. Corpora of one name are told apart by it."""
+        if not self._content:
+            if self.lines is not None:
+                self._content = _hash_lines(self.lines())
+            else:
+                for _ in self:
+                    pass
+        return hashlib.sha256(self._content + msgspec.json.encode(self.schema)).hexdigest()[:8]
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """The parts of a signature that tell which data it is: its content, and of a stressed corpus what made it."""
+        stress = {name: text for name, text in self.made.items() if name == "stress"}
+        return {"data": self.data} | stress
 
     def __iter__(self) -> Iterator[Dialogue]:
-        return self._read()
+        return self._read() if self._content or self.lines else self._read_hashing()
+
+    def _read_hashing(self) -> Iterator[Dialogue]:
+        """The first to read all of it knows what it holds."""
+        content = _Content()
+        for dialogue in self._read():
+            content.add(msgspec.json.encode(dialogue))
+            yield dialogue
+        self._content = content.digest()
 
     def __repr__(self) -> str:
         return f"Corpus({self.name}:{self.split}, {len(self.schema.services)} services)"
+
+
+def made_by(description: Mapping[str, Any]) -> dict[str, str]:
+    """The parts of a signature that say how a corpus was stressed, from what is written beside it (`stress.json`)."""
+    if not description.get("stressor"):
+        return {}
+    stress = f"{description['stressor']}/seed={description.get('seed')}/dstress={description.get('dstress')}"
+    return {"stress": stress} | ({"plugins": plugins} if (plugins := description.get("plugins")) else {})
+
+
+class _Content:
+    """A hash of dialogues that does not depend on their order."""
+
+    def __init__(self) -> None:
+        self._sum = 0
+
+    def add(self, line: bytes) -> None:
+        self._sum += int.from_bytes(hashlib.sha256(line).digest())
+
+    def digest(self) -> bytes:
+        return (self._sum % (1 << 256)).to_bytes(32)
+
+
+def _hash_lines(lines: Iterator[bytes]) -> bytes:
+    content = _Content()
+    for line in lines:
+        content.add(line.rstrip(b"\n"))
+    return content.digest()

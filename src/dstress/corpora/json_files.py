@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 
 from dstress.errors import CorpusError
+from dstress.storage.atomic import replacing
 from dstress.storage.sources import SourceFile
 
 T = TypeVar("T")
@@ -34,3 +37,25 @@ def _misfit(error: Exception, where: str, data: bytes) -> CorpusError:
     if isinstance(error, msgspec.ValidationError):
         return CorpusError(f"does not have the layout's shape: {error}", where=where)
     return CorpusError(f"not valid JSON: {error}", where=where, fix="fetch the file again, it may be truncated")
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write a small document, whole or not at all."""
+    with replacing(path) as out:
+        out.write(msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
+
+
+def write_list(path: Path, items: Iterable[Any]) -> None:
+    """Write a list, an item a line, without holding it."""
+    with replacing(path) as out:
+        for number, item in enumerate(items):
+            out.write((b",\n" if number else b"[\n") + msgspec.json.encode(item))
+        out.write(b"\n]\n")
+
+
+def write_object(path: Path, members: Iterable[tuple[str, Any]]) -> None:
+    """Write an object, a member a line, without holding it."""
+    with replacing(path) as out:
+        for number, (name, member) in enumerate(members):
+            out.write((b",\n" if number else b"{\n") + msgspec.json.encode(name) + b":" + msgspec.json.encode(member))
+        out.write(b"\n}\n")

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 import msgspec
 
-from dstress.corpora.base import Importer, LocatedDialogue, Split
+from dstress.corpora.base import Corpus, Importer, LocatedDialogue, Split
 from dstress.corpora.checks import derive_schema
 from dstress.corpora.json_files import decode, decode_part
 from dstress.corpora.languages import find_language
 from dstress.corpora.split_names import sort_splits, split_of_file
 from dstress.dialogue import Dialogue, Schema
+from dstress.storage.atomic import replacing
 from dstress.storage.sources import Source, SourceFile
 
 
@@ -41,6 +43,13 @@ class Jsonl(Importer):
             file = by_name[name]
             language = _read_language(source) or find_language(_read_lines(file))
             yield Split(name, _read_schema(source, file, name), partial(_read_lines, file), language)
+
+    def write(self, corpus: Corpus, folder: Path) -> None:
+        with replacing(folder / f"{corpus.split}.jsonl") as lines:
+            for dialogue in corpus:
+                lines.write(msgspec.json.encode(dialogue) + b"\n")
+        with replacing(folder / f"{corpus.split}.schema.json") as out:
+            out.write(msgspec.json.encode(corpus.schema))
 
 
 def _read_schema(source: Source, file: SourceFile, name: str) -> Schema:

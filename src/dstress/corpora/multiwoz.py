@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import msgspec
 
 from dstress.corpora import multiwoz_schema
-from dstress.corpora.base import Importer, LocatedDialogue, Split
-from dstress.corpora.json_files import decode, decode_part
-from dstress.corpora.split_names import find_split, sort_splits, split_of_file, split_of_folder
-from dstress.dialogue import Act, Coreference, Dialogue, Frame, Goal, Span, State, Turn, service_of, slot_id
+from dstress.corpora.base import Corpus, Importer, LocatedDialogue, Split
+from dstress.corpora.json_files import decode, decode_part, write_object
+from dstress.corpora.split_names import canonical_split, find_split, sort_splits, split_of_file, split_of_folder
+from dstress.dialogue import Act, Coreference, Dialogue, Frame, Goal, Schema, Span, State, Turn, service_of, slot_id
 from dstress.errors import CorpusError, place
+from dstress.storage.atomic import replacing
 from dstress.storage.sources import Source, SourceFile
 from dstress.text.slot_names import SlotNames
 
@@ -84,6 +86,21 @@ class Multiwoz(Importer):
         for name in sort_splits(by_name):
             yield _split(name, by_name[name], lambda _: True)
 
+    def write(self, corpus: Corpus, folder: Path) -> None:
+        multiwoz_schema.require_multiwoz(corpus.schema, self.name)
+        listed = {"dev": "valListFile.txt", "test": "testListFile.txt"}
+        names: list[str] = []
+
+        def recordings() -> Iterator[tuple[str, Any]]:
+            for dialogue in corpus:
+                names.append(f"{dialogue.id}.json")
+                yield names[-1], _written(dialogue)
+
+        write_object(folder / "data.json", recordings())
+        for split, file in listed.items():
+            with replacing(folder / file) as out:
+                out.write("".join(f"{name}\n" for name in names if split == canonical_split(corpus.split)).encode())
+
 
 def _recordings(source: Source) -> list[SourceFile]:
     return [file for file in source.ending(".json") if _RAW.match(file.head())]
@@ -114,14 +131,15 @@ def _listed_splits(file: SourceFile, source: Source) -> Iterator[Split]:
             fix="put valListFile and testListFile (.txt or .json) beside data.json",
         )
     held_out = lists["dev"] | lists["test"]
-    yield _split("train", file, lambda name: name not in held_out)
-    yield _split("dev", file, lists["dev"].__contains__)
-    yield _split("test", file, lists["test"].__contains__)
+    train = frozenset(_base(name) for name in decode(_FILE, file)) - held_out
+    for name, members in {"train": train, **lists}.items():
+        if members:  # what is written of a single split has empty lists
+            yield _split(name, file, members.__contains__)
 
 
 def _read_lists(source: Source, folder: str | None = None) -> dict[str, frozenset[str]]:
     """The dialogues of dev and test by the list files of the source, or of one folder in it."""
-    lists = {}
+    lists: dict[str, frozenset[str]] = {}
     for file in source.files:
         if folder is not None and file.folder != folder:
             continue
@@ -130,7 +148,7 @@ def _read_lists(source: Source, folder: str | None = None) -> dict[str, frozense
             name = "dev" if stem.startswith("val") else "test"
             # Both endings have been published with the same content: one name a line.
             lists[name] = frozenset(_base(line) for line in file.read().decode("utf-8", "replace").split())
-    return lists
+    return dict(sorted(lists.items()))
 
 
 def _base(name: str) -> str:
@@ -203,7 +221,7 @@ def _slot_id(service: str, part: str, slot: str) -> str:
 
 @cache
 def _slot_names() -> SlotNames:
-    return SlotNames(multiwoz_schema.select_services({"bus", "hospital", "police", "profile"}))
+    return SlotNames(_whole_schema())
 
 
 def _forms(value: object, where: str) -> tuple[str, ...]:
@@ -296,3 +314,87 @@ def _goal(goal: dict[str, _ServiceGoal | list[str] | str | bool | None]) -> Goal
 
 def _constraints(service: str, part: str, wanted: dict[str, Any]) -> State:
     return {_slot_id(service, part, slot): (value,) for slot, value in wanted.items() if isinstance(value, str)}
+
+
+_ACT_NAMES = {"NOBOOK": "NoBook", "NOOFFER": "NoOffer", "OFFERBOOK": "OfferBook", "OFFERBOOKED": "OfferBooked"}
+_CAMEL = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
+
+
+def _written(dialogue: Dialogue) -> dict[str, Any]:
+    """The recording of a dialogue. MultiWOZ's logs end with the system, whose last words nobody here has."""
+    log: list[dict[str, Any]] = []
+    for turn in dialogue.turns:
+        if log:
+            log[-1] |= {"text": turn.system, **_written_acts(turn.system, turn.system_frames)}
+        user = {"text": turn.user, "metadata": {}, **_written_acts(turn.user, turn.frames)}
+        if turn.coreferences:
+            user["coreference"] = _written_coreferences(turn.coreferences)
+        log += [user, {"text": "", "metadata": _metadata(turn.state), **_written_acts("", ())}]
+    return {"goal": _written_goal(dialogue.goal), "log": log}
+
+
+def _metadata(state: State) -> dict[str, dict[str, dict[str, Any]]]:
+    """Every slot of every service; one without a value is empty."""
+    metadata: dict[str, dict[str, dict[str, Any]]] = {}
+    for service in _whole_schema().services:
+        parts: dict[str, dict[str, Any]] = {"book": {"booked": []}, "semi": {}}
+        for slot in service.slots:
+            part, bare = _parted(slot.name)
+            parts[part][bare] = "|".join(state.get(slot_id(service.name, slot.name), ()))
+        metadata[service.name] = parts
+    return metadata
+
+
+def _parted(slot: str) -> tuple[str, str]:
+    """`book day` -> the part `book` and the slot `day`; what is looked for is in `semi`."""
+    bare = slot.removeprefix("book ")
+    return ("semi" if bare == slot else "book"), _CAMEL.get(bare, bare)
+
+
+def _written_acts(text: str, frames: tuple[Frame, ...]) -> dict[str, Any]:
+    """Acts by their titles, and the spans whose ends are those of words."""
+    acts: dict[str, list[list[str]]] = {}
+    spans: list[list[Any]] = []
+    words = [match.span() for match in _WORD.finditer(text)]
+    starts, ends = ({place[side]: number for number, place in enumerate(words)} for side in (0, 1))
+    for frame in frames:
+        for act in frame.acts:
+            title = f"{frame.service.capitalize()}-{_ACT_NAMES.get(act.act, act.act.capitalize())}"
+            unsaid = "?" if act.act == "REQUEST" else "none"
+            acts.setdefault(title, []).append([multiwoz_schema.short_name(act.slot), *(act.values or (unsaid,))])
+        for span in frame.spans:
+            if span.start in starts and span.end in ends:
+                value, short = text[span.start : span.end], multiwoz_schema.short_name(span.slot)
+                title = f"{frame.service.capitalize()}-Inform"
+                spans.append([title, short, value, starts[span.start], ends[span.end]])
+    return {"dialog_act": acts, "span_info": spans}
+
+
+def _written_coreferences(coreferences: tuple[Coreference, ...]) -> dict[str, list[list[Any]]]:
+    written: dict[str, list[list[Any]]] = {}
+    for one in coreferences:
+        service, _, slot = one.slot.partition("-")
+        entry: list[Any] = [multiwoz_schema.short_name(slot), one.expression, one.value]
+        written.setdefault(f"{service.capitalize()}-Inform", []).append(
+            [*entry, *([2 * one.turn] if one.turn >= 0 else [])]
+        )
+    return written
+
+
+def _written_goal(goal: Goal | None) -> dict[str, Any]:
+    written: dict[str, Any] = {"message": [goal.description] if goal and goal.description else []}
+    for kind, wanted in (("", goal.inform), ("fail_", goal.fallback)) if goal else ():
+        for slot, forms in wanted.items():
+            service, _, name = slot.partition("-")
+            part, bare = _parted(name)
+            into = written.setdefault(service, {}).setdefault(kind + ("book" if part == "book" else "info"), {})
+            into[bare] = forms[0]
+    for slot in goal.request if goal else ():
+        service, _, name = slot.partition("-")
+        written.setdefault(service, {}).setdefault("reqt", []).append(name)
+    return written
+
+
+@cache
+def _whole_schema() -> Schema:
+    return multiwoz_schema.select_services({"bus", "hospital", "police", "profile"})

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from dstress.dialogue import DONTCARE, Intent, Schema, Service, Slot
+from dstress.errors import CorpusError
 from dstress.text.tables import read_table
 
 CORE = frozenset({"attraction", "hotel", "restaurant", "taxi", "train"})
@@ -37,6 +38,16 @@ def select_services(used: Container[str] = ()) -> Schema:
     return Schema(tuple(service for service in _services() if service.name in CORE or service.name in used))
 
 
+def require_multiwoz(schema: Schema, layout: str) -> None:
+    """Refuse to write a schema with other slots into a layout that is MultiWOZ's own."""
+    known = Schema(_services()).slots
+    if stranger := next((slot for slot in schema.slots if slot not in known), None):
+        raise CorpusError(
+            f"the layout {layout} holds MultiWOZ's slots only, and this schema has {stranger!r}",
+            fix="write dstress, sgd or unified",
+        )
+
+
 def is_absent(value: str) -> bool:
     """Whether an annotated value says that the slot has none."""
     return value.casefold() in _words("none")
@@ -60,3 +71,11 @@ def act_slot(service: str, short: str) -> str:
     if any(slot.name == booked for known in _services() if known.name == service for slot in known.slots):
         return booked
     return "" if name == "none" else name
+
+
+@cache
+def short_name(slot: str) -> str:
+    """The other way round, as annotators wrote it: `destination` -> `Dest`, `book day` -> `Day`, `` -> `none`."""
+    bare = slot.removeprefix("book ")
+    short = next((short for short, name in _table()["acts"].items() if name == bare and short != "car"), bare)
+    return short.capitalize() if short else "none"

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import ClassVar
+from itertools import count, islice
+from pathlib import Path
+from typing import Any, ClassVar
 
 import msgspec
 
-from dstress.corpora.base import Importer, LocatedDialogue, Split
-from dstress.corpora.json_files import decode
+from dstress.corpora.base import Corpus, Importer, LocatedDialogue, Split
+from dstress.corpora.json_files import decode, write_json, write_list
 from dstress.corpora.split_names import sort_splits, split_of_folder
-from dstress.dialogue import Act, Dialogue, Frame, Intent, Schema, Service, Slot, Span, State, Turn
+from dstress.dialogue import Act, Dialogue, Frame, Intent, Schema, Service, Slot, Span, State, Turn, service_of, update
 from dstress.errors import CorpusError, place
 from dstress.storage.sources import Source, SourceFile
+
+_FILE_SIZE = 1000
+"""Dialogues in a file that is written."""
 
 
 class _Raw(msgspec.Struct, gc=False):
@@ -111,6 +116,14 @@ class Sgd(Importer):
             schema = read_schema(schema_file(source, folder))
             yield Split(split_of_folder(folder, source), schema, partial(_read_dialogues, files))
 
+    def write(self, corpus: Corpus, folder: Path) -> None:
+        write_json(folder / corpus.split / "schema.json", [_written_service(one) for one in corpus.schema.services])
+        dialogues = map(_written, corpus)
+        for number in count(1):
+            if not (some := list(islice(dialogues, _FILE_SIZE))):
+                return
+            write_list(folder / corpus.split / f"dialogues_{number:03}.json", some)
+
 
 def _read_dialogues(files: list[SourceFile]) -> Iterator[LocatedDialogue]:
     for file in files:
@@ -193,3 +206,49 @@ def _frame(raw: RawFrame) -> Frame:
     if raw.state is None:
         return Frame(raw.service, "", (), spans, acts)
     return Frame(raw.service, raw.state.active_intent, raw.state.requested_slots, spans, acts)
+
+
+def _written_service(service: Service) -> dict[str, Any]:
+    slots = [
+        {"name": s.name, "description": s.description, "is_categorical": s.categorical, "possible_values": s.values}
+        for s in service.slots
+    ]
+    intents = [
+        {
+            "name": intent.name,
+            "description": intent.description,
+            "is_transactional": intent.transactional,
+            "required_slots": intent.required,
+            "optional_slots": intent.optional,
+            "result_slots": intent.result,
+        }
+        for intent in service.intents
+    ]
+    return {"service_name": service.name, "description": service.description, "slots": slots, "intents": intents}
+
+
+def _written(dialogue: Dialogue) -> dict[str, Any]:
+    turns: list[dict[str, Any]] = []
+    before: State = {}
+    for turn in dialogue.turns:
+        if turn.system:
+            frames = [_written_frame(frame) for frame in turn.system_frames]
+            turns.append({"speaker": "SYSTEM", "utterance": turn.system, "frames": frames})
+        # A state travels in frames, so a service whose state changes has one.
+        changed = dict.fromkeys(map(service_of, update(before, turn.state)))
+        named = {frame.service for frame in turn.frames}
+        user_frames = [*turn.frames, *(Frame(service) for service in changed if service not in named)]
+        frames = [_written_frame(frame, turn.state_of(frame.service)) for frame in user_frames]
+        turns.append({"speaker": "USER", "utterance": turn.user, "frames": frames})
+        before = turn.state
+    return {"dialogue_id": dialogue.id, "services": dialogue.services, "turns": turns}
+
+
+def _written_frame(frame: Frame, state: State | None = None) -> dict[str, Any]:
+    spans = [{"slot": span.slot, "start": span.start, "exclusive_end": span.end} for span in frame.spans]
+    acts = [{"act": a.act, "slot": a.slot, "values": a.values, "canonical_values": a.canonical} for a in frame.acts]
+    written: dict[str, Any] = {"service": frame.service, "slots": spans, "actions": acts}
+    if state is not None:
+        requested, intent = frame.requested, frame.intent or "NONE"
+        written["state"] = {"active_intent": intent, "requested_slots": requested, "slot_values": state}
+    return written

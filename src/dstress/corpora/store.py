@@ -136,11 +136,15 @@ def open_corpus(name: str, split: str) -> Corpus:
 
         return find
 
+    def lines() -> Iterator[bytes]:
+        with path.open("rb") as stored:
+            yield from stored
+
     corpus = Corpus(name, split, read_schema(name, split), read)
     entry = require_manifest(name).splits[split]
-    corpus.finder, corpus.size, corpus.language = finder, entry.dialogues, entry.language
-    with path.open("rb") as lines:  # a stressor leaves its marks from the first dialogues on
-        corpus.stressed = b'"stress":{' in lines.read(_GLANCED)
+    corpus.finder, corpus.lines, corpus.size, corpus.language = finder, lines, entry.dialogues, entry.language
+    with path.open("rb") as stored:  # a stressor leaves its marks from the first dialogues on
+        corpus.stressed = b'"stress":{' in stored.read(_GLANCED)
     return corpus
 
 

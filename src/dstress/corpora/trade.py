@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import msgspec
 
 from dstress.corpora import multiwoz_schema
-from dstress.corpora.base import Importer, LocatedDialogue, Split
-from dstress.corpora.json_files import decode
+from dstress.corpora.base import Corpus, Importer, LocatedDialogue, Split
+from dstress.corpora.json_files import decode, write_list
 from dstress.corpora.split_names import sort_splits, split_of_file
 from dstress.dialogue import Dialogue, Frame, Schema, State, Turn, service_of
 from dstress.errors import CorpusError, place
@@ -56,6 +57,10 @@ class Trade(Importer):
         for name in sort_splits(by_name):
             yield Split(name, schema, partial(_read_dialogues, by_name[name], schema))
 
+    def write(self, corpus: Corpus, folder: Path) -> None:
+        multiwoz_schema.require_multiwoz(corpus.schema, self.name)
+        write_list(folder / f"{corpus.split}_dials.json", map(_written, corpus))
+
 
 def _files(source: Source) -> list[SourceFile]:
     return [file for file in source.ending(".json") if _SHAPE.match(file.head()) and b'"transcript"' in file.head()]
@@ -88,3 +93,29 @@ def _state(turn: _RawTurn, names: SlotNames, schema: Schema, where: str) -> Stat
                 if state.setdefault(settled, forms) != forms:
                     raise CorpusError(f"{slot} has two values, {state[settled][0]!r} and {value!r}", where=where)
     return state
+
+
+def _written(dialogue: Dialogue) -> dict[str, Any]:
+    turns: list[dict[str, Any]] = []
+    for index, (turn, update) in enumerate(zip(dialogue.turns, dialogue.updates(), strict=True)):
+        turns.append(
+            {
+                "system_transcript": turn.system,
+                "turn_idx": index,
+                "belief_state": [{"slots": [[slot, forms[0]]], "act": "inform"} for slot, forms in turn.state.items()],
+                "turn_label": [[slot, forms[0]] for slot, forms in update.items() if forms],
+                "transcript": turn.user,
+                "system_acts": [],
+                "domain": _domain(turn, update, turns[-1]["domain"] if turns else ""),
+            }
+        )
+    return {"dialogue_idx": f"{dialogue.id}.json", "domains": dialogue.services, "dialogue": turns}
+
+
+def _domain(turn: Turn, update: State, last: str) -> str:
+    """What a turn is about: a service that has no state yet, else the one whose state changes, else the last one."""
+    stateful = set(map(service_of, turn.state))
+    fresh = [frame.service for frame in turn.frames if frame.service not in stateful]
+    going_on = [last] if any(frame.service == last for frame in turn.frames) else []
+    set_now = [service_of(slot) for slot, forms in update.items() if forms]
+    return next(iter([*fresh, *set_now, *going_on]), "")

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
 
-from dstress.corpora.base import Importer, LocatedDialogue, Split
+from dstress.corpora.base import Corpus, Importer, LocatedDialogue, Split
 from dstress.corpora.checks import derive_schema
-from dstress.corpora.json_files import decode, decode_part
+from dstress.corpora.json_files import decode, decode_part, write_json, write_list
 from dstress.corpora.languages import find_language
 from dstress.corpora.split_names import sort_splits
 from dstress.dialogue import Act, Dialogue, Frame, Goal, Intent, Schema, Service, Slot, Span, State, Turn, slot_id
@@ -104,6 +105,11 @@ class Unified(Importer):
                 _read_schema(ontology[0], names) if ontology else derive_schema(dialogue for _, dialogue in stream())
             )
             yield Split(split, schema, stream, find_language(stream()))
+
+    def write(self, corpus: Corpus, folder: Path) -> None:
+        writer = _Writer(corpus)
+        write_json(folder / "ontology.json", writer.ontology())
+        write_list(folder / "dialogues.json", map(writer.dialogue, corpus))
 
 
 class _AsTheyAre(SlotNames):
@@ -225,3 +231,85 @@ class _Stream:
             for service, own in acts.items()
             if service
         )
+
+
+_KINDS = ("binary", "categorical", "non-categorical")
+_CONVLAB = {"pricerange": "price range", "leaveat": "leave at", "arriveby": "arrive by"}
+"""How ConvLab spells MultiWOZ's slots; readers settle it for a data set of that name."""
+
+
+class _Writer:
+    """Writes one corpus."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.corpus, self.schema = corpus, corpus.schema
+        self.spelling = _CONVLAB if corpus.name.startswith("multiwoz") else {}
+
+    def ontology(self) -> dict[str, Any]:
+        """`ontology.json`."""
+        domains = {
+            service.name: {
+                "description": service.description,
+                "slots": {
+                    self._spelled(slot.name): {
+                        "description": slot.description,
+                        "is_categorical": slot.categorical,
+                        "possible_values": slot.values,
+                    }
+                    for slot in service.slots
+                },
+            }
+            for service in self.schema.services
+        }
+        intents = {one.name: {"description": one.description} for each in self.schema.services for one in each.intents}
+        state = self._by_domain(dict.fromkeys(self.schema.slots, ""))
+        return {"domains": domains, "intents": intents, "state": state, "dialogue_acts": {kind: [] for kind in _KINDS}}
+
+    def dialogue(self, dialogue: Dialogue) -> dict[str, Any]:
+        """An item of `dialogues.json`."""
+        turns: list[dict[str, Any]] = []
+        for turn in dialogue.turns:
+            if turn.system:
+                turns.append(self._turn("system", turn.system, turn.system_frames, len(turns)))
+            state = self._by_domain({slot: "|".join(forms) for slot, forms in turn.state.items()})
+            turns.append(self._turn("user", turn.user, turn.frames, len(turns)) | {"state": state})
+        goal = dialogue.goal or Goal()
+        return {
+            "dataset": self.corpus.name,
+            "data_split": self.corpus.split,
+            "dialogue_id": dialogue.id,
+            "original_id": dialogue.id,
+            "domains": dialogue.services,
+            "goal": {
+                "description": goal.description,
+                "inform": self._by_domain({slot: "|".join(forms) for slot, forms in goal.inform.items()}),
+                "request": self._by_domain(dict.fromkeys(goal.request, "")),
+            },
+            "turns": turns,
+        }
+
+    def _turn(self, speaker: str, text: str, frames: tuple[Frame, ...], place: int) -> dict[str, Any]:
+        """An utterance with its acts; the span of an act's slot, where there is one, goes with it."""
+        acts: dict[str, list[dict[str, Any]]] = {kind: [] for kind in _KINDS}
+        for frame in frames:
+            spans = {span.slot: {"start": span.start, "end": span.end} for span in frame.spans}
+            for act in frame.acts:
+                slot = self.schema.slots.get(slot_id(frame.service, act.slot))
+                entry = {"intent": act.act.lower(), "domain": frame.service, "slot": self._spelled(act.slot)}
+                if not act.values:
+                    acts["binary"].append(entry)
+                elif slot is not None and slot.categorical:
+                    acts["categorical"].append(entry | {"value": act.values[0]})
+                else:
+                    acts["non-categorical"].append(entry | {"value": act.values[0]} | spans.get(act.slot, {}))
+        return {"speaker": speaker, "utterance": text, "utt_idx": place, "dialogue_acts": acts}
+
+    def _spelled(self, slot: str) -> str:
+        return self.spelling.get(slot, slot)
+
+    def _by_domain(self, values: dict[str, str]) -> dict[str, dict[str, str]]:
+        nested: dict[str, dict[str, str]] = {}
+        for slot, value in values.items():
+            service, _, bare = slot.partition("-")
+            nested.setdefault(service, {})[self._spelled(bare)] = value
+        return nested

@@ -241,7 +241,8 @@ def _scored(
 
 
 def _with_coverage(signature: dict[str, str], coverage: float) -> dict[str, str]:
-    last = {name: signature[name] for name in ("boot", "seed", "dstress")}
+    parts = ("boot", "seed", "data", "stress", "dstress")
+    last = {name: value for name, value in signature.items() if name in parts}
     return {**{n: v for n, v in signature.items() if n not in last}, "coverage": f"{coverage:.4f}", **last}
 
 

@@ -6,7 +6,9 @@ a run that was killed goes on where it stopped, and ends with the same bytes as 
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 from dstress.corpora import load
@@ -14,14 +16,15 @@ from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue
 from dstress.engines.base import Engine
 from dstress.engines.local import Local
+from dstress.errors import DstressError
 from dstress.pipeline.manifest import describe_run, open_run
 from dstress.pipeline.run import OnProgress, Run, RunOptions
-from dstress.pipeline.stress import describe, stress, take_first
+from dstress.pipeline.stress import describe, stress, take_part
 from dstress.pipeline.track import Assignment, Tracking, track
 from dstress.predictions import read_predictions
 from dstress.reports.html import write_html
 from dstress.resources import Resources
-from dstress.runs.folder import ORIGINAL, RunFolder
+from dstress.runs.folder import ORIGINAL, RunFolder, require_answers
 from dstress.runs.scores import corpus_of
 from dstress.storage.home import home
 from dstress.stressors import create as create_stressor
@@ -42,20 +45,38 @@ def evaluate(
     """Stress a corpus as a suite says, let a tracker answer, and score the answers, all in the folder `out`."""
     tracker = create_tracker(tracker) if isinstance(tracker, str) else tracker
     original = load(corpus) if isinstance(corpus, str) else corpus
-    original = take_first(original, options.limit) if options.limit else original
-    run = open_run(Path(out), describe_run(suite, tracker, original, options), options.resume)
-    engine = engine or Local()
+    original = take_part(original, options.limit, options.draw, options.seed)
+    manifest = describe_run(suite, tracker, original, options)
+    tracker.check(manifest.suite.variants)
+    fresh = not Path(out).exists()
+    run = open_run(Path(out), manifest, options.resume)
+    try:
+        _work(run, tracker, original, options, engine or Local())
+    except DstressError as error:
+        # A failed start leaves nothing behind; a full disk is no failed start.
+        if (
+            fresh
+            and not isinstance(error.__cause__, OSError)
+            and not any(run.journal(v).answered for v in run.variants)
+        ):
+            shutil.rmtree(run.path)
+        raise
+    return run
+
+
+def _work(run: Run, tracker: Tracker, original: Corpus, options: RunOptions, engine: Engine) -> None:
+    """Do all that is not done yet."""
     with run.held():
         for variant in (*run.variants, *_clean_variants(run, tracker)):
             _stress(run, variant, original, engine, options.on_progress)
         for variant in _in_tracking_order(run, tracker):
             _track(run, variant, tracker, engine, options.on_progress)
+            require_answers(run, variant, options.max_failed)
         options.on_progress("scoring", 0)
         errors = run.score(options.resamples)
         if options.report:
             options.on_progress("writing the report", 0)
             write_html(run, errors)
-    return run
 
 
 def _stress(run: RunFolder, variant: str, original: Corpus, engine: Engine, on_progress: OnProgress) -> None:
@@ -86,7 +107,8 @@ def _track(run: RunFolder, variant: str, tracker: Tracker, engine: Engine, on_pr
     clean = run.journal(clean_variant) if clean_variant != variant else None
     job = Tracking(tracker, _Prepared(run, variant), schema)
     assignment = Assignment(corpus_of(run, variant), journal, clean)
-    run.add_usage(track(engine, job, assignment, lambda done: on_progress(f"tracking: {variant}", done)))
+    with closing(journal):
+        run.add_usage(track(engine, job, assignment, lambda done: on_progress(f"tracking: {variant}", done)))
     journal.settle((d.id, turn) for d in run.dialogues(variant) for turn in range(len(d.turns)))
 
 
@@ -98,7 +120,7 @@ class _Prepared:
 
     def __call__(self) -> Resources:
         corpus = corpus_of(self.run, self.variant)
-        return Resources(corpus.schema, corpus, load, home(), read_predictions)
+        return Resources(corpus.schema, corpus, load, home(), read_predictions, variant=self.variant)
 
 
 def _clean_variant(variant: str) -> str:

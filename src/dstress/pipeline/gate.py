@@ -15,7 +15,7 @@ from dstress.metrics import pair_metrics, variant_metrics
 from dstress.metrics.base import Floats
 from dstress.metrics.measures import measure_of
 from dstress.metrics.sensitivity import Sensitivity
-from dstress.runs.folder import ORIGINAL, RunFolder
+from dstress.runs.folder import ORIGINAL, RunFolder, require_answers
 from dstress.runs.scores import convention_of, corpus_of, has_own_schema, predictions_of
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.resampling import Value
@@ -59,12 +59,17 @@ class Limits(msgspec.Struct, frozen=True):
     alpha: float = 0.05
     metric: str = "jga"
     resamples: int = 10_000
+    max_failed: float = 0.1
+    """The share of a variant's turns that may be without an answer: runs that failed cannot be compared."""
 
 
 def gate(new: RunFolder, old: RunFolder, limits: Limits = Limits()) -> Verdict:  # noqa: B008  it is frozen
     """Compare two runs over the same data, stressor by stressor."""
     shared = [variant for variant in old.variants if variant in new.variants]
     _check_comparable(new, old, shared)
+    for run in (new, old):
+        for variant in shared:
+            require_answers(run, variant, limits.max_failed)
     measure = measure_of(limits.metric)
     ours, theirs = (_totals(run, shared, limits) for run in (new, old))
     tests = {}
@@ -95,7 +100,7 @@ def _check_comparable(new: RunFolder, old: RunFolder, shared: list[str]) -> None
                 where=f"{new.path} and {old.path}",
                 fix="run both trackers with the same corpus, seed, limit and version of dstress",
             )
-    for name in ("seed", "limit"):
+    for name in ("seed", "limit", "draw"):
         if getattr(new.manifest, name) != getattr(old.manifest, name):
             raise DstressError(f"the two runs have different values of {name}", where=f"{new.path} and {old.path}")
 

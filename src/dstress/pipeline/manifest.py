@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import platform
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,18 +14,23 @@ from dstress._version import __version__
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
 from dstress.errors import DstressError
+from dstress.metrics import metrics
 from dstress.pipeline.run import Run, RunOptions
 from dstress.runs.folder import ORIGINAL, Manifest, is_run
+from dstress.storage.source_hash import hash_source
 from dstress.stressors import create as create_stressor
+from dstress.stressors import stressors
 from dstress.suites import Suite
 from dstress.suites import load as load_suite
-from dstress.trackers import Tracker
+from dstress.trackers import Tracker, trackers
 
 
 def describe_run(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: RunOptions) -> Manifest:
     """What is to be run, with hashes of all that its answers depend on."""
     wanted = _restricted(load_suite(suite) if isinstance(suite, str) else suite, options.only)
     hashes = {"tracker": tracker.fingerprint(), "corpus": _digest(map(msgspec.json.encode, corpus))}
+    if corpus.whole is not None:
+        hashes["whole corpus"] = corpus.whole.data
     read = [tracker.reads(corpus.train)]
     for variant in wanted.variants[1:]:
         hashes[variant] = _stressor_hash(variant)
@@ -34,6 +38,13 @@ def describe_run(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: 
     for name in sorted({name for names in read for name in names}):
         hashes[f"corpus {name}"] = _digest(map(msgspec.json.encode, load(name)))
     versions = {"dstress": __version__, "python": platform.python_version(), "numpy": np.__version__}
+    made_of = [
+        *(stressors.origin(part.spec) for variant in wanted.variants[1:] for part in create_stressor(variant).parts),
+        *map(metrics.origin, wanted.metrics),
+        trackers.origin(tracker.spec) if tracker.spec else "",
+    ]
+    for name, _, version in (plugin.rpartition("-") for plugin in made_of if plugin):
+        versions[name] = version
     return Manifest(
         tracker.spec or type(tracker).__name__,
         f"{corpus.name}:{corpus.split}",
@@ -44,6 +55,9 @@ def describe_run(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: 
         hashes,
         versions,
         wanted,
+        options.draw,
+        tuple(create_stressor(spec).spec for spec in options.only),
+        options.also,
     )
 
 
@@ -78,9 +92,9 @@ def _digest(parts: Iterable[bytes]) -> str:
 
 
 def _stressor_hash(spec: str) -> str:
-    """The spec, and the source of each part: a stressor that changed is another one."""
-    sources = [inspect.getsourcefile(type(part)) for part in create_stressor(spec).parts]
-    return _digest([__version__.encode(), spec.encode(), *(Path(file).read_bytes() for file in sources if file)])
+    """The spec, and the source and the tables of each part: a stressor that changed is another one."""
+    sources = [hash_source(type(part)) for part in create_stressor(spec).parts]
+    return _digest(text.encode() for text in (__version__, spec, *sources))
 
 
 def open_run(path: Path, manifest: Manifest, resume: bool) -> Run:
@@ -96,7 +110,7 @@ def open_run(path: Path, manifest: Manifest, resume: bool) -> Run:
                 fix="start a new run in another folder",
             )
     # Not the tracker's spec: a longer timeout or a larger budget changes no answer, and so not its fingerprint.
-    compared = ("corpus", "seed", "limit", "suite")
+    compared = ("corpus", "seed", "limit", "draw", "suite")
     if different := next((name for name in compared if getattr(run.manifest, name) != getattr(manifest, name)), None):
         raise DstressError(f"the run was begun with another {different}", where=str(path), fix="give another --out")
     return run

@@ -19,7 +19,7 @@ OnProgress = Callable[[str, int], None]
 
 
 class RunOptions(NamedTuple):
-    """How to run, beside what. `limit` takes the first dialogues, `only` some of the suite's stressors."""
+    """How to run, beside what. `limit` takes the first dialogues, `draw` some at random, `only` some stressors."""
 
     seed: int = 1
     limit: int = 0
@@ -29,6 +29,11 @@ class RunOptions(NamedTuple):
     resamples: int = 1000
     report: bool = True
     on_progress: OnProgress = lambda what, done: None
+    draw: int = 0
+    max_failed: float = 1.0
+    """The share of a variant's turns that may stay without an answer."""
+    also: tuple[str, ...] = ()
+    """Options of the command line that change no answer: the report repeats them."""
 
 
 class Run(RunFolder):

@@ -6,7 +6,9 @@ left, so the result is the same whoever did the work, and never more than a few 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from heapq import nsmallest
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,11 +16,12 @@ from typing import Any
 import msgspec
 
 from dstress._version import __version__
-from dstress.corpora import load
-from dstress.corpora.base import Corpus
+from dstress.corpora import importers, load
+from dstress.corpora.base import Corpus, made_by
+from dstress.corpora.unfold import unfold
 from dstress.dialogue import Dialogue
 from dstress.engines.base import Engine, Job
-from dstress.errors import SpecError
+from dstress.errors import DstressError, SpecError
 from dstress.resources import Resources
 from dstress.storage.atomic import replacing
 from dstress.storage.home import home
@@ -28,6 +31,7 @@ from dstress.stressors.composition import Composition
 from dstress.stressors.quality import Quality, Summary
 
 SEED = 1
+OWN_LAYOUT = "dstress"
 _GROUP = 16
 """Dialogues that travel together: enough to be worth a batch or a message, few enough to share out evenly."""
 
@@ -45,6 +49,8 @@ class StressedCorpus(Corpus):
         self.original, self.stressor, self.seed = original, stressor, seed
         self.seen, self.size, self.train, self.stressed = original.seen, original.size, original.train, True
         self.language = original.language
+        self.part = original.part
+        self.made = made_by(_origin(stressor, seed))
 
 
 def stress(
@@ -81,9 +87,33 @@ def reseed(stressed: StressedCorpus, seed: int, engine: Engine | None = None) ->
 
 def take_first(corpus: Corpus, dialogues: int) -> Corpus:
     """The first dialogues of a corpus, as a corpus."""
-    part = Corpus(corpus.name, corpus.split, corpus.schema, lambda: islice(iter(corpus), dialogues))
-    part.seen, part.train, part.language = corpus.seen, corpus.train, corpus.language
-    part.size = None if corpus.size is None else min(corpus.size, dialogues)
+    return _part(corpus, f"first{dialogues}", dialogues, lambda: islice(iter(corpus), dialogues))
+
+
+def take_drawn(corpus: Corpus, dialogues: int, seed: int) -> Corpus:
+    """Dialogues drawn at random, in the corpus's order; a larger draw with the same seed holds a smaller one."""
+    lots = (hashlib.sha256(f"{seed} {dialogue.id}".encode()).digest() for dialogue in corpus)
+    drawn = frozenset(place for _, place in nsmallest(dialogues, ((lot, place) for place, lot in enumerate(lots))))
+
+    def read() -> Iterator[Dialogue]:
+        return (dialogue for place, dialogue in enumerate(corpus) if place in drawn)
+
+    return _part(corpus, f"draw{dialogues}", dialogues, read)
+
+
+def take_part(corpus: Corpus, limit: int, draw: int, seed: int) -> Corpus:
+    """What `--limit` and `--draw` ask for: 0 is no limit."""
+    if limit and draw:
+        raise DstressError("--limit and --draw exclude each other", fix="the first N dialogues, or N at random")
+    return take_drawn(corpus, draw, seed) if draw else take_first(corpus, limit) if limit else corpus
+
+
+def _part(corpus: Corpus, name: str, most: int, read: Callable[[], Iterator[Dialogue]]) -> Corpus:
+    part = Corpus(corpus.name, corpus.split, corpus.schema, read)
+    part.seen, part.train, part.stressed, part.made = corpus.seen, corpus.train, corpus.stressed, corpus.made
+    part.language = corpus.language
+    part.whole, part.part = corpus.whole or corpus, name
+    part.size = None if corpus.size is None else min(corpus.size, most)
     return part
 
 
@@ -99,7 +129,7 @@ def calibrate_spec(
         find = getattr(part, "calibrate", None)
         if find is not None:
             part.prepare(resources)
-            part.spec = _with_arguments(part.spec, find(corpus, target, seed, progress))
+            part.spec = _with_arguments(part.spec, find(resources.corpus, target, seed, progress))
             found = True
         parts.append(part.spec)
     if not found:
@@ -110,24 +140,38 @@ def calibrate_spec(
 
 
 def write_stressed(
-    stressed: StressedCorpus, folder: Path, quality: Quality, watch: Callable[[Dialogue], None]
+    stressed: StressedCorpus,
+    folder: Path,
+    quality: Quality,
+    watch: Callable[[Dialogue], None],
+    layout: str = OWN_LAYOUT,
 ) -> Summary:
     """Write the stressed split as a corpus of its own (dialogues, schema, and last `stress.json`, which describes it).
 
-    Any verb takes the folder in place of a corpus name; `watch` sees each dialogue as it passes.
+    Any verb takes the folder in place of a corpus name; `watch` sees each dialogue as it passes. Layouts other than
+    ours cannot say which words a turn follows on, so there such turns end dialogues of their own (`unfold`).
     """
-    split = stressed.split or "test"
-    with replacing(folder / f"{split}.jsonl") as lines:
+
+    def read() -> Iterator[Dialogue]:
         for dialogue in stressed:
             quality.add(dialogue)
             watch(dialogue)
-            lines.write(msgspec.json.encode(dialogue) + b"\n")
-    with replacing(folder / f"{split}.schema.json") as out:
-        out.write(msgspec.json.encode(stressed.schema))
+            if layout == OWN_LAYOUT:
+                yield dialogue
+            else:
+                yield from unfold(dialogue, whole=any(part.scope != "turn" for part in stressed.stressor.parts))
+
+    write_corpus(Corpus(stressed.original.name, stressed.split, stressed.schema, read), folder, layout)
     summary = quality.summary()
     with replacing(folder / "stress.json") as out:
         out.write(msgspec.json.format(msgspec.json.encode(describe(stressed, summary)), indent=2) + b"\n")
     return summary
+
+
+def write_corpus(corpus: Corpus, folder: Path, layout: str = OWN_LAYOUT) -> None:
+    """Write a split in one of the field's layouts."""
+    named = Corpus(corpus.name, corpus.split or "test", corpus.schema, corpus.__iter__)
+    importers.create(layout).write(named, folder)
 
 
 def describe(stressed: StressedCorpus, summary: Summary) -> dict[str, Any]:
@@ -135,21 +179,26 @@ def describe(stressed: StressedCorpus, summary: Summary) -> dict[str, Any]:
     parts = stressed.stressor.parts
     names = {part.spec: part.names(stressed.seed) for part in parts if isinstance(part, SchemaStressor)}
     description = {
-        "stressor": stressed.stressor.spec,
+        **_origin(stressed.stressor, stressed.seed),
         "corpus": f"{stressed.original.name}:{stressed.original.split}",
         "language": stressed.language,
-        "seed": stressed.seed,
         "effect": stressed.stressor.effect,
         "scope": stressed.stressor.scope,
         "guarded": stressed.stressor.guarded,
-        "dstress": __version__,
         "quality": summary,
     }
     return description | ({"names": names} if names else {})
 
 
+def _origin(stressor: Composition, seed: int) -> dict[str, Any]:
+    """Who made a stressed corpus: stressor, seed and versions."""
+    plugins = filter(None, dict.fromkeys(stressors.origin(part.spec) for part in stressor.parts if part.spec))
+    made = {"stressor": stressor.spec, "seed": seed, "dstress": __version__}
+    return made | ({"plugins": text} if (text := "+".join(plugins)) else {})
+
+
 def _resources(corpus: Corpus) -> Resources:
-    return Resources(corpus.schema, corpus, load, home(), train=corpus.train)
+    return Resources(corpus.schema, corpus.whole or corpus, load, home(), train=corpus.train)
 
 
 def _with_arguments(spec: str, arguments: Mapping[str, Any]) -> str:

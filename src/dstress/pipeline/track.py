@@ -7,6 +7,7 @@ as failed, with the reason, and the rest of its piece is not lost with it.
 
 from __future__ import annotations
 
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -32,8 +33,11 @@ class Request(msgspec.Struct):
     previous: dict[int, dict[str, str]] = {}
 
 
-_USAGE = b"\0"
-"""Parts the answers of a piece from what they cost."""
+_PART = b"\0"
+"""Parts the answers of a piece from what they cost, and that from the first traceback."""
+
+_ENOUGH_FAILURES = 20
+"""Failed turns, without a single answer, after which nothing more is asked."""
 
 _REQUESTS = msgspec.json.Decoder(list[Request])
 
@@ -43,6 +47,7 @@ class Tracking(Job):
 
     def __init__(self, tracker: Tracker, resources: Callable[[], Resources], schema: Schema) -> None:
         self.tracker, self.resources, self.schema = tracker, resources, schema
+        self.traceback = ""
 
     def open(self) -> None:
         self.tracker.prepare(self.resources())
@@ -55,7 +60,10 @@ class Tracking(Job):
         answered = self._track_in_chains(requests) if self.tracker.sequential else self._track_independently(requests)
         lines = b"".join(msgspec.json.encode(answer) + b"\n" for answer in answered)
         used = {what: amount for what, amount in self.tracker.usage().items() if amount}
-        return lines + _USAGE + msgspec.json.encode(used) if used else lines
+        trace, self.traceback = self.traceback, ""
+        if not used and not trace:
+            return lines
+        return _PART.join((lines, msgspec.json.encode(used), trace.encode("utf-8", "replace").replace(_PART, b"")))
 
     def parts(self, piece: bytes) -> list[bytes]:
         """By dialogue; a single dialogue by turn, unless its turns hang together."""
@@ -106,6 +114,7 @@ class Tracking(Job):
             raise
         except Exception as error:  # whatever a person's own tracker raises
             problem = f"{type(error).__name__}: {error}"
+            self.traceback = self.traceback or traceback.format_exc()
         if len(contexts) == 1:
             return [_failure(contexts[0].dialogue, contexts[0].turn, problem)]
         # One by one: a turn that fails must not take the others of its batch with it.
@@ -138,19 +147,35 @@ def track(engine: Engine, job: Tracking, assignment: Assignment, on_progress: Ca
 
     `on_progress` is called with how many turns have been answered.
     """
-    answered, cost = 0, Counter[str]()
+    answered, cost, trace, journal = 0, Counter[str](), "", assignment.journal
     for _, result in engine.process(job, _pieces(assignment, job.tracker)):
         lines, used = split_result(result)
-        assignment.journal.add(lines)
+        journal.add(lines)
         cost.update(used)
+        trace = trace or result.split(_PART)[-1].decode() if result.count(_PART) > 1 else trace
         answered += lines.count(b"\n")
+        if journal.failed >= _ENOUGH_FAILURES:
+            _require_answers(journal, trace)
         on_progress(answered)
+    _require_answers(journal, trace)
     return cost
+
+
+def _require_answers(journal: Journal, trace: str) -> None:
+    """Stop where every turn has failed: such a run would only look like a result."""
+    if journal.failed and not journal.answered:
+        reason = next((answer.failed for answer in journal if answer.failed), "")
+        raise DstressError(
+            f"the tracker has failed on each of the {journal.failed:,} turns that it was asked: {reason}"
+            + (f"\n{trace.rstrip()}" if trace else ""),
+            fix="mend the tracker, then run it again",
+        )
 
 
 def split_result(result: bytes) -> tuple[bytes, dict[str, float]]:
     """The result of a piece: its answers, a line each, and what they cost."""
-    lines, _, used = result.partition(_USAGE)
+    lines, _, rest = result.partition(_PART)
+    used = rest.partition(_PART)[0]
     return lines, msgspec.json.decode(used, type=dict[str, float]) if used else {}
 
 

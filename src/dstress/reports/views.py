@@ -225,7 +225,10 @@ def command(manifest: Manifest) -> str:
     parts = ["dstress", "run", manifest.suite_name, "--tracker", manifest.tracker, "--corpus", manifest.corpus]
     parts += ["--seed", str(manifest.seed)]
     parts += ["--limit", str(manifest.limit)] if manifest.limit else []
+    parts += ["--draw", str(manifest.draw)] if manifest.draw else []
+    parts += ["--only", ",".join(manifest.only)] if manifest.only else []
     parts += ["--convention", manifest.convention] if manifest.convention else []
+    parts += manifest.also
     return shlex.join(parts)
 
 

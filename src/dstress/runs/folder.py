@@ -47,6 +47,21 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     hashes: dict[str, str]
     versions: dict[str, str]
     suite: Suite
+    draw: int = 0
+    only: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    """Options of the command line that change no answer, as they were written."""
+
+    @property
+    def part(self) -> str:
+        """Which part of the corpus was asked for, in a signature; empty for all of it."""
+        return f"draw{self.draw}" if self.draw else f"first{self.limit}" if self.limit else ""
+
+    @property
+    def tracked(self) -> str:
+        """The corpus for a title: a part is never shown as the whole."""
+        dialogues = f"{self.draw} dialogues drawn at random" if self.draw else f"the first {self.limit} dialogues"
+        return f"{self.corpus}, {dialogues}" if self.part else self.corpus
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -219,6 +234,19 @@ def is_run(path: Path) -> bool:
     return (path / _MANIFEST).is_file()
 
 
+def require_answers(run: RunFolder, variant: str, most: float) -> None:
+    """Refuse a variant of which more than a share of the turns has no answer."""
+    journal = run.journal(variant)
+    share = journal.failed / max(1, journal.failed + journal.answered)
+    if share > most:
+        reason = next((answer.failed for answer in journal if answer.failed), "")
+        raise DstressError(
+            f"{journal.failed:,} turns ({100 * share:.1f} %) of {variant} have no answer, the first for: {reason}",
+            where=str(run.path),
+            fix=f"mend the tracker and go on with --resume, or allow more than {100 * most:g} % with --max-failed",
+        )
+
+
 def _with_undefined(written: Any) -> Any:
     """JSON has no "not a number": in a score, null stands for a value that is undefined."""
     if isinstance(written, dict):
@@ -230,4 +258,4 @@ def _with_undefined(written: Any) -> Any:
     return [_with_undefined(value) for value in written] if isinstance(written, list) else written
 
 
-__all__ = ["ORIGINAL", "Cell", "Drop", "Manifest", "RunFolder", "Scores", "is_run"]
+__all__ = ["ORIGINAL", "Cell", "Drop", "Manifest", "RunFolder", "Scores", "is_run", "require_answers"]

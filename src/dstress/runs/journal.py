@@ -63,6 +63,11 @@ class Journal:
         """How many turns have no answer but a failure."""
         return len(self._failed)
 
+    @property
+    def answered(self) -> int:
+        """How many turns have an answer."""
+        return sum(map(len, self._places.values())) - self.failed
+
     def answers(self, dialogue: str) -> dict[int, Prediction]:
         """A dialogue's answers by turn."""
         places = self._places.get(dialogue, {})

@@ -12,7 +12,7 @@ from dstress.alignment.cells import Alignment
 from dstress.alignment.errors import TurnErrors
 from dstress.alignment.pairing import Pairing
 from dstress.conventions import conventions
-from dstress.corpora.base import Corpus
+from dstress.corpora.base import Corpus, made_by
 from dstress.dialogue import Schema, slot_id
 from dstress.errors import DstressError
 from dstress.metrics import pair_metrics
@@ -114,8 +114,10 @@ def convention_of(run: RunFolder) -> str:
 
 def _failures(run: RunFolder, variant: str, count: int) -> str:
     """How many turns failed, and why most of them did."""
-    reasons = Counter(answer.failed.partition(":")[0] for answer in run.journal(variant) if answer.failed)
-    why = "; ".join(f"{number:,} {reason}" for reason, number in reasons.most_common(_REASONS))
+    failures = [answer.failed for answer in run.journal(variant) if answer.failed]
+    messages = {reason.partition(":")[0]: reason for reason in reversed(failures)}  # the first of each kind
+    kinds = Counter(reason.partition(":")[0] for reason in failures)
+    why = "; ".join(f"{number:,} {messages[kind]}" for kind, number in kinds.most_common(_REASONS))
     return f"{variant}: {count:,} turns without an answer count as wrong ({why}); `dstress run --resume` asks again"
 
 
@@ -124,7 +126,8 @@ def corpus_of(run: RunFolder, variant: str) -> Corpus:
     name, _, split = run.manifest.corpus.rpartition(":")
     called = name if variant == ORIGINAL else f"{name}+{variant}"
     corpus = Corpus(called, split, run.schema(variant), lambda: run.dialogues(variant))
-    corpus.stressed = variant != ORIGINAL
+    corpus.part = run.manifest.part
+    corpus.stressed, corpus.made = variant != ORIGINAL, made_by(run.quality(variant))
     return corpus
 
 

@@ -198,7 +198,11 @@ def _signature(
     if not coverage.complete:
         parts["coverage"] = f"{coverage.turns / max(1, coverage.gold_turns):.4f}"
     kind = "poisson" if tally.streamed else options.interval
-    return parts | {"boot": f"{kind}.{options.resamples}", "seed": str(options.seed), "dstress": __version__}
+    plugins = [corpus.made.get("plugins", ""), conventions.origin(text), *map(metrics.origin, tally.metrics)]
+    if named := "+".join(dict.fromkeys(filter(None, plugins))):
+        parts["plugins"] = named
+    parts |= {"boot": f"{kind}.{options.resamples}", "seed": str(options.seed)}
+    return parts | corpus.identity | {"dstress": __version__}
 
 
 def _values(sums: dict[str, dict[str, Floats]], made: dict[str, Metric]) -> dict[str, dict[str, float | None]]:

@@ -23,7 +23,7 @@ from dstress.scoring.score import ScoringOptions, tally_predictions
 class UnitScores(NamedTuple):
     """A value for each unit, by its name `dialogue/turn/part`, and the gold turn that it is of.
 
-    `unit` is `turn` or `frame`, `corpus` a signature's.
+    `unit` is `turn` or `frame`, `corpus` and `data` are a signature's.
     """
 
     names: Names
@@ -31,6 +31,7 @@ class UnitScores(NamedTuple):
     turns: list[Turn]
     unit: str
     corpus: str
+    data: str = ""
 
 
 class UnitCollector:
@@ -59,7 +60,7 @@ class UnitCollector:
         if all(self._missing):
             raise PredictionError(f"{self.metric.name} cannot be computed: {self._missing[0]}", where=corpus.name)
         names, values = np.array(self._names, np.str_), np.concatenate(self._values)
-        return UnitScores(names, values, self._turns, self._unit, corpus.signature)
+        return UnitScores(names, values, self._turns, self._unit, corpus.signature, corpus.data)
 
 
 def score_units(

@@ -174,7 +174,8 @@ def _card(
     if any(isinstance(metric, OverPairs) for metric in metrics):
         signature["changed"] = str(int(units.changed.sum()))
     signature |= {**parts, "unit": scores[0].unit}
-    signature |= {"boot": f"{options.interval}.{options.resamples}", "seed": str(options.seed), "dstress": __version__}
+    signature |= {"boot": f"{options.interval}.{options.resamples}", "seed": str(options.seed)}
+    signature |= {"data": "+".join(dict.fromkeys(one.data for one in scores)), "dstress": __version__}
     found = {}
     for metric in metrics:
         totals = units.totals(metric)

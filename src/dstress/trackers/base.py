@@ -7,15 +7,14 @@ class with `track` is a tracker; `dstress run --tracker my_module:MyTracker` fin
 from __future__ import annotations
 
 import hashlib
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from dstress.dialogue import Dialogue, Schema, Turn
 from dstress.predictions.base import Prediction
 from dstress.resources import Resources
+from dstress.storage.source_hash import hash_source
 
 
 class Exchange(NamedTuple):
@@ -95,6 +94,10 @@ class Tracker(ABC):
 
     schema: Schema = Schema()
 
+    def check(self, variants: Sequence[str]) -> None:
+        """Raise a DstressError where it cannot answer one of these variants of a corpus; asked before any work."""
+        return
+
     def prepare(self, resources: Resources) -> None:
         """Check needs and load what is to be loaded, once in each process, before any work."""
         self.schema = resources.schema
@@ -106,11 +109,10 @@ class Tracker(ABC):
     def fingerprint(self) -> str:
         """What its answers depend on, hashed: a run never mixes the answers of two different trackers.
 
-        Here the spec and the source of the class's module; a tracker with weights or a file adds theirs.
+        Here the spec, the source of the class's module and of the local modules that it imports, and their tables; a
+        tracker with weights adds theirs.
         """
-        source = inspect.getsourcefile(type(self))
-        code = Path(source).read_bytes() if source else b""
-        return hashlib.sha256(self.spec.encode() + b"\0" + code).hexdigest()[:16]
+        return hashlib.sha256(f"{self.spec}\0{hash_source(type(self))}".encode()).hexdigest()[:16]
 
     def reads(self, train: str) -> tuple[str, ...]:
         """The other corpora that it learns from; `train` is the training split of the one at hand, if it has one.

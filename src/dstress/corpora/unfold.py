@@ -1,0 +1,38 @@
+"""Stressed dialogues for trackers that know no stressors: each turn follows on the words that it was stressed after.
+
+A turn that was changed by itself follows on the turns as they were, which one dialogue cannot show for several such
+turns. So each becomes the end of a dialogue of its own: `SNG0073`'s turn 3 is the last turn of `SNG0073.turn3`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from dstress.dialogue import Dialogue, Turn
+
+_replace = msgspec.structs.replace
+
+
+def unfold(dialogue: Dialogue, whole: bool) -> Iterator[Dialogue]:
+    """A dialogue for each turn that was changed by itself, before them all turns as they are remembered.
+
+    Without `whole` the latter are left out: then they are those of the original, which is a corpus of its own.
+    """
+    remembered = tuple(_without_record(turn.remembered) for turn in dialogue.turns)
+    if whole:
+        yield _replace(dialogue, turns=remembered)
+    for number, turn in enumerate(dialogue.turns):
+        if turn.remembered is not turn:
+            turns = (*remembered[:number], _without_record(turn))
+            yield _replace(dialogue, id=unfolded_id(dialogue.id, number), turns=turns)
+
+
+def unfolded_id(dialogue: str, turn: int) -> str:
+    """The id of the dialogue that ends with a turn. No hyphen or underscore: scripts part their ids there."""
+    return f"{dialogue}.turn{turn}"
+
+
+def _without_record(turn: Turn) -> Turn:
+    return _replace(turn, stress=None)

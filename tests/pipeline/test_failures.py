@@ -1,0 +1,61 @@
+"""Failures are loud: nothing that failed wholly looks like a result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dstress.cli.main import main
+from dstress.engines import Local
+from dstress.errors import DstressError
+from dstress.pipeline.evaluate import evaluate
+from dstress.pipeline.gate import Limits, gate
+from dstress.pipeline.run import RunOptions
+from tests.fakes.trackers import SUITE, Naughty
+from tests.stressors.samples import sample
+
+REMINDER = sample("reminder", None, 24)
+QUIET = RunOptions(resamples=20, report=False, only=("typos",))
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> str:
+    path = tmp_path / "small.toml"
+    path.write_text(SUITE)
+    return str(path)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_tracker_that_always_raises_stops_the_run(workers: int, suite: str, tmp_path: Path) -> None:
+    with pytest.raises(DstressError, match=r"(?s)failed on each of the \d+ turns.*Traceback.*cannot understand this"):
+        evaluate(suite, Naughty("raise", 1), REMINDER, tmp_path / "run", QUIET, Local(workers))
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_command_line_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tracker = "tests.fakes.trackers:Naughty(every=1)"
+    with pytest.raises(SystemExit) as left:
+        main(["run", "quick", "--tracker", tracker, "--corpus", "reminder:test", "--out", str(tmp_path / "run")])
+    told = capsys.readouterr().err
+    assert left.value.code == 2 and "in track" in told and "cannot understand this" in told
+
+
+def test_max_failed(suite: str, tmp_path: Path) -> None:
+    tracker = Naughty("raise", 5)
+    with pytest.raises(DstressError, match=r"turns \(\d.* %\) of original have no answer.*cannot understand this"):
+        evaluate(suite, tracker, REMINDER, tmp_path / "strict", QUIET._replace(max_failed=0.01))
+    assert (tmp_path / "strict").exists()  # what was answered is kept
+    run = evaluate(suite, tracker, REMINDER, tmp_path / "run", QUIET)
+    assert "ValueError: cannot understand this" in run.scores.notes[0]
+    with pytest.raises(DstressError, match="have no answer"):
+        gate(run, run)
+    assert gate(run, run, Limits(max_failed=0.9)).passed
+
+
+def test_a_failed_start_leaves_what_was_there(suite: str, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "notes.txt").write_text("mine")
+    with pytest.raises(DstressError):
+        evaluate(suite, Naughty("raise", 1), REMINDER, tmp_path / "run", QUIET)
+    assert (tmp_path / "run" / "notes.txt").exists()
