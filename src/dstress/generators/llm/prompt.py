@@ -11,6 +11,7 @@ import msgspec
 from dstress.dialogue import Schema
 from dstress.generators.base import Request
 from dstress.llm.chat import Reply
+from dstress.llm.found_json import find_json
 from dstress.text.tables import read_table
 
 _LONGEST = 1000
@@ -83,17 +84,13 @@ def read_utterances(reply: Reply) -> list[str]:
     """The different utterances of a reply, in order. Raises Unreadable where the shape is broken."""
     if reply.finish == "length":
         raise Unreadable("cut off: the answer is longer than max_tokens")
-    text = reply.text.strip()
-    # Chat models like to put a code fence around JSON where a server enforces nothing.
-    if text.startswith("```") and text.endswith("```") and "\n" in text:
-        text = text.partition("\n")[2][:-3].strip()
-    try:
-        data = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError):
-        raise Unreadable(f"no JSON: {text[:80]!r}") from None
+    found = find_json(reply.text)
+    if not found or found[-1].is_cut:
+        raise Unreadable(f"no JSON: {reply.text[:80]!r}")
+    data = found[-1].value
     listed = data.get("utterances") if isinstance(data, dict) else data
     if not isinstance(listed, list) or not all(isinstance(item, str) for item in listed):
-        raise Unreadable(f"no list of utterances: {text[:80]!r}")
+        raise Unreadable(f"no list of utterances: {reply.text[:80]!r}")
     different = dict.fromkeys(" ".join(item.split()) for item in listed)
     utterances = [utterance for utterance in different if utterance and len(utterance) <= _LONGEST]
     if not utterances:

@@ -1,29 +1,29 @@
 """The prompt of the `llm` tracker: the schema in words, the dialogue so far, and the shape that answers must have.
 
-An answer is a list of slots and values: `{"state": [{"slot": "hotel-area", "value": "north"}]}`. An object with a key
-for each slot would be shorter to read, but the strict modes of common endpoints want every key written each time, and
-a list names only what is filled. Slots are constrained to those of the schema, and their values where it lists them.
+An answer has one property for each slot, null where the user has not filled it: `{"hotel-area": "north", "hotel-stars":
+null}`. Each slot comes once, and a value ends after so many letters: a small model that repeats itself ends too, where
+an open list of slots would go on until `max_tokens`. Values are bound to those of the schema where it lists them.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 import msgspec
 
-from dstress.dialogue import DONTCARE, Schema, Slot, service_of, slot_id
-from dstress.llm.chat import Reply
+from dstress.dialogue import DONTCARE, Schema, Service, Slot, service_of, slot_id
 from dstress.trackers.base import Context, Exchange
-from dstress.trackers.wire import Unreadable, read_state, read_value
 
 TOOL = "set_state"
 _MOST_LISTED = 100
 """Possible values of a slot that are listed and enforced; endpoints limit how many a schema may hold."""
 _MOST_SUCH_AS = 5
+_FREE_VALUE = r'^[^"\\\n\r\t]{1,100}$'
+"""Letters of a value that no list binds. A pattern, since strict modes of common endpoints know no `maxLength`."""
 
 Messages = list[dict[str, Any]]
 
@@ -45,22 +45,36 @@ def narrow(schema: Schema, services: Sequence[str]) -> Schema:
     return Schema(known) if known else schema
 
 
+def split_schema(schema: Schema, most: int) -> list[Schema]:
+    """The schema in parts of at most `most` slots, to be asked about one by one; services stay whole where they can."""
+    parts: list[list[Service]] = [[]]
+    for service in schema.services:
+        for start in range(0, len(service.slots), most):
+            piece = msgspec.structs.replace(service, slots=service.slots[start : start + most])
+            if sum(len(other.slots) for other in parts[-1]) + len(piece.slots) > most:
+                parts.append([])
+            parts[-1].append(piece)
+    return [Schema(tuple(part)) for part in parts]
+
+
 def messages(context: Context, schema: Schema, shots: Sequence[Context], mode: str) -> Messages:
-    """The whole conversation with the model: what to do, solved examples, and the turn to track."""
+    """The whole conversation with the model about the slots of `schema`: what to do, solved examples, the turn."""
     first = f"{texts()['instructions'].strip()}\n\n{texts()[mode]}\n\n{schema_text(schema)}"
     conversation: Messages = [{"role": "system", "content": first}]
     for number, shot in enumerate(shots):
         state = {slot: forms[0] for slot, forms in shot.gold.state.items()}
-        known = all(schema.slots.get(slot) == shot.schema.slots[slot] for slot in state)
-        # An example from another schema, such as the original of a renamed one, brings its own.
-        own = "" if known else schema_text(narrow(shot.schema, [service_of(slot) for slot in state])) + "\n\n"
+        is_known = all(context.schema.slots.get(slot) == shot.schema.slots[slot] for slot in state)
+        if is_known and not schema.slots.keys().isdisjoint(state):
+            shown, own = schema, ""
+        else:  # An example from another schema, such as the original of a renamed one, brings its own.
+            shown = narrow(shot.schema, [service_of(slot) for slot in state])
+            own = schema_text(shown) + "\n\n"
         conversation.append({"role": "user", "content": own + dialogue_text(shot)})
-        conversation += _solution(state, mode, f"call_{number}")
+        conversation += _solution({slot: state.get(slot) for slot in shown.slots}, mode, f"call_{number}")
     return [*conversation, {"role": "user", "content": dialogue_text(context)}]
 
 
-def _solution(state: dict[str, str], mode: str, call: str) -> Messages:
-    answer = {"state": [{"slot": slot, "value": value} for slot, value in state.items()]}
+def _solution(answer: Mapping[str, str | None], mode: str, call: str) -> Messages:
     text = msgspec.json.encode(answer).decode()
     if mode == "json":
         return [{"role": "assistant", "content": text}]
@@ -117,67 +131,17 @@ def constraint(schema: Schema, mode: str) -> dict[str, Any]:
 
 
 def answer_schema(schema: Schema) -> dict[str, Any]:
-    """The JSON schema of an answer: slots with the same possible values share a branch."""
-    branches: dict[tuple[str, ...], list[str]] = {}
-    for name, slot in schema.slots.items():
-        values = tuple(dict.fromkeys((*slot.values, DONTCARE))) if _is_listed(slot) else ()
-        branches.setdefault(values, []).append(name)
-    pairs = [
-        _object_schema(slot={"type": "string", "enum": names}, value={"type": "string"} | ({"enum": [*v]} if v else {}))
-        for v, names in branches.items()
-    ]
-    return _object_schema(state={"type": "array", "items": {"anyOf": pairs}})
-
-
-def _object_schema(**properties: dict[str, Any]) -> dict[str, Any]:
+    """The JSON schema of an answer."""
     return {
         "type": "object",
-        "properties": properties,
-        "required": list(properties),
+        "properties": {name: _value_schema(slot) for name, slot in schema.slots.items()},
+        "required": list(schema.slots),
         "additionalProperties": False,
     }
 
 
-def read_state_of(reply: Reply, schema: Schema, mode: str) -> dict[str, str]:
-    """The state in a model's reply. Raises Unreadable: whatever breaks the shape is malformed, and counted as such."""
-    if reply.finish == "length":
-        raise Unreadable("cut off: the answer is longer than max_tokens")
-    text = _without_fence(reply.text) if mode == "json" else _read_call(reply)
-    try:
-        data = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError):
-        raise Unreadable(f"no JSON: {text[:80]!r}") from None
-    pairs = data.get("state") if isinstance(data, dict) else None
-    state = _read_pairs(pairs) if isinstance(pairs, list) else read_state(pairs)
-    for slot in state:
-        if slot not in schema.slots:
-            raise Unreadable(f"the schema has no slot {slot[:80]!r}")
-    return {slot: value for slot, value in state.items() if value}
-
-
-def _read_pairs(pairs: list[Any]) -> dict[str, str]:
-    state: dict[str, str] = {}
-    for pair in pairs:
-        slot = pair.get("slot") if isinstance(pair, dict) else None
-        if not isinstance(slot, str) or "value" not in pair:
-            raise Unreadable(f"{pair!r:.80} is no slot and value")
-        value = read_value(slot, pair["value"])
-        if value is not None and state.setdefault(slot, value) != value:
-            raise Unreadable(f"two values of {slot[:80]}: {state[slot]!r:.40} and {value!r:.40}")
-    return state
-
-
-def _read_call(reply: Reply) -> str:
-    arguments = [call.arguments for call in reply.calls if call.name == TOOL]
-    if len(arguments) != 1:
-        names = ", ".join(call.name for call in reply.calls) or "none"
-        raise Unreadable(f"one call of {TOOL} was asked for; called: {names[:80]}; said: {reply.text[:60]!r}")
-    return arguments[0]
-
-
-def _without_fence(text: str) -> str:
-    """The text without the code fence that chat models like to put around JSON where a server enforces nothing."""
-    text = text.strip()
-    if text.startswith("```") and text.endswith("```") and "\n" in text:
-        return text.partition("\n")[2][:-3].strip()
-    return text
+def _value_schema(slot: Slot) -> dict[str, Any]:
+    either = ["string", "null"]
+    if _is_listed(slot):
+        return {"type": either, "enum": [*dict.fromkeys((*slot.values, DONTCARE)), None]}
+    return {"type": either, "pattern": _FREE_VALUE}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,16 +14,18 @@ import msgspec
 
 from dstress.dialogue import Schema
 from dstress.errors import DstressError, SpecError
-from dstress.llm import few_shot
+from dstress.llm import few_shot, found_json
 from dstress.llm.chat import BAD_REPLY, Reply
 from dstress.llm.client import OVER_BUDGET, Client, Options, Question
 from dstress.llm.post import Unanswered, checked_url
 from dstress.resources import Resources
 from dstress.trackers.base import Answer, Context, Failed, Tracker
-from dstress.trackers.llm import examples, prompt
+from dstress.trackers.llm import answer, examples, prompt
 from dstress.trackers.wire import Unreadable
 
 _BATCHES = 8
+
+State = dict[str, str] | Failed
 
 
 class TrackerOptions(Options, frozen=True, kw_only=True):
@@ -30,6 +33,14 @@ class TrackerOptions(Options, frozen=True, kw_only=True):
 
     services: Literal["all", "dialogue"] = "all"
     """Whether the prompt shows the whole schema, or only the services that the corpus says the dialogue is about."""
+    slots: int = 30
+    """How many slots one request asks about; a larger schema is asked about in parts."""
+
+    def __post_init__(self) -> None:
+        """Refuse what can never work."""
+        super().__post_init__()
+        if self.slots < 1:
+            raise SpecError("llm: slots, those that one request asks about, must be 1 or more")
 
 
 class Llm(Tracker):
@@ -37,8 +48,8 @@ class Llm(Tracker):
 
     `base_url` is that of an OpenAI-compatible endpoint, such as "http://localhost:8000/v1". `mode` is `json`
     (`response_format` with a JSON schema) or `tools` (a forced tool call). `shots` examples are drawn from the corpus
-    `train`, by the seed. The other arguments are the fields of `TrackerOptions`. An answer that breaks the shape is a
-    failure of its own kind, `malformed`. Responses are kept in the data home and never paid for twice.
+    `train`, by the seed. The other arguments are the fields of `TrackerOptions`. An answer of which nothing can be read
+    is a failure of its own kind, `malformed`. Responses are kept in the data home and never paid for twice.
     """
 
     def __init__(
@@ -52,6 +63,7 @@ class Llm(Tracker):
         seed: int | None = 1,
         max_tokens: int | None = 1024,
         services: Literal["all", "dialogue"] = "all",
+        slots: int = 30,
         concurrency: int = 8,
         budget: float | None = None,
         price_in: float = 0.0,
@@ -68,7 +80,7 @@ class Llm(Tracker):
         self.base_url, self.model, self.mode = checked_url("llm", base_url), model, mode
         self.shots, self.train = shots, train
         self.batch = _BATCHES * self.options.concurrency
-        self._client = Client(self.base_url, model, self.options, ("over_budget",))
+        self._client = Client(self.base_url, model, self.options, ("over_budget", "cut", "lost_slots"))
         self._folder: Path | None = None
         self._examples: list[Context] = []
 
@@ -87,7 +99,9 @@ class Llm(Tracker):
         """The model's answers, several asked for at once, in the order of the contexts."""
         if self._folder is None:
             raise DstressError("the tracker was not prepared", fix="call prepare(resources) first")
-        return self._client.ask_all([self._question(context) for context in contexts], self._folder, self._failed)
+        asked = [self._questions(context) for context in contexts]
+        answers = iter(self._client.ask_all([*chain.from_iterable(asked)], self._folder, self._failed))
+        return [_join([next(answers) for _ in questions]) for questions in asked]
 
     def reads(self, train: str) -> tuple[str, ...]:
         """The split that examples are drawn from."""
@@ -96,10 +110,10 @@ class Llm(Tracker):
     def fingerprint(self) -> str:
         """The endpoint, the model, every parameter that it is sent, and the words and the code that make the prompt."""
         made_of = [self.base_url, self.model, self.mode, self.shots, self.train, self.options.parameters()]
-        made_of += [self.options.services, self.options.version]
+        made_of += [self.options.services, self.options.slots, self.options.version]
         digest = hashlib.sha256(msgspec.json.encode(["llm", *made_of]))
         digest.update(prompt.template())
-        for module in (prompt, examples, few_shot):
+        for module in (prompt, answer, found_json, examples, few_shot):
             digest.update(inspect.getsource(module).encode())
         return digest.hexdigest()[:16]
 
@@ -111,19 +125,36 @@ class Llm(Tracker):
         """Close connections and the cache."""
         self._client.close()
 
-    def _question(self, context: Context) -> Question[Answer]:
+    def _questions(self, context: Context) -> list[Question[State]]:
+        """What to ask about a turn: once, or where the schema is large, once for each part of it."""
         schema = context.schema
         if self.options.services == "dialogue":
             schema = prompt.narrow(schema, context.services)
-        messages = prompt.messages(context, schema, self._examples, self.mode)
-        return self._client.question(messages, prompt.constraint(schema, self.mode), partial(self._read, schema))
+        return [self._question(context, part) for part in prompt.split_schema(schema, self.options.slots)]
 
-    def _read(self, schema: Schema, reply: Reply) -> Mapping[str, str]:
+    def _question(self, context: Context, part: Schema) -> Question[State]:
+        messages = prompt.messages(context, part, self._examples, self.mode)
+        read = partial(self._read, context.schema, part)
+        return self._client.question(messages, prompt.constraint(part, self.mode), read)
+
+    def _read(self, schema: Schema, part: Schema, reply: Reply) -> dict[str, str]:
         try:
-            return prompt.read_state_of(reply, schema, self.mode)
+            read = answer.read_state_of(reply, schema, self.mode)
         except Unreadable as problem:
             raise Unanswered(BAD_REPLY, str(problem)) from None
+        self._client.count(cut=read.is_cut, lost_slots=len(read.lost))
+        return {slot: value for slot, value in read.state.items() if slot in part.slots}
 
     def _failed(self, problem: Unanswered) -> Failed:
         self._client.count(over_budget=problem.category == OVER_BUDGET)
         return Failed(str(problem))
+
+
+def _join(parts: Sequence[State]) -> Answer:
+    """The state that the parts make together; a part that failed fails the turn, and is all that is asked for again."""
+    state: dict[str, str] = {}
+    for part in parts:
+        if isinstance(part, Failed):
+            return part
+        state |= part
+    return state

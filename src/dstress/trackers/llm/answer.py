@@ -1,0 +1,83 @@
+"""What a model answered: the state in its reply, in any of the shapes that models give it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from dstress.dialogue import Schema, slot_id
+from dstress.llm.chat import Reply
+from dstress.llm.found_json import Found, find_json
+from dstress.text.slot_names import SlotNames
+from dstress.trackers.llm.prompt import TOOL
+from dstress.trackers.wire import Unreadable, read_value
+
+_STATE = "state"
+
+
+class ReadState(NamedTuple):
+    """A state; why slots of the answer are not in it; and whether the answer broke off."""
+
+    state: dict[str, str]
+    lost: tuple[str, ...] = ()
+    is_cut: bool = False
+
+
+def read_state_of(reply: Reply, schema: Schema, mode: str) -> ReadState:
+    """The state in a reply. What is wrong with a slot costs that slot; raises Unreadable where nothing can be read."""
+    text = reply.text if mode == "json" else _read_call(reply)
+    found = _last_object(text)
+    names, read, lost = SlotNames(schema), dict[str, str | None](), dict[str, str]()
+    for name, value in _pairs(found.value, schema):
+        slot = names.split(name)
+        problem = "" if slot in schema.slots else f"the schema has no slot {slot[:80]!r}"
+        try:
+            known = read_value(slot, value)
+        except Unreadable as unreadable:
+            known, problem = None, problem or str(unreadable)
+        if not problem and read.setdefault(slot, known) != known:
+            problem = f"two values of {slot[:80]}: {read[slot]!r:.40} and {known!r:.40}"
+        if problem:
+            lost.setdefault(slot, problem)
+    if lost and lost.keys() >= read.keys():
+        raise Unreadable(next(iter(lost.values())))
+    state = {slot: value for slot, value in read.items() if value and slot not in lost}
+    return ReadState(state, tuple(lost.values()), found.is_cut)
+
+
+def _read_call(reply: Reply) -> str:
+    arguments = [call.arguments for call in reply.calls if call.name == TOOL]
+    if len(arguments) != 1:
+        names = ", ".join(call.name for call in reply.calls) or "none"
+        raise Unreadable(f"one call of {TOOL} was asked for; called: {names[:80]}; said: {reply.text[:60]!r}")
+    return arguments[0]
+
+
+def _last_object(text: str) -> Found:
+    """The last object, or list of objects, of the text: models reason first and answer last."""
+    fitting = [found for found in find_json(text) if _is_object_or_objects(found.value)]
+    if not fitting:
+        raise Unreadable(f"no JSON object, or none of which a slot is whole: {text[:80]!r}")
+    return fitting[-1]
+
+
+def _is_object_or_objects(value: Any) -> bool:
+    return all(isinstance(item, Mapping) for item in (value if isinstance(value, list) else [value]))
+
+
+def _pairs(data: Any, schema: Schema) -> Iterator[tuple[str, object]]:
+    """The slots and values of an answer: flat, by service, as a list of pairs, and any of these under `state`."""
+    if isinstance(data, list):
+        for pair in data:
+            slot = pair.get("slot") if isinstance(pair, Mapping) and "value" in pair else None
+            yield (slot, pair["value"]) if isinstance(slot, str) else (repr(pair), None)
+    elif not isinstance(data, Mapping):
+        raise Unreadable(f"{data!r:.80} is no state")
+    elif _STATE in data and _STATE not in schema.by_name:
+        yield from _pairs(data[_STATE], schema)
+    else:
+        for name, value in data.items():
+            if isinstance(value, Mapping) and name in schema.by_name:
+                yield from ((slot_id(name, slot), inner) for slot, inner in value.items())
+            else:
+                yield name, value
