@@ -221,7 +221,7 @@ def _slot_id(service: str, part: str, slot: str) -> str:
 
 @cache
 def _slot_names() -> SlotNames:
-    return SlotNames(_whole_schema())
+    return SlotNames(multiwoz_schema.select_services({"bus", "hospital", "police", "profile"}))
 
 
 def _forms(value: object, where: str) -> tuple[str, ...]:
@@ -397,4 +397,4 @@ def _written_goal(goal: Goal | None) -> dict[str, Any]:
 
 @cache
 def _whole_schema() -> Schema:
-    return multiwoz_schema.select_services({"bus", "hospital", "police", "profile"})
+    return multiwoz_schema.select_services({"bus", "hospital", "police"})
