@@ -22,7 +22,8 @@ def card(slots: dict[str, SlotErrors] | None = None, **metrics: tuple[float, flo
 
 def drop(before: float, after: float, half: float = 0.01, p: float = 0.001) -> Drop:
     change = after - before
-    return Drop(before, after, change, change - half, change + half, p, p)
+    ends = {"low": change - half, "high": change + half}
+    return Drop(original=before, stressed=after, difference=change, **ends, p=p, p_holm=p)
 
 
 def made(**changes: Drop) -> Scores:

@@ -32,7 +32,7 @@ from dstress.scoring.open_pair import (
     usual_convention,
 )
 from dstress.scoring.score import COMPARING, Scored, ScoringOptions, tally_predictions
-from dstress.scoring.scorecard import Score
+from dstress.scoring.scorecard import Score, TestedDifference
 from dstress.scoring.significance import holm, mcnemar, paired_test
 from dstress.scoring.unit_scores import UnitCollector, UnitScores
 
@@ -40,22 +40,15 @@ DEFAULT_METRICS = ("jga", "fga", "gca", "slot-f1")
 """Few, since every further test makes the others stricter."""
 
 
-class Test(msgspec.Struct, frozen=True):
-    """One metric of two systems: the system's value less the baseline's, and how likely chance alone gives as much.
+class Test(TestedDifference, frozen=True, kw_only=True):
+    """One metric of two systems, the system's value less the baseline's.
 
-    `p` is by approximate randomisation, whose interval `low` to `high` is; `p_bootstrap`, by the paired bootstrap, is a
-    second opinion. `at_floor`: no resample reached the difference, so that `p` and `p_holm` are upper limits.
-    `p_holm` is `p` after Holm's correction over all tests of the comparison; `significant` goes by it.
+    `p` is by approximate randomisation; `p_bootstrap`, by the paired bootstrap, is a second opinion. `significant` goes
+    by `p_holm`.
     """
 
-    difference: float
-    low: float
-    high: float
-    p: float
     p_bootstrap: float
-    p_holm: float
     significant: bool
-    at_floor: bool = False
 
 
 class Discordance(msgspec.Struct, frozen=True):
@@ -251,7 +244,7 @@ def _pair(baseline: _System, system: _System, options: ScoringOptions) -> Pair:
     tests = {}
     for name in before.metrics:
         test = paired_test(after, before, name, options.resamples, options.seed, options.level)
-        tests[name] = Test(test.difference, test.low, test.high, test.p, test.p_bootstrap, test.p, False, test.at_floor)
+        tests[name] = Test(**test.tested(test.p), p_bootstrap=test.p_bootstrap, significant=False)
     slots = _slot_changes(before.slots, after.slots)
     return Pair(baseline.name, system.name, tests, _discordance(baseline.joint, system.joint), slots)
 

@@ -20,24 +20,19 @@ from dstress.runs.scores import convention_of, corpus_of, has_own_schema, predic
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.resampling import Value
 from dstress.scoring.score import tally_predictions
+from dstress.scoring.scorecard import TestedDifference
 from dstress.scoring.significance import holm, paired_test_of_totals
 from dstress.scoring.unit_scores import UnitCollector, UnitScores
 from dstress.scoring.versions import side_by_side
 from dstress.spec import parse
 
 
-class Check(msgspec.Struct, frozen=True):
+class Check(TestedDifference, frozen=True, kw_only=True):
     """One stressor: both runs' values, the new one's less the old one's, and whether the gate lets it pass."""
 
     old: float
     new: float
-    difference: float
-    low: float
-    high: float
-    p: float
-    p_holm: float
     passed: bool
-    at_floor: bool = False
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -81,7 +76,10 @@ def gate(new: RunFolder, old: RunFolder, limits: Limits = Limits()) -> Verdict: 
     corrected = holm([test.p for test in tests.values()])
     checks = {
         variant: Check(
-            *test[:6], p, not (p <= limits.alpha and sign * test.difference < -limits.max_drop), test.at_floor
+            **test.tested(p),
+            old=test.baseline,
+            new=test.system,
+            passed=not (p <= limits.alpha and sign * test.difference < -limits.max_drop),
         )
         for (variant, test), p in zip(tests.items(), corrected, strict=True)
     }

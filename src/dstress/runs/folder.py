@@ -25,7 +25,7 @@ import msgspec
 from dstress.dialogue import Dialogue, Schema
 from dstress.errors import DstressError
 from dstress.runs.journal import Journal
-from dstress.scoring.scorecard import Score, Scorecard
+from dstress.scoring.scorecard import Score, Scorecard, TestedDifference
 from dstress.storage.atomic import replacing
 from dstress.storage.file_names import folder_name
 from dstress.storage.lock import only_one
@@ -74,20 +74,11 @@ class Cell(msgspec.Struct, frozen=True):
     missing: str = ""
 
 
-class Drop(msgspec.Struct, frozen=True):
-    """What a stressor costs: the metric under it less the original's, paired by dialogue, and whether that is chance.
-
-    `at_floor`: no resample reached the difference, so that the p-values are upper limits.
-    """
+class Drop(TestedDifference, frozen=True, kw_only=True):
+    """What a stressor costs: the metric under it less the original's, paired by dialogue."""
 
     original: float
     stressed: float
-    difference: float
-    low: float
-    high: float
-    p: float
-    p_holm: float
-    at_floor: bool = False
 
 
 class Scores(msgspec.Struct):

@@ -165,7 +165,8 @@ def _drops(tallies: Mapping[str, Tally], options: ScoringOptions) -> dict[str, D
     }
     corrected = holm([test.p for test in tests.values()])
     return {
-        variant: Drop(*test[:6], p, test.at_floor) for (variant, test), p in zip(tests.items(), corrected, strict=True)
+        variant: Drop(**test.tested(p), original=test.baseline, stressed=test.system)
+        for (variant, test), p in zip(tests.items(), corrected, strict=True)
     }
 
 

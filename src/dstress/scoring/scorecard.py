@@ -17,6 +17,21 @@ class Score(msgspec.Struct, frozen=True):
     signature: str
 
 
+class TestedDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """What two systems differ by on the same dialogues, and whether that is chance; see `scoring.significance`.
+
+    `p_holm` is `p` after Holm's correction over all tests that were made together. `at_floor`: no resample reached the
+    difference, so that the p-values are upper limits.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_holm: float
+    at_floor: bool = False
+
+
 class SlotErrors(msgspec.Struct, frozen=True):
     """What goes wrong in one slot: counts over all turns, and the most frequent confusions (gold, predicted, times)."""
 

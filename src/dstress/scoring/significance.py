@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,12 @@ class PairedTest(NamedTuple):
     p: float
     p_bootstrap: float
     at_floor: bool
+
+    def tested(self, p_holm: float) -> dict[str, Any]:
+        """The fields of a `TestedDifference`, once the p-value is corrected."""
+        return {name: getattr(self, name) for name in ("difference", "low", "high", "p", "at_floor")} | {
+            "p_holm": p_holm
+        }
 
 
 def paired_test(
