@@ -71,7 +71,7 @@ def stressed(corpus: str, spec: str, limit: int) -> str:
         code, said = call("stress", f"{corpus}:test", "--with", spec, "--limit", str(limit), "--out", folder)
         if code:
             return said
-        return digest(b"".join(path.read_bytes() for path in sorted(Path(folder).rglob("*.json*"))))
+        return digest(b"".join(path.read_bytes() for path in sorted(Path(folder).rglob("*.jsonl"))))
 
 
 def scored(name: str) -> dict[str, Any]:

@@ -89,13 +89,18 @@ def component(kind: str) -> str:
     """The source of a component that honours the kind's contract with the least."""
     contract = registry(kind).contract
     methods = "".join(METHOD.format(name=name) for name in sorted(getattr(contract, "__abstractmethods__", ())))
-    words = {"kind": kind, "title": kind.title(), "module": contract.__module__, "contract": contract.__qualname__}
+    words = {
+        "kind": kind,
+        "title": kind.title().replace("-", ""),
+        "module": contract.__module__,
+        "contract": contract.__qualname__,
+    }
     return COMPONENT.format(methods=methods, **words)
 
 
 def write_package(folder: Path) -> Path:
     folder.mkdir()
-    points = "".join(ENTRY_POINT.format(kind=kind, title=kind.title()) for kind in registries())
+    points = "".join(ENTRY_POINT.format(kind=kind, title=kind.title().replace("-", "")) for kind in registries())
     (folder / "pyproject.toml").write_text(PROJECT + points)
     (folder / "dstress_plugged.py").write_text("".join(map(component, registries())))
     return folder

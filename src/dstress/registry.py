@@ -47,19 +47,8 @@ class Registry(Generic[T]):
         return found
 
     def origin(self, spec: str) -> str:
-        """The distribution that a component comes from, with its version; a file that is none by its content.
-
-        Empty for what dstress brings along.
-        """
-        target = self.targets.get(name := parse(spec).name, name)
-        if self._builtin.get(name) == target:
-            return ""
-        module = target.partition(":")[0]
-        for owner in packages_distributions().get(module.partition(".")[0], ()):
-            return "" if owner == "dstress" else f"{owner}-{version(owner)}"
-        source = inspect.getsourcefile(self.get(name))
-        content = Path(source).read_bytes() if source and Path(source).exists() else b""
-        return f"{module}-{hashlib.sha256(content).hexdigest()[:8]}"
+        """The distribution that a component comes from, with its version; see `origin_of`."""
+        return origin_of(self.get(parse(spec).name))
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self.targets))
@@ -122,6 +111,25 @@ def _import(target: str, kind: str) -> object:
             fix="check the spelling (module:Class) and that the module can be imported from here",
         ) from error
     return found
+
+
+def origin_of(component: type) -> str:
+    """The distribution that a class comes from, with its version; a file that is of none by its content.
+
+    Empty for what dstress brings along.
+    """
+    module = component.__module__
+    package = module.partition(".")[0]
+    if package == "dstress":
+        return ""
+    for owner in packages_distributions().get(package, ()):
+        return f"{owner}-{version(owner)}"
+    try:
+        source = Path(inspect.getsourcefile(component) or "")
+    except TypeError:  # defined in an interactive session
+        source = Path()
+    content = source.read_bytes() if source.is_file() else b""
+    return f"{module}-{hashlib.sha256(content).hexdigest()[:8]}"
 
 
 def _bind(component: type, spec: ComponentSpec) -> dict[str, Value]:

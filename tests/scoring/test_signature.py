@@ -17,6 +17,7 @@ from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import RunOptions
 from dstress.pipeline.stress import take_first, write_stressed
 from dstress.predictions.base import Prediction
+from dstress.registry import origin_of
 from dstress.stressors.quality import Quality
 from tests.corpora import layouts
 
@@ -96,7 +97,7 @@ def test_a_plugin_is_named_with_its_version(tmp_path: Path, monkeypatch: pytest.
     del sys.modules["own_convention"]
     (tmp_path / "own_convention.py").write_text(source + "# changed\n")
     assert signature(named("north"), "own_convention:Mine") != first
-    assert conventions.origin("pytest:Item").startswith("pytest-")
+    assert origin_of(pytest.Item).startswith("pytest-")
 
 
 def test_the_file_says_it_too(tmp_path: Path) -> None:

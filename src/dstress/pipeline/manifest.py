@@ -16,13 +16,13 @@ from dstress.corpora.base import Corpus
 from dstress.errors import DstressError
 from dstress.metrics import metrics
 from dstress.pipeline.run import Run, RunOptions
+from dstress.registry import origin_of
 from dstress.runs.folder import ORIGINAL, Manifest, is_run
 from dstress.storage.source_hash import hash_source
 from dstress.stressors import create as create_stressor
-from dstress.stressors import stressors
 from dstress.suites import Suite
 from dstress.suites import load as load_suite
-from dstress.trackers import Tracker, trackers
+from dstress.trackers import Tracker
 
 
 def describe_run(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: RunOptions) -> Manifest:
@@ -39,9 +39,9 @@ def describe_run(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: 
         hashes[f"corpus {name}"] = _digest(map(msgspec.json.encode, load(name)))
     versions = {"dstress": __version__, "python": platform.python_version(), "numpy": np.__version__}
     made_of = [
-        *(stressors.origin(part.spec) for variant in wanted.variants[1:] for part in create_stressor(variant).parts),
+        *(origin_of(type(part)) for variant in wanted.variants[1:] for part in create_stressor(variant).parts),
         *map(metrics.origin, wanted.metrics),
-        trackers.origin(tracker.spec) if tracker.spec else "",
+        origin_of(type(tracker)),
     ]
     for name, _, version in (plugin.rpartition("-") for plugin in made_of if plugin):
         versions[name] = version

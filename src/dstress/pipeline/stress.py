@@ -22,6 +22,7 @@ from dstress.corpora.unfold import unfold
 from dstress.dialogue import Dialogue
 from dstress.engines.base import Engine, Job
 from dstress.errors import DstressError, SpecError
+from dstress.registry import origin_of
 from dstress.resources import Resources
 from dstress.storage.atomic import replacing
 from dstress.storage.home import home
@@ -192,7 +193,7 @@ def describe(stressed: StressedCorpus, summary: Summary) -> dict[str, Any]:
 
 def _origin(stressor: Composition, seed: int) -> dict[str, Any]:
     """Who made a stressed corpus: stressor, seed and versions."""
-    plugins = filter(None, dict.fromkeys(stressors.origin(part.spec) for part in stressor.parts if part.spec))
+    plugins = filter(None, dict.fromkeys(origin_of(type(part)) for part in stressor.parts))
     made = {"stressor": stressor.spec, "seed": seed, "dstress": __version__}
     return made | ({"plugins": text} if (text := "+".join(plugins)) else {})
 
