@@ -91,7 +91,7 @@ def component(kind: str) -> str:
     methods = "".join(METHOD.format(name=name) for name in sorted(getattr(contract, "__abstractmethods__", ())))
     words = {
         "kind": kind,
-        "title": kind.title().replace("-", ""),
+        "title": kind.title().replace("_", ""),
         "module": contract.__module__,
         "contract": contract.__qualname__,
     }
@@ -100,7 +100,7 @@ def component(kind: str) -> str:
 
 def write_package(folder: Path) -> Path:
     folder.mkdir()
-    points = "".join(ENTRY_POINT.format(kind=kind, title=kind.title().replace("-", "")) for kind in registries())
+    points = "".join(ENTRY_POINT.format(kind=kind, title=kind.title().replace("_", "")) for kind in registries())
     (folder / "pyproject.toml").write_text(PROJECT + points)
     (folder / "dstress_plugged.py").write_text("".join(map(component, registries())))
     return folder

@@ -45,7 +45,7 @@ metrics = Registry(
 )
 
 pair_metrics = Registry(
-    "pair-metric",
+    "pair_metric",
     OverPairs,
     {
         "cjga": "dstress.metrics.consistency:Cjga",
@@ -58,7 +58,7 @@ pair_metrics = Registry(
 """Metrics of one tracker on the original and on its stressed copy, unit by unit."""
 
 variant_metrics = Registry(
-    "variant-metric",
+    "variant_metric",
     OverRuns,
     {"ss": "dstress.metrics.sensitivity:Sensitivity", "diff-rel": "dstress.metrics.sensitivity:DiffRel"},
 )
