@@ -126,7 +126,7 @@ def origin_of(component: type) -> str:
         return f"{owner}-{version(owner)}"
     try:
         source = Path(inspect.getsourcefile(component) or "")
-    except TypeError:  # defined in an interactive session
+    except (TypeError, OSError):  # defined in an interactive session
         source = Path()
     content = source.read_bytes() if source.is_file() else b""
     return f"{module}-{hashlib.sha256(content).hexdigest()[:8]}"

@@ -95,7 +95,7 @@ def _file_of(name: str, component: type | None) -> Path | None:
         else:
             spec = find_spec(name)
             found = spec.origin if spec is not None and spec.has_location else None
-    except (ImportError, TypeError, ValueError, AttributeError):
+    except (ImportError, TypeError, ValueError, AttributeError, OSError):
         return None
     return Path(found) if found and found.endswith(".py") and Path(found).is_file() else None
 
