@@ -143,7 +143,8 @@ def _load_path(path: str, wanted: str) -> Corpus:
     """A source read in place, without importing it. A schema may lie beside a folder of dialogues."""
     paths: list[str | Path] = [path, *_schema_beside(Path(path))]
     with open_source(*paths) as source:
-        splits = {split.name: split for split in detect(source).splits(source)}
+        importer = detect(source)
+        splits = {split.name: split for split in importer.splits(source)}
         described = [decode(_DESCRIPTION, file) for file in source.named("stress.json")]
     chosen = same_split(splits, wanted or _DEFAULT_SPLIT)
     if chosen is None:
@@ -161,12 +162,15 @@ def _load_path(path: str, wanted: str) -> Corpus:
     corpus.language = splits[chosen].language
     train = training_split(splits, chosen)
     corpus.train = f"{path}:{train}" if train else ""
-    corpus.seen = frozenset(splits[train].schema.by_name) if train else _trained_beside(Path(path))
+    if train:
+        corpus.seen = frozenset(splits[train].schema.by_name)
+    elif isinstance(importer, sgd.Sgd):
+        corpus.seen = _trained_beside(Path(path))
     return corpus
 
 
 def _trained_beside(path: Path) -> frozenset[str] | None:
-    """The services of the training data that lie beside a folder, where SGD and SGD-X have them; None if none do."""
+    """The services of the training data beside a folder of SGD's, where SGD and SGD-X have them; None if not there."""
     above = path.resolve().parent
     for file in (above / "schema_train.json", above / "train" / "schema.json"):
         if path.is_dir() and file.is_file():

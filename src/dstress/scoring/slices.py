@@ -61,8 +61,9 @@ def check_slice(name: str, key: str = "", *, where: str = "") -> None:
 
 
 def missing_key(name: str, key: str, known: Collection[str]) -> DstressError:
-    """Why there is no such part: nothing here has the key, or no slice ever does."""
-    return DstressError(f"nothing here is {key}") if key in KEYS.get(name, ()) else unknown(name, key, known)
+    """Why there is no such part: nothing here has the key, or the key is misspelt."""
+    is_right = key in KEYS.get(name, known)
+    return DstressError(f"nothing here is {key!r}") if is_right else unknown(name, key, known)
 
 
 def possible_slices(wanted: Iterable[str], corpus: Corpus, *, lenient: bool = False) -> tuple[str, ...]:

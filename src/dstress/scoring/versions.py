@@ -103,14 +103,15 @@ def variants(
     systems = [
         load_system(source, f"variant {number}", options.format) for number, source in enumerate(sources, start=1)
     ]
-    first = [] if original is None else [load_system(original, "original", options.format)]
-    convention = convention or usual_convention(first + systems)
+    if original is not None:
+        systems.insert(0, load_system(original, "original", options.format))
+    convention, slicing = convention or usual_convention(systems), _slicing(systems, by)
     units = []
-    for system in first + systems:
-        names = names_back((first + systems)[0].corpus.schema, system.corpus.schema)
-        slicing = _slicing(first + systems, by)._replace(names=names)
-        units.append(score_units(system, convention, metric, options, by_service=False, slicing=slicing))
-    return variants_card(units[len(first) :], units[0] if first else None, metric, convention, options, Cut(tuple(by)))
+    for system in systems:
+        own = slicing._replace(names=names_back(systems[0].corpus.schema, system.corpus.schema))
+        units.append(score_units(system, convention, metric, options, by_service=False, slicing=own))
+    first = None if original is None else units.pop(0)
+    return variants_card(units, first, metric, convention, options, Cut(tuple(by)))
 
 
 def variants_card(
@@ -177,7 +178,7 @@ class SideBySide(NamedTuple):
         if name == CHANGED:
             return list(KEYS[name])
         found = dict.fromkeys(key for version in self.versions for key in version.slices[name].keys)
-        return sorted(found, key=lambda key: (int(key) if key.isdigit() else 0, key))
+        return sorted(found, key=lambda key: (int(key) if key.isdecimal() else 0, key))
 
     def part(self, name: str, key: str) -> SideBySide:
         """The rows of one key. Where keys are less than a unit, a row is there if any version has something of it."""
@@ -265,9 +266,9 @@ def _card(
     units = side_by_side(scores, all_changed=all_changed)
     if cut.part:
         name, key = cut.part
-        if key not in (known := units.keys(name)):
+        known, units, parts = units.keys(name), units.part(name, key), parts | {name: key}
+        if not len(units.names):
             raise missing_key(name, key, known)
-        units, parts = units.part(name, key), parts | {name: key}
     signature = {"corpus": scores[0].corpus, "units": str(len(units.names)), "unpaired": str(units.left_out)}
     if any(isinstance(metric, OverPairs) for metric in metrics):
         signature["changed"] = str(int(units.changed.sum()))
