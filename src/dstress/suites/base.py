@@ -98,6 +98,6 @@ def _check(table: dict[str, Any], where: str) -> Suite:
     for column in suite.table:
         if column.variant not in (*suite.variants, *groups):
             raise unknown("variant", column.variant, [*suite.variants, *groups], where=f"{where}, [[table]]")
-    if len(set(groups)) < len(groups):
-        raise DstressError("two groups under [[across]] have one name", where=where)
+    if len({*suite.variants, *groups}) < len(suite.variants) + len(groups):
+        raise DstressError("a group under [[across]] has the name of another, or of a variant", where=where)
     return suite
