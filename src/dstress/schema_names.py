@@ -6,7 +6,7 @@ of the scope "schema" does the same, so the names of a dialogue are rewritten he
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import msgspec
 
@@ -31,6 +31,22 @@ class Names(msgspec.Struct, frozen=True):
             return slot
         return slot_id(self.services.get(service, service), self.slots.get(service, {}).get(bare, bare))
 
+    def reversed(self) -> Names:
+        """A variant's names -> the original ones."""
+        return Names(
+            _reversed(self.services),
+            {self.services[service]: _reversed(slots) for service, slots in self.slots.items()},
+            {self.services[service]: _reversed(intents) for service, intents in self.intents.items()},
+        )
+
+
+SAME_NAMES = Names({}, {}, {})
+"""Everything keeps its name."""
+
+
+def _reversed(names: dict[str, str]) -> dict[str, str]:
+    return {after: before for before, after in names.items()}
+
 
 def map_names(pairs: Iterable[tuple[Schema, Schema]]) -> Names:
     """Map by position, split after split; a service that two splits share is mapped by the first that has it."""
@@ -50,6 +66,22 @@ def map_names(pairs: Iterable[tuple[Schema, Schema]]) -> Names:
             names.slots[before.name] = {a.name: b.name for a, b in zip(before.slots, after.slots, strict=True)}
             names.intents[before.name] = {a.name: b.name for a, b in zip(before.intents, after.intents, strict=True)}
     return names
+
+
+def names_back(original: Schema, variant: Schema) -> Names:
+    """A variant's names -> the original ones; where it is not the original under other names, all names stay."""
+    try:
+        return SAME_NAMES if original == variant else map_names([(original, variant)]).reversed()
+    except CorpusError:
+        return SAME_NAMES
+
+
+def seen_by_variant(seen: Collection[str] | None, original: Schema, variant: Schema) -> frozenset[str] | None:
+    """The services that training shows, by a variant's names: a service is no stranger for being called otherwise."""
+    if seen is None:
+        return None
+    back = names_back(original, variant).services
+    return frozenset(service for service in variant.by_name if back.get(service, service) in seen)
 
 
 def rename_dialogue(dialogue: Dialogue, names: Names) -> Dialogue:

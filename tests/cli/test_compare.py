@@ -45,7 +45,7 @@ def test_the_console_shows_percentages_and_a_sentence(files: list[Path]) -> None
 def test_json_has_fractions(files: list[Path], tmp_path: Path) -> None:
     run(*files, "--json", tmp_path / "out.json", "--metrics", "jga,fga(lambda=0.25)")
     made = json.loads((tmp_path / "out.json").read_text())
-    assert list(made) == ["signature", "systems", "pairs", "alpha", "conclusion", "notes", "avg_slack"]
+    assert list(made) == ["signature", "systems", "pairs", "alpha", "conclusion", "notes", "avg_slack", "slices"]
     assert made["systems"]["new"]["jga"]["value"] == 1 and list(made["pairs"][0]["tests"]) == [
         "jga",
         "fga(lambda=0.25)",

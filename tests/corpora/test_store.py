@@ -201,3 +201,27 @@ def _peak(folder: Path) -> int:
         [sys.executable, "-c", code, str(folder)], capture_output=True, check=True, env=os.environ | home
     )
     return int(answer.stdout)
+
+
+def test_an_imported_name_is_not_shadowed_by_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`sgd` is the import, also where the folder that it came from lies there; `./sgd` is the folder."""
+    corpora.add("sgd", layouts.sgd(tmp_path / "sgd"))
+    layouts.write_json(tmp_path / "sgd" / "test" / "dialogues_001.json", [layouts.sgd_dialogue("other")])
+    (tmp_path / "reminder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for text in ("sgd", "sgd:test"):
+        assert [dialogue.id for dialogue in corpora.load(text)] == ["2_00000"]
+    for text in ("./sgd", "./sgd:test", f"{tmp_path}/sgd:test"):
+        assert [dialogue.id for dialogue in corpora.load(text)] == ["other"]
+    assert corpora.load("reminder:test").schema.services
+
+
+@pytest.mark.parametrize("where", ["sgd:test", "sgd/test"])
+def test_a_path_knows_the_services_of_its_training_data(where: str, tmp_path: Path) -> None:
+    root = layouts.sgd(tmp_path / "sgd")
+    trained = layouts.sgd_schema()[:1]
+    layouts.write_json(root / "train" / "schema.json", trained)
+    assert corpora.load(f"{tmp_path}/{where}").seen == {trained[0]["service_name"]}
+    for file in (root / "train").iterdir():
+        file.unlink()
+    assert corpora.load(f"{tmp_path}/{where}").seen is None

@@ -16,7 +16,7 @@ from dstress.reports.html import write_html
 from dstress.runs.folder import RunFolder
 from dstress.runs.scores import find_errors
 from dstress.suites import Suite
-from dstress.suites.base import Column
+from dstress.suites.base import Across, Column
 from dstress.trackers.base import Answer, Context, Failed, Tracker
 
 ATTACK = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
@@ -76,6 +76,7 @@ SUITE = Suite(
     "typing and names",
     metrics=("jga", "aga", "slot-f1", "gca"),
     stressors=("typos(rate=0.2)", "entities", "entities+disfluency"),
+    across=(Across("together", ("typos(rate=0.2)", "entities")),),
     table=(
         Column("original", "original", "jga"),
         Column("typos", "typos(rate=0.2)", "jga"),

@@ -10,7 +10,7 @@ from dstress.errors import DstressError
 from dstress.metrics import metrics, pair_metrics
 from dstress.stressors import create
 
-ACROSS = ("jga-v1-5", "ss(jga)", "diff-rel", "always-wrong")
+ACROSS = ("jga-orig", "jga-v1-5", "ss(jga)", "diff-rel", "always-wrong")
 GOOD = """
 title = "Mine"
 stressors = ["typos"]

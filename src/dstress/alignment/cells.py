@@ -47,10 +47,14 @@ class Alignment:
         self._judge(kept)
         self._forget_ignored()
 
-    def restricted(self, services: frozenset[str]) -> Alignment:
-        """The same alignment with only the slots of some services; units stay, so that statistics line up."""
+    def restricted(self, services: frozenset[str], slot: str = "") -> Alignment:
+        """The same alignment with only the slots of some services, or one of them; units stay, so that statistics
+        line up.
+        """
         wanted = np.array([service in services for service in self.columns.services], bool)
         kept = wanted[self.columns.slot_service[self.slot]]
+        if slot:
+            kept &= self.slot == self.columns.slots.index(slot)
         part = object.__new__(Alignment)
         for name in _UNIT_COLUMNS:
             setattr(part, name, getattr(self, name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import click
@@ -9,6 +10,7 @@ from rich.markup import escape
 
 from dstress.cli.output import OutputFiles, console, json_option, print_table, table_options
 from dstress.cli.progress import waiting
+from dstress.cli.score import parse_slices, slices_option
 from dstress.metrics.measures import measure_of
 from dstress.pipeline import compare as comparing
 from dstress.pipeline.compare import Comparison, Pair
@@ -26,6 +28,7 @@ _SLOTS_SHOWN = 5
 @click.option("--gold", metavar="CORPUS:SPLIT", help="what is right; without it, the gold that the files carry")
 @click.option("--convention", default="", help="what counts as the same value; without it, that of the files' script")
 @click.option("--metrics", default=",".join(comparing.DEFAULT_METRICS), show_default=True, help="separated by commas")
+@slices_option
 @click.option("--format", "format_", default="", help="the format of the files, where it is not found by itself")
 @click.option("--resamples", default=COMPARING.resamples, show_default=True, type=click.IntRange(min=1))
 @click.option("--seed", default=COMPARING.seed, show_default=True, help="of the resampling")
@@ -37,6 +40,7 @@ def command(
     gold: str | None,
     convention: str,
     metrics: str,
+    slices: str,
     format_: str,
     resamples: int,
     seed: int,
@@ -54,11 +58,12 @@ def command(
     Examples
       dstress compare baseline.json mine.json --gold multiwoz21:test
       dstress compare a.json b.json c.json --metrics jga,aga          (the files carry their own gold)
-      dstress compare sgd_a/ sgd_b/ --gold sgd:test --latex table.tex
+      dstress compare sgd_a/ sgd_b/ --gold sgd:test --by seen --latex table.tex
     """
     options = ScoringOptions(allow_partial=allow_partial, format=format_, resamples=resamples, seed=seed)
     with waiting("comparing"):
-        comparison = comparing.compare(files, gold, convention, parse_list(metrics), options)
+        by = parse_slices(slices)
+        comparison = comparing.compare(files, gold, convention, parse_list(metrics), options, by)
     tables, remarks = _tables(comparison), _remarks(comparison)
     if OutputFiles(json_file, markdown_file, latex_file).write(comparison, tables, remarks):
         return
@@ -81,7 +86,21 @@ def _tables(comparison: Comparison) -> list[Table]:
     tables = [Table(("metric", *(f"#{name}" for name in systems)), rows, caption)]
     for pair in comparison.pairs:
         tables += [_tests(pair), _slots(pair)]
-    return tables
+    return [*tables, *_sliced(comparison)]
+
+
+def _sliced(comparison: Comparison) -> Iterator[Table]:
+    """For each slice the values of all systems side by side."""
+    metrics = next(iter(comparison.systems.values()))
+    for name in next(iter(comparison.slices.values())):
+        systems = [slices[name] for slices in comparison.slices.values()]
+        rows = [
+            (key, metric, *(PLAIN.measured(keys.get(key, {}).get(metric), measure_of(metric).unit) for keys in systems))
+            for key in dict.fromkeys(key for keys in systems for key in keys)
+            for metric in metrics
+            if any(metric in keys.get(key, {}) for keys in systems)
+        ]
+        yield Table((name, "metric", *(f"#{system}" for system in comparison.slices)), rows)
 
 
 def _tests(pair: Pair) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import click
@@ -21,6 +22,13 @@ from dstress.spec import parse_list
 _WORST_SLOTS = 12
 _MOST_METRICS = 6
 
+slices_option = click.option("--by", "slices", default="", metavar=",".join(SLICES), help="slices to show as well")
+
+
+def parse_slices(text: str) -> list[str]:
+    """`seen,service` as it is given to --by."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
 
 @click.command("score")
 @click.argument("predictions", type=click.Path(exists=True))
@@ -29,7 +37,7 @@ _MOST_METRICS = 6
 @click.option("--convention", default="", help="what counts as correct; default: what the format's own script does")
 @click.option("--conventions", "several", default="", metavar="all|A,B", help="the same metrics under each of these")
 @click.option("--metrics", default=STANDARD, show_default=True, help="all, or metrics such as jga,fga(lambda=0.25)")
-@click.option("--by", "slices", default="", metavar=",".join(SLICES), help="slices to show as well")
+@slices_option
 @click.option("--leave-out", default="", metavar="ID,ID", help="dialogues that do not count; the signature names them")
 @click.option("--allow-partial", is_flag=True, help="score what fits, and say so in the signature")
 @click.option("--resamples", default=1000, show_default=True, help="bootstrap resamples of dialogues")
@@ -67,7 +75,7 @@ def command(
         raise click.UsageError("give --convention or --conventions, not both")
     wanted = list(conventions) if several == "all" else parse_list(several) if several else [convention]
     chosen = metrics if metrics in (STANDARD, "all") else parse_list(metrics)
-    by = [name.strip() for name in slices.split(",") if name.strip()]
+    by = parse_slices(slices)
     options = ScoringOptions(
         allow_partial=allow_partial,
         format=format_,
@@ -105,6 +113,21 @@ def score_table(card: Scorecard) -> Table:
     return Table(("metric", "#%", "#95 % interval", "#over"), rows, signature_text("signature", card.signature))
 
 
+def slice_table(
+    name: str, keys: Mapping[str, Mapping[str, float | None]], metrics: Sequence[str], counts: Sequence[str] = ()
+) -> Table:
+    """A row for each key of a slice: counts, then metrics."""
+    rows = [
+        (
+            key,
+            *(f"{values.get(count) or 0:,.0f}" for count in counts),
+            *(PLAIN.measured(values.get(metric), measure_of(metric).unit) for metric in metrics),
+        )
+        for key, values in keys.items()
+    ]
+    return Table((name, *(f"#{column}" for column in (*counts, *metrics))), rows)
+
+
 def _convention_table(cards: dict[str, Scorecard]) -> Table:
     """The same metrics under each convention: a row a convention."""
     names = list(dict.fromkeys(name for card in cards.values() for name in card))
@@ -122,9 +145,7 @@ def _print_details(card: Scorecard) -> None:
     for name, keys in card.slices.items():
         if name != "slot":
             shown = [metric for metric in card.metrics if any(metric in values for values in keys.values())]
-            shown = shown[:_MOST_METRICS]
-            rows = [(key, *(PLAIN.percent(values.get(metric)) for metric in shown)) for key, values in keys.items()]
-            print_table(Table((name, *(f"#{metric}" for metric in shown)), rows))
+            print_table(slice_table(name, keys, shown[:_MOST_METRICS]))
     worst = sorted(card.slots.items(), key=lambda item: -(item[1].wrong + item[1].missed + item[1].extra))
     limit = len(worst) if "slot" in card.slices else _WORST_SLOTS
     rows = []

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
 from dstress.cli.output import OutputFiles, json_option, print_notes, print_table, table_options
 from dstress.cli.progress import waiting
-from dstress.cli.score import score_table
+from dstress.cli.score import parse_slices, score_table, slice_table, slices_option
 from dstress.errors import DstressError
+from dstress.reports.tables import Table
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import COMPARING, ScoringOptions
+from dstress.scoring.scorecard import Scorecard
 from dstress.scoring.versions import PAIR_METRICS, conditional, variants
 
 
@@ -20,6 +24,7 @@ from dstress.scoring.versions import PAIR_METRICS, conditional, variants
 @click.option(
     "--over", type=click.Choice(["changed", "all"]), default="changed", show_default=True, help="which pairs count"
 )
+@slices_option
 @click.option("--convention", default="", help="what counts as correct; default: what the format's own script does")
 @click.option("--allow-partial", is_flag=True, help="use the turns that are there")
 @click.option("--resamples", default=COMPARING.resamples, show_default=True, help="bootstrap resamples of dialogues")
@@ -31,6 +36,7 @@ def command(
     original: str | None,
     metric: str,
     over: str,
+    slices: str,
     convention: str,
     allow_partial: bool,
     resamples: int,
@@ -44,28 +50,38 @@ def command(
     One version and its --original give CheckDST's cjga and consistent-jga, over the turns that differ between the two
     (in words or gold), or with --over all over every turn. Two or more versions give SGD-X's accuracy
     over variants and schema sensitivity, and with --original the relative difference. Each file may name its gold
-    behind an @; without it, the file's own gold is taken.
+    behind an @; without it, the file's own gold is taken. --by seen gives SGD-X's table 2.
 
     \b
     Examples
       dstress versions typos.jsonl@typos:test --original plain.jsonl@multiwoz21:test
-      dstress versions v1@sgd-x/v1:test v2@sgd-x/v2:test v3@sgd-x/v3:test --original v0@sgd:test
+      dstress versions v1@sgd-x/v1:test v2@sgd-x/v2:test v3@sgd-x/v3:test --original v0@sgd:test --by seen
     """
     options = ScoringOptions(allow_partial, resamples=resamples, seed=seed)
+    by = parse_slices(slices)
     versions, first = [_run(text) for text in runs], _run(original) if original else None
     with waiting("scoring"):
         if len(versions) > 1:
-            card = variants(versions, first, metric, convention, options)
+            card = variants(versions, first, metric, convention, options, by)
         elif first:
             metrics = [name if over == "changed" else f"{name}(over={over})" for name in PAIR_METRICS]
-            card = conditional(first, versions[0], convention, options, metrics)
+            card = conditional(first, versions[0], convention, options, metrics, by)
         else:
             raise DstressError("one version alone shows nothing", fix="add --original, or more versions")
-    table = score_table(card)
-    if OutputFiles(json_file, markdown_file, latex_file).write(card, [table]):
+    tables = [score_table(card), *_slice_tables(card)]
+    if OutputFiles(json_file, markdown_file, latex_file).write(card, tables):
         return
-    print_table(table)
+    for table in tables:
+        print_table(table)
     print_notes(card.notes)
+
+
+def _slice_tables(card: Scorecard) -> Iterator[Table]:
+    """A table for each slice, under the values over all units."""
+    everything: dict[str, float | None] = {name: score.value for name, score in card.metrics.items()}
+    everything["units"] = max(score.n for score in card.metrics.values())
+    for name, keys in card.slices.items():
+        yield slice_table(name, {"all": everything} | keys, list(card.metrics), ["units"])
 
 
 def _run(text: str) -> PredictionSource:

@@ -46,9 +46,12 @@ _DESCRIPTION = msgspec.json.Decoder(dict[str, Any])
 
 
 def load(text: str) -> Corpus:
-    """`multiwoz21:test`, `sgd-x/v3:dev`, `reminder:train`, or a path to any source: a corpus split to iterate."""
+    """`multiwoz21:test`, `sgd-x/v3:dev`, `reminder:train`, or a path to any source: a corpus split to iterate.
+
+    A name that is imported is that corpus, whatever lies in the working directory; `./sgd` is a folder `sgd` there.
+    """
     name, _, split = text.rpartition(":") if ":" in text else (text, "", "")
-    if Path(text).exists() or Path(name).exists():
+    if not (name == EMBEDDED or store.is_stored(name)) and (Path(text).exists() or Path(name).exists()):
         return _load_path(*((text, "") if Path(text).exists() else (name, split)))
     if name == EMBEDDED:
         ensure_embedded()
@@ -138,9 +141,10 @@ def _open_variant(entry: Manifest, split: str) -> Corpus:
 
 def _load_path(path: str, wanted: str) -> Corpus:
     """A source read in place, without importing it. A schema may lie beside a folder of dialogues."""
-    paths: list[str | Path] = [path, *_schema_beside(Path(path), "test")]
+    paths: list[str | Path] = [path, *_schema_beside(Path(path))]
     with open_source(*paths) as source:
-        splits = {split.name: split for split in detect(source).splits(source)}
+        importer = detect(source)
+        splits = {split.name: split for split in importer.splits(source)}
         described = [decode(_DESCRIPTION, file) for file in source.named("stress.json")]
     chosen = same_split(splits, wanted or _DEFAULT_SPLIT)
     if chosen is None:
@@ -158,18 +162,29 @@ def _load_path(path: str, wanted: str) -> Corpus:
     corpus.language = splits[chosen].language
     train = training_split(splits, chosen)
     corpus.train = f"{path}:{train}" if train else ""
-    for file in _schema_beside(Path(path), "train"):
-        with open_source(file) as source:
-            corpus.seen = frozenset(sgd.read_schema(source.files[0]).by_name)
+    if train:
+        corpus.seen = frozenset(splits[train].schema.by_name)
+    elif isinstance(importer, sgd.Sgd):
+        corpus.seen = _trained_beside(Path(path))
     return corpus
 
 
-def _schema_beside(path: Path, split: str) -> list[Path]:
+def _trained_beside(path: Path) -> frozenset[str] | None:
+    """The services of the training data beside a folder of SGD's, where SGD and SGD-X have them; None if not there."""
+    above = path.resolve().parent
+    for file in (above / "schema_train.json", above / "train" / "schema.json"):
+        if path.is_dir() and file.is_file():
+            with open_source(file) as source:
+                return frozenset(sgd.read_schema(source.files[0]).by_name)
+    return None
+
+
+def _schema_beside(path: Path) -> list[Path]:
     """`schema_test.json` (or `schema.json`) in the folder above one that has dialogues but no schema."""
     if not path.is_dir() or any(path.rglob("schema*.json")):
         return []
-    beside = [path.resolve().parent / name for name in (f"schema_{split}.json", "schema.json")]
-    return [file for file in beside if file.is_file()][: 1 if split == "test" or beside[0].is_file() else 0]
+    beside = [path.resolve().parent / name for name in ("schema_test.json", "schema.json")]
+    return [file for file in beside if file.is_file()][:1]
 
 
 __all__ = [

@@ -91,6 +91,11 @@ def read_manifest(name: str) -> Manifest | None:
         ) from None
 
 
+def is_stored(name: str) -> bool:
+    """Whether a text names a corpus in the data home; a path such as `./sgd` never does."""
+    return bool(_NAME.fullmatch(name)) and (folder_of(name) / _MANIFEST).is_file()
+
+
 def require_manifest(name: str) -> Manifest:
     """A corpus's manifest; an error that suggests the nearest names if there is none."""
     manifest = read_manifest(name)

@@ -8,7 +8,8 @@ from dstress.metrics import metrics, pair_metrics, variant_metrics
 from dstress.metrics.base import PERCENT
 from dstress.spec import parse
 
-OVER_VARIANTS = "-v1-5"
+_OF_VERSIONS = ("-v1-5", "-orig")
+"""What a metric's name ends with where it is of several versions together, or of the original among them."""
 
 
 class Measure(NamedTuple):
@@ -25,7 +26,9 @@ class Measure(NamedTuple):
 
 def measure_of(metric: str) -> Measure:
     """What is known of a metric by its name; of one that is not installed any more, what holds for most."""
-    name = parse(metric.removesuffix(OVER_VARIANTS)).name
+    for ending in _OF_VERSIONS:
+        metric = metric.removesuffix(ending)
+    name = parse(metric).name
     if name in metrics or ":" in name:
         found = metrics.get(name)
         return Measure(found.higher_is_better, found.unit)

@@ -56,6 +56,16 @@ class OverVariants(OverRuns):
         return over_units(table.mean(axis=1))
 
 
+class OnOriginal(OverRuns):
+    """The mean of a metric on the original, the table's first column, over the same units (table 2's JGA orig)."""
+
+    def __init__(self, metric: str = "jga") -> None:
+        self.name = f"{metric}-orig"
+
+    def statistics(self, table: Floats) -> Floats:
+        return over_units(table[:, 0])
+
+
 class DiffRel(OverRuns):
     """The relative difference to the original: (mean over variants - original) / original (table 2); -0.1 is a loss
     of a tenth. The original is the table's first column. Undefined where the original has nothing right.

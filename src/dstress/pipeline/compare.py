@@ -19,6 +19,7 @@ from dstress.alignment.pairing import key
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, State
 from dstress.errors import DstressError, PredictionError, place
+from dstress.metrics import metrics as known_metrics
 from dstress.metrics.base import PERCENT, Floats
 from dstress.metrics.consistency import paired
 from dstress.metrics.measures import measure_of
@@ -32,7 +33,7 @@ from dstress.scoring.open_pair import (
     usual_convention,
 )
 from dstress.scoring.score import COMPARING, Scored, ScoringOptions, tally_predictions
-from dstress.scoring.scorecard import Score, TestedDifference
+from dstress.scoring.scorecard import Score, Scorecard, Slices, TestedDifference
 from dstress.scoring.significance import holm, mcnemar, paired_test
 from dstress.scoring.unit_scores import UnitCollector, UnitScores
 
@@ -99,6 +100,8 @@ class Comparison(msgspec.Struct, frozen=True):
     notes: list[str]
     avg_slack: dict[str, float]
     """How far each system lies behind the best one, averaged over the metrics (CheckDST, table 3)."""
+    slices: dict[str, Slices] = {}
+    """Each system's scores by slice; nothing of them is tested."""
 
 
 def compare(
@@ -107,10 +110,12 @@ def compare(
     convention: str = "",
     metrics: Sequence[str] = DEFAULT_METRICS,
     options: ScoringOptions = COMPARING,
+    by: Sequence[str] = (),
 ) -> Comparison:
     """Compare two or more systems on the same gold; the first is the baseline. A mapping names the systems itself.
 
     Without `gold` the files must all carry the same. With leave to be partial, only turns that all have are compared.
+    `by` names slices to score as well.
     """
     named = files if isinstance(files, Mapping) else dict(zip(_names_of(files), files, strict=True))
     if len(named) < 2:
@@ -121,7 +126,7 @@ def compare(
     ]
     convention = convention or usual_convention(systems)
     shared, coverage = _shared_gold(systems, options)
-    compared = [_scored(system, shared, convention, metrics, options) for system in systems]
+    compared = [_scored(system, shared, convention, metrics, options, by) for system in systems]
     if coverage < 1:
         for system in compared:
             system.scored.signature = _with_coverage(system.scored.signature, coverage)
@@ -131,7 +136,19 @@ def compare(
     notes = [f"{name}: {note}" for name, card in cards.items() for note in card.notes]
     scores = {name: card.metrics for name, card in cards.items()}
     conclusion = _conclusion(pairs, alpha)
-    return Comparison(compared[0].scored.signature, scores, pairs, alpha, conclusion, notes, average_slack(scores))
+    slack = average_slack(scores)
+    slices = {name: {one: _cut(card, one, metrics) for one in by} for name, card in cards.items()}
+    return Comparison(compared[0].scored.signature, scores, pairs, alpha, conclusion, notes, slack, slices)
+
+
+def _cut(card: Scorecard, name: str, metrics: Sequence[str]) -> dict[str, dict[str, float | None]]:
+    """One slice; it must have something of a metric that is compared."""
+    keys = card.by(name)
+    known = dict.fromkeys(metric for values in keys.values() for metric in values)
+    if known and not known.keys() & set(metrics):
+        possible = ", ".join(metric for metric in known if metric in known_metrics)
+        raise DstressError(f"{', '.join(metrics)} cannot be cut by {name!r}", fix=f"possible --metrics: {possible}")
+    return keys
 
 
 def average_slack(systems: Mapping[str, Mapping[str, Score]]) -> dict[str, float]:
@@ -173,7 +190,9 @@ def _shared_gold(systems: Sequence[LoadedSystem], options: ScoringOptions) -> tu
     kept = sum(len(dialogue.turns) for dialogue in dialogues)
     if turns and not kept:
         raise PredictionError("the systems share no turn of the gold", fix="are these runs over the same split?")
-    return Corpus(corpus.name, corpus.split, corpus.schema, lambda: iter(dialogues)), kept / max(1, turns)
+    shared = Corpus(corpus.name, corpus.split, corpus.schema, lambda: iter(dialogues))
+    shared.seen, shared.stressed = corpus.seen, corpus.stressed
+    return shared, kept / max(1, turns)
 
 
 def _require_same_gold(first: LoadedSystem, other: LoadedSystem) -> None:
@@ -222,12 +241,17 @@ class _System(NamedTuple):
 
 
 def _scored(
-    system: LoadedSystem, gold: Corpus, convention: str, metrics: Sequence[str], options: ScoringOptions
+    system: LoadedSystem,
+    gold: Corpus,
+    convention: str,
+    metrics: Sequence[str],
+    options: ScoringOptions,
+    by: Sequence[str],
 ) -> _System:
     joint = UnitCollector("jga", system.turns)
     with located(system.name):
         source = PredictionSource(system.predictions, gold)
-        (scored,) = tally_predictions(source, [convention], list(metrics), (), options, [joint])
+        (scored,) = tally_predictions(source, [convention], list(metrics), by, options, [joint])
         if scored.tally.streamed:
             raise DstressError("too many dialogues to compare one by one", fix="compare on a part of them")
     return _System(system.name, scored, joint.scores(gold))

@@ -18,6 +18,7 @@ from dstress.metrics import metrics
 from dstress.pipeline.run import Run, RunOptions
 from dstress.registry import origin_of
 from dstress.runs.folder import ORIGINAL, Manifest, is_run
+from dstress.runs.scores import check_slices
 from dstress.storage.source_hash import hash_source
 from dstress.stressors import create as create_stressor
 from dstress.suites import Suite
@@ -28,6 +29,7 @@ from dstress.trackers import Tracker
 def describe_run(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: RunOptions) -> Manifest:
     """What is to be run, with hashes of all that its answers depend on."""
     wanted = _restricted(load_suite(suite) if isinstance(suite, str) else suite, options.only)
+    check_slices(wanted, suite if isinstance(suite, str) else wanted.title)
     hashes = {"tracker": tracker.fingerprint(), "corpus": _digest(map(msgspec.json.encode, corpus))}
     if corpus.whole is not None:
         hashes["whole corpus"] = corpus.whole.data
@@ -58,6 +60,7 @@ def describe_run(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: 
         options.draw,
         tuple(create_stressor(spec).spec for spec in options.only),
         options.also,
+        None if corpus.seen is None else tuple(sorted(corpus.seen)),
     )
 
 

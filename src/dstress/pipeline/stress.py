@@ -24,6 +24,7 @@ from dstress.engines.base import Engine, Job
 from dstress.errors import DstressError, SpecError
 from dstress.registry import origin_of
 from dstress.resources import Resources
+from dstress.schema_names import seen_by_variant
 from dstress.storage.atomic import replacing
 from dstress.storage.home import home
 from dstress.stressors import create, stressors
@@ -48,7 +49,8 @@ class StressedCorpus(Corpus):
         name = f"{original.name}+{stressor.spec}"
         super().__init__(name, original.split, stressor.schema_of(original.schema, seed), read)
         self.original, self.stressor, self.seed = original, stressor, seed
-        self.seen, self.size, self.train, self.stressed = original.seen, original.size, original.train, True
+        self.seen = seen_by_variant(original.seen, original.schema, self.schema)
+        self.size, self.train, self.stressed = original.size, original.train, True
         self.language = original.language
         self.part = original.part
         self.made = made_by(_origin(stressor, seed))

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeVar
-
 import msgspec
 
-from dstress.errors import CorpusError
 from dstress.runs.folder import ORIGINAL, RunFolder, Scores
-from dstress.schema_names import Names, map_names
+from dstress.schema_names import Names, names_back
 from dstress.scoring.scorecard import Scorecard
-
-V = TypeVar("V")
 
 
 def scores_by_original_names(run: RunFolder) -> Scores:
@@ -20,25 +14,16 @@ def scores_by_original_names(run: RunFolder) -> Scores:
     scores = run.scores
     schema = run.schema(ORIGINAL)
     for variant, card in scores.variants.items():
-        if variant != ORIGINAL and (renamed := run.schema(variant)) != schema:
-            try:
-                scores.variants[variant] = _rename_back(card, map_names([(schema, renamed)]))
-            except CorpusError:
-                # Not a renaming: its services and slots stay apart.
-                continue
+        scores.variants[variant] = _rename(card, names_back(schema, run.schema(variant)))
     return scores
 
 
-def _rename_back(card: Scorecard, names: Names) -> Scorecard:
-    services = {after: before for before, after in names.services.items()}
-    ids = [f"{service}-{name}" for service, known in names.slots.items() for name in known]
-    slots = {names.slot_id(slot): slot for slot in ids}
+def _rename(card: Scorecard, names: Names) -> Scorecard:
     slices = dict(card.slices)
-    for name, originals in (("service", services), ("slot", slots)):
-        if name in slices:
-            slices[name] = _rename_keys(slices[name], originals)
-    return msgspec.structs.replace(card, slices=slices, slots=_rename_keys(card.slots, slots))
-
-
-def _rename_keys(values: Mapping[str, V], originals: Mapping[str, str]) -> dict[str, V]:
-    return {originals.get(name, name): value for name, value in values.items()}
+    if "service" in slices:
+        slices["service"] = {names.services.get(name, name): part for name, part in slices["service"].items()}
+    if "slot" in slices:
+        slices["slot"] = {names.slot_id(slot): part for slot, part in slices["slot"].items()}
+    return msgspec.structs.replace(
+        card, slices=slices, slots={names.slot_id(slot): errors for slot, errors in card.slots.items()}
+    )

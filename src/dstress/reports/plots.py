@@ -6,8 +6,8 @@ Every plot comes wide and narrow: a narrow one is for a phone, laid out anew, no
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from math import isnan
-from statistics import fmean, pstdev
 from typing import Any
 
 from dstress.metrics.base import PERCENT
@@ -148,30 +148,31 @@ def _heat_chart(rows: Rows, layout: Layout) -> Chart:
 
 
 def _sensitivity(scores: Scores) -> Iterator[Plot]:
-    """A point for each service: accuracy under stress against how much it varies (as SGD-X's figure 6)."""
-    by_service: dict[str, list[float]] = {}
-    for variant in _stressed(scores):
-        for service, values in scores.variants[variant].slices.get("service", {}).items():
-            if (value := values.get("jga")) is not None:
-                by_service.setdefault(service, []).append(100 * value)
-    rows: Rows = [
-        {"service": service, "mean": fmean(values), "spread": pstdev(values)}
-        for service, values in by_service.items()
-        if len(values) > 1
-    ]
-    if len(rows) > 1 and any(row["spread"] for row in rows):
-        yield Plot("sensitivity", "Accuracy and sensitivity by service", lambda layout: _scatter_chart(rows, layout))
+    """A point for each service: the mean over a group of variants, and how much it varies (SGD-X's figure 6)."""
+    for place, slices in enumerate(scores.across_slices.values(), start=1):
+        services = slices.get("service", {})
+        metric = next(
+            (name.removesuffix("-v1-5") for v in services.values() for name in v if name.endswith("-v1-5")), ""
+        )
+        mean, sensitivity = f"{metric}-v1-5", f"ss({metric})"
+        rows: Rows = [
+            {"service": service, "mean": 100 * x, "sensitivity": 100 * y}
+            for service, values in services.items()
+            if (x := values.get(mean)) is not None and (y := values.get(sensitivity)) is not None
+        ]
+        if len(rows) > 1 and any(row["sensitivity"] for row in rows):
+            name = "sensitivity" if place == 1 else f"sensitivity-{place}"
+            title = "Accuracy and sensitivity by service"
+            yield Plot(name, title, partial(_scatter_chart, rows, (mean, sensitivity)))
 
 
-def _scatter_chart(rows: Rows, layout: Layout) -> Chart:
+def _scatter_chart(rows: Rows, names: tuple[str, str], layout: Layout) -> Chart:
     alt = altair()
     low, high = min(row["mean"] for row in rows), max(row["mean"] for row in rows)
     rows = [row | {"left": row["mean"] > (low + high) / 2} for row in rows]
     base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X(
-            "mean:Q", title="mean jga under stress, %", axis=layout.ticks(), scale=alt.Scale(zero=False, padding=24)
-        ),
-        y=alt.Y("spread:Q", title="standard deviation over stressors, points", axis=alt.Axis(tickCount=5)),
+        x=alt.X("mean:Q", title=f"{names[0]}, %", axis=layout.ticks(), scale=alt.Scale(zero=False, padding=24)),
+        y=alt.Y("sensitivity:Q", title=f"{names[1]}, %", axis=alt.Axis(tickCount=5)),
     )
     point = base.mark_point(color=ACCENT, size=60, filled=True, opacity=1)
     text = {"fontSize": 11, "color": INK}

@@ -25,7 +25,7 @@ import msgspec
 from dstress.dialogue import Dialogue, Schema
 from dstress.errors import DstressError
 from dstress.runs.journal import Journal
-from dstress.scoring.scorecard import Score, Scorecard, TestedDifference
+from dstress.scoring.scorecard import Score, Scorecard, Slices, TestedDifference
 from dstress.storage.atomic import replacing
 from dstress.storage.file_names import folder_name
 from dstress.storage.lock import only_one
@@ -51,6 +51,8 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     only: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     """Options of the command line that change no answer, as they were written."""
+    seen: tuple[str, ...] | None = None
+    """The services that the corpus's training data shows, where it is known."""
 
     @property
     def part(self) -> str:
@@ -87,6 +89,8 @@ class Scores(msgspec.Struct):
     variants: dict[str, Scorecard]
     paired: dict[str, dict[str, Score]] = {}
     across: dict[str, dict[str, Score]] = {}
+    paired_slices: dict[str, Slices] = {}
+    across_slices: dict[str, Slices] = {}
     drops: dict[str, Drop] = {}
     table: list[Cell] = []
     failed: dict[str, int] = {}

@@ -18,16 +18,25 @@ from dstress.errors import DstressError
 from dstress.metrics import pair_metrics
 from dstress.predictions.base import Prediction
 from dstress.runs.folder import Cell, Drop, RunFolder, Scores
+from dstress.schema_names import names_back, seen_by_variant
 from dstress.scoring.open_pair import PredictionSource
-from dstress.scoring.score import ScoringOptions, tally_predictions
+from dstress.scoring.score import SLOT_SCORES, ScoringOptions, tally_predictions
 from dstress.scoring.scorecard import Score, Scorecard
 from dstress.scoring.shards import Watcher, gather_shards
 from dstress.scoring.significance import holm, paired_test
+from dstress.scoring.slices import CHANGED, Slicing, check_slice, missing_key, possible_slices
 from dstress.scoring.tally import Tally
 from dstress.scoring.unit_scores import UnitCollector, UnitScores
-from dstress.scoring.versions import PAIR_METRICS, conditional_card, variants_card
+from dstress.scoring.versions import (
+    PAIR_METRICS,
+    WHAT_WAS_DONE,
+    Cut,
+    conditional_card,
+    slice_of_variants,
+    variants_card,
+)
 from dstress.spec import parse
-from dstress.suites.base import ORIGINAL, Column
+from dstress.suites.base import ORIGINAL, Column, Suite
 
 NO_ANSWER = "(no answer)"
 """The value that stands for a failed turn when it is scored: wrong under every convention, also where gold is empty."""
@@ -49,13 +58,16 @@ class _Variant:
         suite = run.manifest.suite
         self.errors = TurnErrors()
         metrics = {group.metric for group in suite.across if variant in (ORIGINAL, *group.stressors)}
+        slicing = _slicing(run, variant)
         # By position, not by service: schema variants rename services.
-        self.collectors = {metric: UnitCollector(metric, by_service=False) for metric in ("jga", *metrics)}
+        self.collectors = {
+            metric: UnitCollector(metric, by_service=False, slicing=slicing) for metric in ("jga", *metrics)
+        }
         self.corpus = corpus_of(run, variant)
         watchers: list[Watcher] = [self.errors, *self.collectors.values()]
         source = PredictionSource(predictions_of(run, variant), self.corpus)
         (self.scored,) = tally_predictions(
-            source, [convention_of(run)], list(suite.metrics), list(suite.slices), options, watchers
+            source, [convention_of(run)], list(suite.metrics), _slices(suite), options, watchers
         )
         self.failed = run.journal(variant).failed
 
@@ -64,31 +76,84 @@ class _Variant:
         return self.collectors[metric].scores(self.corpus)
 
 
+class _Together:
+    """Variants, judged, and what is made of several of them."""
+
+    def __init__(self, run: RunFolder, options: ScoringOptions) -> None:
+        self.run, self.options, self.suite = run, options, run.manifest.suite
+        self.variants = {variant: _Variant(run, variant, options) for variant in run.variants}
+        self.original = self.variants[ORIGINAL]
+        self.convention = self.original.scored.convention
+        self.groups = {group.name: group for group in self.suite.across}
+        asked = (column.metric for column in self.suite.table if _is_of_pairs(column.metric))
+        self._of_pairs = tuple(dict.fromkeys((*PAIR_METRICS, *asked)))
+        self._parts: dict[tuple[str, str, str], Scorecard] = {}
+
+    def card(self, name: str, cut: Cut) -> Scorecard:
+        """A group under `across`, or a variant in pairs with the original."""
+        if name not in self.groups:
+            pair, own_schema = (self.original.units(), self.variants[name].units()), has_own_schema(self.run, name)
+            return conditional_card(pair, self.convention, self.options, self._of_pairs, cut, all_changed=own_schema)
+        metric, stressors = self.groups[name].metric, self.groups[name].stressors
+        units = [self.variants[variant].units(metric) for variant in stressors]
+        return variants_card(units, self.original.units(metric), metric, self.convention, self.options, cut)
+
+    def part(self, name: str, part: tuple[str, str]) -> Scorecard:
+        """The same of one key of a slice; several columns of a table ask for it."""
+        if (name, *part) not in self._parts:
+            self._parts[name, *part] = self.card(name, Cut(part=part))
+        return self._parts[name, *part]
+
+
 def score_run(run: RunFolder, options: ScoringOptions) -> ScoredRun:
     """Score what a run has tracked, under the run's convention."""
-    suite = run.manifest.suite
-    judged = {variant: _Variant(run, variant, options) for variant in run.variants}
-    original = judged[ORIGINAL]
-    convention = original.scored.convention
-    paired, across = {}, {}
-    asked = (column.metric for column in suite.table if _is_of_pairs(column.metric))
-    of_pairs = tuple(dict.fromkeys((*PAIR_METRICS, *asked)))
+    judged, suite = _Together(run, options), run.manifest.suite
+    scores = Scores({name: variant.scored.card() for name, variant in judged.variants.items()})
+    cut = Cut(_slicing(run, ORIGINAL).by)
     for variant in run.variants[1:]:
-        pair = (original.units(), judged[variant].units())
-        card = conditional_card(pair, convention, options, of_pairs, all_changed=has_own_schema(run, variant))
-        paired[variant] = card.metrics
+        card = judged.card(variant, cut)
+        scores.paired[variant], scores.paired_slices[variant] = card.metrics, card.slices
     for group in suite.across:
-        units = [judged[variant].units(group.metric) for variant in group.stressors]
-        own = original.units(group.metric)
-        across[group.name] = variants_card(units, own, group.metric, convention, options).metrics
-    tallies = {name: variant.scored.tally for name, variant in judged.items()}
-    cards = {name: variant.scored.card() for name, variant in judged.items()}
-    scores = Scores(cards, paired, across, _drops(tallies, options))
-    scores.failed = {name: variant.failed for name, variant in judged.items() if variant.failed}
-    scores.table = [_cell(column, scores) for column in suite.table]
+        card = judged.card(group.name, cut)
+        scores.across[group.name], scores.across_slices[group.name] = card.metrics, card.slices
+    scores.drops = _drops({name: variant.scored.tally for name, variant in judged.variants.items()}, options)
+    scores.failed = {name: variant.failed for name, variant in judged.variants.items() if variant.failed}
+    scores.table = [_cell(column, scores, judged) for column in suite.table]
     scores.notes = [_failures(run, variant, count) for variant, count in scores.failed.items()]
     scores.usage = run.usage
-    return ScoredRun(scores, {name: variant.errors for name, variant in judged.items()})
+    return ScoredRun(scores, {name: variant.errors for name, variant in judged.variants.items()})
+
+
+def check_slices(suite: Suite, where: str) -> None:
+    """Refuse a suite whose slices do not exist, or do not fit the metric: it would be told only after the tracking."""
+    for name in suite.slices:
+        check_slice(name, where=f"{where}, slices")
+    groups = {group.name for group in suite.across}
+    for column in suite.table:
+        if column.slice is None:
+            continue
+        name, place = column.slice[0], f"{where}, [[table]] {column.column!r}"
+        check_slice(*column.slice, where=place)
+        if column.variant in groups and name in WHAT_WAS_DONE:
+            raise slice_of_variants(name, where=place)
+        of_one = column.variant not in groups and not _is_of_pairs(column.metric)
+        if name == "slot" and of_one and column.metric not in SLOT_SCORES:
+            fix = f"possible: {', '.join(SLOT_SCORES)}, and measures of pairs and variants"
+            raise DstressError(f"{column.metric} cannot be cut by 'slot'", where=place, fix=fix)
+
+
+def _slices(suite: Suite) -> tuple[str, ...]:
+    """What a suite cuts scores by: what it says, and what its table needs."""
+    return tuple(dict.fromkeys((*suite.slices, *(column.slice[0] for column in suite.table if column.slice))))
+
+
+def _slicing(run: RunFolder, variant: str) -> Slicing:
+    """How measures of several variants are cut, by the original's names; by slot only where the table asks for it."""
+    suite, seen = run.manifest.suite, run.manifest.seen
+    asked = {column.slice[0] for column in suite.table if column.slice}
+    left_out = {CHANGED, *(() if "slot" in asked else ("slot",)), *(() if "stress" in asked else ("stress",))}
+    by = tuple(name for name in _slices(suite) if name not in left_out and (name != "seen" or seen is not None))
+    return Slicing(by, seen, names_back(run.schema(ORIGINAL), run.schema(variant)), lenient=True)
 
 
 def find_errors(run: RunFolder) -> dict[str, TurnErrors]:
@@ -128,6 +193,7 @@ def corpus_of(run: RunFolder, variant: str) -> Corpus:
     corpus = Corpus(called, split, run.schema(variant), lambda: run.dialogues(variant))
     corpus.part = run.manifest.part
     corpus.stressed, corpus.made = variant != ORIGINAL, made_by(run.quality(variant))
+    corpus.seen = seen_by_variant(run.manifest.seen, run.schema(ORIGINAL), corpus.schema)
     return corpus
 
 
@@ -170,28 +236,35 @@ def _drops(tallies: Mapping[str, Tally], options: ScoringOptions) -> dict[str, D
     }
 
 
-def _cell(column: Column, scores: Scores) -> Cell:
+def _cell(column: Column, scores: Scores, judged: _Together) -> Cell:
     """A column's score, or why there is none."""
     try:
-        return Cell(column.column, column.variant, column.metric, _score(column, scores))
-    except (KeyError, DstressError) as error:
-        missing = str(error).strip("'") or "not computed"
-        return Cell(column.column, column.variant, column.metric, None, f"no {missing} here")
+        return Cell(column.column, column.variant, column.metric, _score(column, scores, judged))
+    except KeyError as error:
+        missing = f"no {error.args[0]} here"
+    except DstressError as error:
+        missing = error.problem
+    return Cell(column.column, column.variant, column.metric, None, missing)
 
 
 def _is_of_pairs(metric: str) -> bool:
     return parse(metric).name in pair_metrics
 
 
-def _score(column: Column, scores: Scores) -> Score:
-    if column.variant in scores.across:
-        return scores.across[column.variant][column.metric]
-    if _is_of_pairs(column.metric):
-        return scores.paired[column.variant][column.metric]
-    card: Scorecard = scores.variants[column.variant]
+def _score(column: Column, scores: Scores, judged: _Together) -> Score:
+    in_group = column.variant in judged.groups
     if column.slice is None:
-        return card.metrics[column.metric]
+        if in_group:
+            return scores.across[column.variant][column.metric]
+        card = scores.variants[column.variant]
+        return (scores.paired[column.variant] if _is_of_pairs(column.metric) else card.metrics)[column.metric]
     name, key = column.slice
+    possible_slices([name], (judged.original if in_group else judged.variants[column.variant]).corpus)
+    if in_group or _is_of_pairs(column.metric):
+        return judged.part(column.variant, column.slice).metrics[column.metric]
+    card = scores.variants[column.variant]
+    if key not in card.slices[name]:
+        raise missing_key(name, key, card.slices[name])
     value = card.slices[name][key][column.metric]
     if value is None:
         raise KeyError(column.metric)

@@ -26,11 +26,13 @@ from dstress.scoring.open_pair import Predictions, PredictionSource, open_pair
 from dstress.scoring.resampling import interval
 from dstress.scoring.scorecard import Score, Scorecard, SlotErrors, signature_text
 from dstress.scoring.shards import Plan, Watcher, in_halves, tally_pairs
-from dstress.scoring.slices import SLICES
+from dstress.scoring.slices import check_slice, possible_slices
 from dstress.scoring.tally import Tally
 
 STANDARD = "standard"
 """Every metric over states, frames and flags; those that read the words of the dialogue come with `all`."""
+SLOT_SCORES = ("slot-precision", "slot-recall", "slot-f1")
+"""What there is of a single slot."""
 _CONFUSIONS = 5
 
 
@@ -108,13 +110,14 @@ def tally_predictions(
 
     Watchers are shown every alignment, so that whoever wants more of it than sums need not judge anything again.
     """
-    if unknown_slice := next((name for name in by if name not in SLICES), None):
-        raise DstressError(f"no slice {unknown_slice!r}", fix=f"choose from {', '.join(SLICES)}")
+    for name in by:
+        check_slice(name)
     with without_collection(), open_pair(source, options.format) as pair:
         corpus, texts = pair.corpus, [text or pair.convention for text in wanted]
         chosen = [conventions.create(text) for text in texts]
         # Results on a stressed corpus are always told apart by what the stressor did, such as seen and unseen values.
-        slices = (*by, "stress") if corpus.stressed and "stress" not in by else tuple(by)
+        told = (*by, "stress") if corpus.stressed and "stress" not in by else by
+        slices = possible_slices(told, corpus, lenient=options.lenient)
         plan = Plan(corpus, chosen, _selected(metrics), slices, options.resamples, options.seed, tuple(watchers))
         left_out = LeftOut(options.leave_out)
         pairing = Pairing(left_out.gold(corpus), left_out.predictions(pair.predictions), corpus.schema)
@@ -219,10 +222,8 @@ def _values(sums: dict[str, dict[str, Floats]], made: dict[str, Metric]) -> dict
 def _slot_scores(row: Floats) -> dict[str, float | None]:
     right, wrong, missed, extra = row.tolist()
     predicted, gold = right + wrong + extra, right + wrong + missed
-    return {
-        "slot-precision": right / predicted if predicted else None,
-        "slot-recall": right / gold if gold else None,
-        "slot-f1": 2 * right / (predicted + gold),
+    shares = (right / predicted if predicted else None, right / gold if gold else None, 2 * right / (predicted + gold))
+    return dict(zip(SLOT_SCORES, shares, strict=True)) | {
         "right": right,
         "wrong": wrong,
         "missed": missed,

@@ -42,15 +42,19 @@ class SlotErrors(msgspec.Struct, frozen=True):
     confusions: list[tuple[str, str, int]]
 
 
+Slices = dict[str, dict[str, dict[str, float | None]]]
+"""Slice -> key -> metric -> value."""
+
+
 class Scorecard(msgspec.Struct):
     """Scores of one prediction file under one convention.
 
-    `signature` says what was scored, for all scores alike. `slices` is slice -> key -> metric -> value.
+    `signature` says what was scored, for all scores alike.
     """
 
     signature: dict[str, str]
     metrics: dict[str, Score]
-    slices: dict[str, dict[str, dict[str, float | None]]] = {}
+    slices: Slices = {}
     slots: dict[str, SlotErrors] = {}
     notes: list[str] = []
 

@@ -7,7 +7,7 @@ metrics = ["jga", "coref-jga"]        # of every variant
 slices = ["service", "slot"]
 stressors = ["paraphrase", "disfluency", "entities"]
 
-[[across]]                            # metrics over several variants: jga-v1-5, ss(jga), diff-rel
+[[across]]                            # metrics over several variants: jga-orig, jga-v1-5, ss(jga), diff-rel
 name = "variants"
 stressors = ["schema_variant(version=v1)", "schema_variant(version=v2)"]
 metric = "jga"
@@ -16,7 +16,7 @@ metric = "jga"
 column = "PI cJGA"
 variant = "paraphrase"                # `original`, a stressor, or a name under `across`
 metric = "cjga"                       # of the variant; cjga and consistent-jga are of its changed pairs
-slice = ["stress", "unseen"]          # left out: over everything
+slice = ["stress", "unseen"]          # of any column; left out: over everything
 """
 
 from __future__ import annotations
@@ -98,6 +98,6 @@ def _check(table: dict[str, Any], where: str) -> Suite:
     for column in suite.table:
         if column.variant not in (*suite.variants, *groups):
             raise unknown("variant", column.variant, [*suite.variants, *groups], where=f"{where}, [[table]]")
-    if len(set(groups)) < len(groups):
-        raise DstressError("two groups under [[across]] have one name", where=where)
+    if len({*suite.variants, *groups}) < len(suite.variants) + len(groups):
+        raise DstressError("a group under [[across]] has the name of another, or of a variant", where=where)
     return suite
