@@ -7,7 +7,7 @@ from functools import partial
 import click
 from rich.markup import escape
 
-from dstress.cli.output import OutputFiles, console, json_option, print_table, table_options
+from dstress.cli.output import SEEDS, OutputFiles, console, json_option, print_table, table_options
 from dstress.cli.progress import waiting
 from dstress.metrics.measures import measure_of
 from dstress.pipeline import compare as comparing
@@ -28,7 +28,7 @@ _SLOTS_SHOWN = 5
 @click.option("--metrics", default=",".join(comparing.DEFAULT_METRICS), show_default=True, help="separated by commas")
 @click.option("--format", "format_", default="", help="the format of the files, where it is not found by itself")
 @click.option("--resamples", default=COMPARING.resamples, show_default=True, type=click.IntRange(min=1))
-@click.option("--seed", default=COMPARING.seed, show_default=True, help="of the resampling")
+@click.option("--seed", type=SEEDS, default=COMPARING.seed, show_default=True, help="of the resampling")
 @click.option("--allow-partial", is_flag=True, help="compare the turns that all systems have")
 @table_options
 @json_option

@@ -22,7 +22,7 @@ from dstress.corpora.base import ENGLISH, Corpus, Finder, Split
 from dstress.corpora.checks import read_checked
 from dstress.corpora.split_names import same_split, sort_splits
 from dstress.dialogue import Dialogue, Schema
-from dstress.errors import CorpusError, unknown
+from dstress.errors import UNREADABLE_JSON, CorpusError, unknown
 from dstress.storage.atomic import replacing
 from dstress.storage.home import home
 from dstress.storage.lock import only_one
@@ -83,7 +83,7 @@ def read_manifest(name: str) -> Manifest | None:
         return msgspec.json.decode(path.read_bytes(), type=Manifest)
     except FileNotFoundError:
         return None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE_JSON as error:
         raise CorpusError(
             f"the manifest is damaged: {error}",
             where=str(path),
@@ -122,7 +122,7 @@ def open_corpus(name: str, split: str) -> Corpus:
             for number, line in enumerate(lines, start=1):
                 try:
                     yield _DIALOGUE.decode(line)
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                except UNREADABLE_JSON as error:
                     fix = f"`dstress corpora remove {name}`, then add it again"
                     raise CorpusError(f"damaged: {error}", where=f"{path}, line {number}", fix=fix) from None
 

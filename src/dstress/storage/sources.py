@@ -25,7 +25,7 @@ from typing import IO, Any, cast
 
 import msgspec
 
-from dstress.errors import ArchiveError, CorpusError, DstressError
+from dstress.errors import UNREADABLE_JSON, ArchiveError, CorpusError, DstressError
 
 MAX_UNPACKED = 8 << 30
 """No corpus of this field is near 8 GiB."""
@@ -139,7 +139,7 @@ class Source:
             if line.strip():
                 try:
                     return cast(object, msgspec.json.decode(line))
-                except (msgspec.DecodeError, UnicodeDecodeError):
+                except UNREADABLE_JSON:
                     return None
         return None
 
@@ -150,7 +150,7 @@ class Source:
             return None
         try:
             return cast(object, msgspec.json.decode(self.files[0].read()))
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE_JSON:
             return None
 
 
