@@ -22,9 +22,9 @@ def audit_corpus(name: str, opened: dict[str, Corpus]) -> dict[str, list[str] | 
     folder = store.folder_of(name)
     notes: list[str] = []
     for split, corpus in opened.items():
-        _check_file(folder / f"{split}.schema.json", entry.splits[split].schema_sha256, name)
+        _check_file(folder / store.schema_file(split), entry.splits[split].schema_sha256, name)
         if entry.splits[split].sha256:
-            _check_file(folder / f"{split}.jsonl", entry.splits[split].sha256, name)
+            _check_file(folder / store.dialogue_file(split), entry.splits[split].sha256, name)
         _check_dialogues(corpus)
         notes += _note_counts(name, split, corpus)
     return {"name": name, "notes": notes + _note_leaks(opened)}

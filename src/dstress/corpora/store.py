@@ -24,6 +24,7 @@ from dstress.corpora.split_names import same_split, sort_splits
 from dstress.dialogue import Dialogue, Schema
 from dstress.errors import CorpusError, unknown
 from dstress.storage.atomic import replacing
+from dstress.storage.file_names import file_name
 from dstress.storage.home import home
 from dstress.storage.lock import only_one
 
@@ -32,7 +33,7 @@ Progress = Callable[[str, int], None]
 
 _MANIFEST = "corpus.json"
 _INCOMING = ".incoming-"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}(/[A-Za-z0-9][A-Za-z0-9._-]{0,79})?")
 _REPORT_EVERY = 100
 _GLANCED = 200_000
 _ID = re.compile(rb'\{"id":"([^"\\]*)"')
@@ -65,7 +66,8 @@ def folder_of(name: str) -> Path:
     """The folder of a corpus; the name is checked, so it can never lead out of the data home."""
     if not _NAME.fullmatch(name):
         raise CorpusError(
-            f"{name!r} cannot name a corpus", fix="use letters, digits, dots, hyphens, and at most one slash"
+            f"{name!r} cannot name a corpus",
+            fix="use up to 80 letters, digits, dots and hyphens, and at most one slash",
         )
     return home() / "corpora" / name
 
@@ -108,14 +110,24 @@ def find_split(entry: Manifest, wanted: str) -> str:
     raise unknown(f"split of {entry.name}", wanted, entry.splits, fix=f"`dstress corpora show {entry.name}` lists them")
 
 
+def schema_file(split: str) -> str:
+    """What the file of a split's schema is called."""
+    return f"{file_name(split)}.schema.json"
+
+
+def dialogue_file(split: str) -> str:
+    """What the file of a split's dialogues is called."""
+    return f"{file_name(split)}.jsonl"
+
+
 def read_schema(name: str, split: str) -> Schema:
     """The stored schema of a split."""
-    return _SCHEMA.decode((folder_of(name) / f"{split}.schema.json").read_bytes())
+    return _SCHEMA.decode((folder_of(name) / schema_file(split)).read_bytes())
 
 
 def open_corpus(name: str, split: str) -> Corpus:
     """A stored split; its dialogues are decoded as they are iterated."""
-    path = folder_of(name) / f"{split}.jsonl"
+    path = folder_of(name) / dialogue_file(split)
 
     def read() -> Iterator[Dialogue]:
         with path.open("rb") as lines:
@@ -166,7 +178,7 @@ def add(name: str, source: str, splits: Iterator[tuple[str, Split]], progress: P
         after = Manifest(
             name, before.source, {split: entries[split] for split in sort_splits(entries)}, before.derived_from
         )
-        commit(folder, aside, after, [f"{split}{end}" for split in arrived for end in (".schema.json", ".jsonl")])
+        commit(folder, aside, after, [file(split) for split in arrived for file in (schema_file, dialogue_file)])
     return after
 
 
@@ -178,7 +190,7 @@ def add_variant(name: str, source: str, base: str, schemas: dict[str, Schema]) -
     with _only_import(folder), _aside(folder) as aside:
         for split in sort_splits(schemas):
             data = msgspec.json.encode(schemas[split])
-            (aside / f"{split}.schema.json").write_bytes(data)
+            (aside / schema_file(split)).write_bytes(data)
             known = same_split(origin.splits, split)
             if known:
                 counts = origin.splits[known]
@@ -189,7 +201,7 @@ def add_variant(name: str, source: str, base: str, schemas: dict[str, Schema]) -
             if before and split in before.splits and before.splits[split].schema_sha256 != entry.schema_sha256:
                 raise _would_change(name, split, before.splits[split], entry)
         after = Manifest(name, source, entries, base)
-        commit(folder, aside, after, [f"{split}.schema.json" for split in entries])
+        commit(folder, aside, after, [schema_file(split) for split in entries])
     return after
 
 
@@ -225,11 +237,11 @@ def _would_change(name: str, split: str, old: SplitEntry, new: SplitEntry) -> Co
 def _write_split(folder: Path, split: Split, layout: str, progress: Progress) -> SplitEntry:
     """Stream a split into its file; counts and checksum come from the same pass."""
     schema = msgspec.json.encode(split.schema)
-    (folder / f"{split.name}.schema.json").write_bytes(schema)
+    (folder / schema_file(split.name)).write_bytes(schema)
     digest = hashlib.sha256()
     dialogues = turns = frames = 0
     encoder = msgspec.json.Encoder()
-    with (folder / f"{split.name}.jsonl").open("wb", buffering=1 << 20) as out:
+    with (folder / dialogue_file(split.name)).open("wb", buffering=1 << 20) as out:
         for dialogue in read_checked(split):
             line = encoder.encode(dialogue) + b"\n"
             digest.update(line)
