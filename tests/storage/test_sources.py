@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dstress.errors import ArchiveError, CorpusError, DstressError
+from dstress.errors import ArchiveError, DstressError
 from dstress.storage import sources
 from dstress.storage.sources import is_address, is_archive, open_source
 

@@ -128,9 +128,9 @@ def _fetch(source: str, entry: CatalogueEntry | None) -> str:
         return source
     from dstress.corpora.download import download
 
-    checksum = entry.git if entry and source == entry.url else ""
+    git, sha256 = (entry.git, entry.sha256) if entry and source == entry.url else ("", "")
     with downloading(source) as on_progress:
-        return str(download(source, home() / "downloads", git=checksum, progress=on_progress))
+        return str(download(source, home() / "downloads", git=git, sha256=sha256, progress=on_progress))
 
 
 def _published(entry: CatalogueEntry | None, split: str, dialogues: int) -> str:

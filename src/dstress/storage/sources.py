@@ -165,6 +165,15 @@ def is_archive(path: Path) -> bool:
     return path.name.casefold().endswith((*_TAR_ENDINGS, ".zip"))
 
 
+def is_packed(path: Path, name: str) -> bool:
+    """Whether a file that goes by the name of an archive begins as one does and, if it is a zip, ends as one does."""
+    if name.casefold().endswith(".zip"):
+        return zipfile.is_zipfile(path)
+    with path.open("rb") as stream:
+        head = stream.read(tarfile.BLOCKSIZE)
+    return head.startswith(tuple(_DECOMPRESSORS)) or head[257:262] == b"ustar"
+
+
 @contextmanager
 def open_source(*paths: str | Path) -> Iterator[Source]:
     """Open local files, folders and archives as one source. Archives that lie in a folder are opened with it."""
