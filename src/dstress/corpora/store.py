@@ -14,6 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -86,11 +87,7 @@ def read_manifest(name: str) -> Manifest | None:
     except FileNotFoundError:
         return None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise CorpusError(
-            f"the manifest is damaged: {error}",
-            where=str(path),
-            fix=f"`dstress corpora remove {name}`, then add it again",
-        ) from None
+        raise _damaged(name, f"the manifest is damaged: {error}", str(path)) from None
 
 
 def require_manifest(name: str) -> Manifest:
@@ -122,12 +119,38 @@ def dialogue_file(split: str) -> str:
 
 def read_schema(name: str, split: str) -> Schema:
     """The stored schema of a split."""
-    return _SCHEMA.decode((folder_of(name) / schema_file(split)).read_bytes())
+    path = require_intact(name, schema_file(split), require_manifest(name).splits[split].schema_sha256)
+    return _SCHEMA.decode(path.read_bytes())
+
+
+def require_intact(name: str, file: str, sha256: str) -> Path:
+    """A file of a stored corpus, which must be as it was imported: one changed value would change every score."""
+    path = folder_of(name) / file
+    try:
+        there = path.stat()
+        if _sha256(path, there.st_ino, there.st_size, there.st_mtime_ns) != sha256:
+            raise _damaged(name, "the file has changed since it was imported", str(path))
+    except FileNotFoundError:
+        raise _damaged(name, "the file is gone", str(path)) from None
+    return path
+
+
+@lru_cache(maxsize=256)
+def _sha256(path: Path, *_: int) -> str:
+    """A file's checksum, computed once in a process while its number, size and time stay the same."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _damaged(name: str, problem: str, where: str) -> CorpusError:
+    again = "it is made again at its next use" if name == "reminder" else "add it again"
+    return CorpusError(problem, where=where, fix=f"`dstress corpora remove {name}`, then {again}")
 
 
 def open_corpus(name: str, split: str) -> Corpus:
     """A stored split; its dialogues are decoded as they are iterated."""
-    path = folder_of(name) / dialogue_file(split)
+    entry = require_manifest(name).splits[split]
+    path = require_intact(name, dialogue_file(split), entry.sha256)
 
     def read() -> Iterator[Dialogue]:
         with path.open("rb") as lines:
@@ -135,8 +158,7 @@ def open_corpus(name: str, split: str) -> Corpus:
                 try:
                     yield _DIALOGUE.decode(line)
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    fix = f"`dstress corpora remove {name}`, then add it again"
-                    raise CorpusError(f"damaged: {error}", where=f"{path}, line {number}", fix=fix) from None
+                    raise _damaged(name, f"damaged: {error}", f"{path}, line {number}") from None
 
     def finder() -> Finder:
         with path.open("rb") as lines:
@@ -153,7 +175,6 @@ def open_corpus(name: str, split: str) -> Corpus:
             yield from stored
 
     corpus = Corpus(name, split, read_schema(name, split), read)
-    entry = require_manifest(name).splits[split]
     corpus.finder, corpus.lines, corpus.size, corpus.language = finder, lines, entry.dialogues, entry.language
     with path.open("rb") as stored:  # a stressor leaves its marks from the first dialogues on
         corpus.stressed = b'"stress":{' in stored.read(_GLANCED)
@@ -214,9 +235,10 @@ def commit(folder: Path, aside: Path, after: Manifest, files: list[str]) -> None
 
 
 def remove(name: str) -> None:
-    """Take a corpus out of the data home, its manifest first, so that an interruption leaves no torn corpus."""
+    """Take a corpus, also a damaged one, out of the data home; its manifest first, so that none is ever torn."""
     folder = folder_of(name)
-    require_manifest(name)
+    if not (folder / _MANIFEST).exists():
+        require_manifest(name)
     with _only_import(folder):
         (folder / _MANIFEST).unlink()
         for path in folder.iterdir():
