@@ -30,7 +30,7 @@ from dstress.pipeline.stress import (
 from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
 from dstress.spec import parse_list
-from dstress.storage.file_names import folder_name
+from dstress.storage.file_names import file_name
 from dstress.stressors import create
 from dstress.stressors.quality import Quality, Summary
 from dstress.suites.base import ORIGINAL
@@ -139,7 +139,7 @@ def _write(stressed: StressedCorpus, out: Path, preview: int, layout: str) -> Su
             if len(changed) < preview:
                 changed.extend(_changed_turns(dialogue))
 
-        summary = write_stressed(stressed, out / folder_name(spec), Quality(stressed.stressor), watch, layout)
+        summary = write_stressed(stressed, out / file_name(spec), Quality(stressed.stressor), watch, layout)
     if preview:
         _show(stressed, changed[:preview])
     return summary

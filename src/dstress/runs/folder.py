@@ -27,7 +27,7 @@ from dstress.errors import UNREADABLE_JSON, DstressError
 from dstress.runs.journal import Journal
 from dstress.scoring.scorecard import Score, Scorecard, TestedDifference
 from dstress.storage.atomic import replacing
-from dstress.storage.file_names import folder_name
+from dstress.storage.file_names import file_name, legible
 from dstress.storage.lock import only_one
 from dstress.suites.base import ORIGINAL, Suite
 
@@ -162,7 +162,13 @@ class RunFolder:
 
     def stressed_path(self, variant: str) -> Path:
         """Where a variant's dialogues are."""
-        return self.path / "stressed" / f"{folder_name(variant)}.jsonl"
+        return self._file("stressed", variant)
+
+    def _file(self, folder: str, variant: str) -> Path:
+        """A variant's file; in a run from before names had hashes, the one that no other variant can have written."""
+        earlier = self.path / folder / f"{legible(variant)[:100]}.jsonl"
+        alone = all(legible(other)[:100] != legible(variant)[:100] for other in {*self.variants} - {variant})
+        return earlier if alone and earlier.exists() else self.path / folder / f"{file_name(variant)}.jsonl"
 
     def schema(self, variant: str) -> Schema:
         """A variant's schema."""
@@ -215,7 +221,7 @@ class RunFolder:
 
     def predictions_path(self, variant: str) -> Path:
         """Where the answers to a variant are."""
-        return self.path / "predictions" / f"{folder_name(variant)}.jsonl"
+        return self._file("predictions", variant)
 
     def journal(self, variant: str) -> Journal:
         """The answers to a variant, so far."""
