@@ -110,6 +110,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _fail(message: str, code: int = 2) -> None:
     from dstress.cli.output import printable
+    from dstress.storage.secrets import redact
 
-    click.echo(f"{click.style('error', fg='red', bold=True)}: {printable(message)}", err=True)
+    shown = printable(redact(message.encode("utf-8", "surrogateescape")).decode("utf-8", "replace"))
+    click.echo(f"{click.style('error', fg='red', bold=True)}: {shown}", err=True)
     sys.exit(code)

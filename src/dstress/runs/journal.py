@@ -17,6 +17,7 @@ import msgspec
 from dstress.errors import UNREADABLE_JSON
 from dstress.predictions.base import Prediction
 from dstress.storage.atomic import replacing
+from dstress.storage.secrets import redact
 
 _SYNC_EVERY = 1.0
 """Seconds after which what was written is pushed through to the disk: a power cut costs no more."""
@@ -81,7 +82,7 @@ class Journal:
     def add(self, lines: bytes) -> None:
         """Append answers, each a line."""
         file = self._opened()
-        for line in lines.splitlines(keepends=True):
+        for line in redact(lines).splitlines(keepends=True):
             file.write(line)
             self._note(line)
             self._end += len(line)

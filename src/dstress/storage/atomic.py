@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+from dstress.storage.secrets import redact
+
+
+class _Redacting(io.BufferedWriter):
+    """A file in which no secret of ours is ever written."""
+
+    def write(self, content: Any, /) -> int:
+        return super().write(redact(bytes(content)))
 
 
 @contextmanager
@@ -26,7 +36,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:80]}.", suffix=".part")
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with _Redacting(io.FileIO(handle, "wb")) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -48,5 +58,5 @@ def _open_as_it_is(path: Path) -> IO[bytes] | None:
     for number in (1, 2):  # `/dev/stdout` may be a plain file, but others hold it open and go on where we stop
         with suppress(OSError):  # it may be closed
             if os.path.samestat(there, os.fstat(number)):
-                return os.fdopen(os.dup(number), "wb")
-    return None if stat.S_ISREG(there.st_mode) else path.open("wb")
+                return _Redacting(io.FileIO(os.dup(number), "wb"))
+    return None if stat.S_ISREG(there.st_mode) else _Redacting(io.FileIO(path, "wb"))
