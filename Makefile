@@ -5,13 +5,17 @@ BIN := $(VENV)/bin
 # CI adds every optional part: make test EXTRAS=dev,speech,models,encoder,ray,localmodel
 EXTRAS ?= dev
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test fuzz lint bench clean
 
 demo: $(VENV)/ready
 	$(BIN)/dstress demo
 
 test: $(VENV)/ready-dev lint
 	$(BIN)/pytest -n auto
+
+# Thousands of damaged files and hostile values; the tests run a few hundred of them.
+fuzz: $(VENV)/ready-dev
+	EXAMPLES=2000 $(BIN)/pytest -n auto tests/corpora/test_fuzz.py tests/predictions/test_prediction_fuzz.py tests/storage tests/attacks
 
 lint: $(VENV)/ready-dev
 	$(BIN)/ruff check .

@@ -18,6 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+import msgspec
+
+UNREADABLE_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding raises at bytes that are cut off, not UTF-8, of another shape, or nested without end."""
+
 
 class DstressError(Exception):
     """A problem that the person can fix. `where` is the file, dialogue and turn; `fix` is what to do about it."""

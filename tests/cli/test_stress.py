@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from dstress import corpora
 from dstress.cli.main import cli, main
+from dstress.storage.file_names import file_name
 
 
 def run(*arguments: str) -> str:
@@ -32,7 +33,7 @@ def test_what_changes_in_the_label_is_shown() -> None:
 def test_each_spec_gives_a_corpus(tmp_path: Path) -> None:
     out = tmp_path / "stressed"
     shown = run("reminder:test", "--with", "typos(rate=0.3),entities+disfluency", "--limit", "4", "--out", str(out))
-    assert {path.name for path in out.iterdir()} == {"typos-rate-0.3", "entities+disfluency"}
+    assert {path.name for path in out.iterdir()} == {file_name("typos(rate=0.3)"), "entities+disfluency"}
     assert "changed %" in shown and "fell back %" in shown and "distinct-4" in shown
     assert len(list(corpora.load(str(out / "entities+disfluency")))) == 4
 

@@ -18,8 +18,9 @@ from dstress.storage.sources import open_source
 from tests.corpora import layouts
 
 JUNK = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.just([]), st.just({}), st.just([[]])
-)
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.just([]), st.just({}), st.just([[]]),
+    st.sampled_from(["../../x", "/etc/x", "a\x00b", "x" * 300, "CON", "", "\ud800", "9" * 400, "\x1b]52;c;AA\x07"]),
+)  # fmt: skip
 
 
 def read_all(folder: Path) -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import subprocess
+import sys
 from collections import Counter
 from functools import cache
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -16,7 +20,7 @@ from dstress.corpora.reminder import SIZES, generate, generate_dialogue, schema
 from dstress.corpora.simulator.specs import services, words
 from dstress.dialogue import DONTCARE, Dialogue, Frame, Turn, slot_id
 from dstress.errors import UnknownNameError
-from tests.paths import DOCS
+from tests.paths import DOCS, SEARCHED
 
 PAGE = DOCS / "reminder.md"
 DIGESTS = {
@@ -273,3 +277,14 @@ def test_the_page_shows_what_is_generated() -> None:
         seen = phenomena(split)
         for name in FLOORS:
             assert re.search(rf"^\| {name} \|.*\b{seen[name]}\b", page, re.MULTILINE), (split, name, seen[name])
+
+
+def test_eight_processes_that_use_it_first_all_succeed(tmp_path: Path) -> None:
+    code = "import dstress; print(len(list(dstress.load('reminder:test'))))"
+    setting = {**os.environ, "DSTRESS_HOME": str(tmp_path), "PYTHONPATH": SEARCHED}
+    started = [
+        subprocess.Popen([sys.executable, "-c", code], env=setting, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(8)
+    ]
+    told = [process.communicate() for process in started]
+    assert [out for out, _ in told] == [b"150\n"] * 8, told

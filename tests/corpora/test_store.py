@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from dstress import corpora
+from dstress.cli.main import main
 from dstress.corpora import store
 from dstress.corpora.base import LocatedDialogue, Split
 from dstress.dialogue import Dialogue, Schema, Turn
@@ -128,15 +130,21 @@ def test_an_interrupted_import_is_as_if_it_never_was(data_home: Path, how: signa
     assert not list((data_home / "corpora/mine").glob(".incoming*"))
 
 
-def test_a_second_import_at_once_is_refused() -> None:
+def test_a_second_import_at_once_waits() -> None:
     importing = subprocess.Popen(
         [sys.executable, "-c", _SLOW_IMPORT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
     assert importing.stdout is not None
     importing.stdout.readline()
     try:
-        with pytest.raises(CorpusError, match="another import"):
-            store.add("mine", "b", split_of("two"))
+        told: list[str] = []
+
+        def on_progress(what: str, _: int) -> None:
+            told.append(what)
+            importing.kill()  # then it is our turn
+
+        store.add("mine", "b", split_of("two"), on_progress)
+        assert told[0] == "waiting for another import into mine"
     finally:
         importing.kill()
         importing.wait(timeout=60)
@@ -166,14 +174,84 @@ def test_unknown_names_suggest_the_nearest() -> None:
     assert corpora.load("multiwoz21:dev").split == corpora.load("multiwoz21:validation").split == "val"
 
 
-def test_damage_is_told_with_its_line(data_home: Path) -> None:
+def test_a_changed_value_is_never_scored_silently(data_home: Path, tmp_path: Path) -> None:
+    corpora.add("mine", layouts.dstress(tmp_path))
+    for file, old in (("test.jsonl", b"cheap"), ("test.schema.json", b"hotel")):
+        path = data_home / "corpora/mine" / file
+        whole = path.read_bytes()
+        assert old in whole
+        path.write_bytes(whole.replace(old, old[::-1], 1))
+        with pytest.raises(CorpusError, match=rf"{file}: the file has changed since it was imported(.|\n)*remove mine"):
+            corpora.load("mine:test")
+        path.unlink()
+        with pytest.raises(CorpusError, match=rf"{file}: the file is gone"):
+            corpora.load("mine:test")
+        path.write_bytes(whole)
+    assert list(corpora.load("mine:test"))
+
+
+def test_a_base_that_changed_is_told_when_a_variant_is_loaded(data_home: Path, tmp_path: Path) -> None:
+    corpora.add("sgd", layouts.sgd(tmp_path / "sgd"))
+    layouts.write_json(tmp_path / "x" / "v1" / "test" / "schema.json", layouts.sgd_schema())
+    corpora.add("sgd-x", tmp_path / "x")
+    assert list(corpora.load("sgd-x/v1:test"))
+    with (data_home / "corpora/sgd/test.jsonl").open("ab") as file:
+        file.write(b"\n")
+    with pytest.raises(CorpusError, match="has changed since it was imported"):
+        corpora.load("sgd-x/v1:test")
+
+
+def test_a_file_is_hashed_once_while_it_stays_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[object] = []
+    digest = hashlib.file_digest
+    monkeypatch.setattr(hashlib, "file_digest", lambda *given: hashed.append(given) or digest(*given))
     store.add("mine", "a", split_of("one"))
-    (data_home / "corpora/mine/test.jsonl").write_bytes(b'{"id": ')
-    with pytest.raises(CorpusError, match="line 1"):
-        list(corpora.load("mine:test"))
-    (data_home / "corpora/mine/corpus.json").write_bytes(b"{")
+    for _ in range(3):
+        assert len(list(corpora.load("mine:test"))) == 1
+    assert len(hashed) == 2  # the schema and the dialogues
+
+
+@pytest.mark.parametrize("damage", ["manifest", "schema", "dialogues", "all gone"])
+def test_a_damaged_corpus_can_be_removed_and_added_again(
+    data_home: Path, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = data_home / "corpora/mine"
+    store.add("other", "a", split_of("one"))
+    store.add("mine", "a", split_of("one"))
+    before = snapshot(folder)
+    if damage == "all gone":
+        (folder / "test.jsonl").unlink()
+        (folder / "test.schema.json").unlink()
+    else:
+        files = {"manifest": "corpus.json", "schema": "test.schema.json", "dialogues": "test.jsonl"}
+        (folder / files[damage]).write_bytes(b'{"id": ')
     with pytest.raises(CorpusError, match="remove mine"):
         corpora.load("mine:test")
+    with pytest.raises(SystemExit) as left:
+        main(["corpora", "list"])
+    assert left.value.code == 0 and "other" in (shown := capsys.readouterr().out) and "mine" in shown
+    with pytest.raises(SystemExit) as left:
+        main(["corpora", "remove", "mine"])
+    assert left.value.code == 0 and snapshot(folder) == {}
+    store.add("mine", "a", split_of("one"))
+    assert snapshot(folder) == before and list(corpora.load("mine:test"))
+
+
+def test_the_embedded_corpus_comes_back_by_itself(data_home: Path) -> None:
+    list(corpora.load("reminder:dev"))
+    (data_home / "corpora/reminder/dev.jsonl").write_bytes(b"")
+    with pytest.raises(CorpusError, match=r"remove reminder`, then it is made again at its next use"):
+        corpora.load("reminder:dev")
+    store.remove("reminder")
+    assert list(corpora.load("reminder:dev"))
+
+
+def test_damage_after_loading_is_told_with_its_line(data_home: Path) -> None:
+    store.add("mine", "a", split_of("one"))
+    loaded = corpora.load("mine:test")
+    (data_home / "corpora/mine/test.jsonl").write_bytes(b'{"id": ')
+    with pytest.raises(CorpusError, match="line 1"):
+        list(loaded)
 
 
 def test_memory_stays_flat_in_the_number_of_files(tmp_path: Path) -> None:

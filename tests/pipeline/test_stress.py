@@ -13,7 +13,6 @@ from dstress.engines.local import Local
 from dstress.errors import CorpusError, DstressError, SpecError
 from dstress.pipeline.stress import calibrate_spec, stress, take_first, write_stressed
 from dstress.scoring.score import score
-from dstress.storage.file_names import folder_name
 from dstress.stressors.base import Rewriter
 from dstress.stressors.quality import Quality
 from dstress.text.utterance import Ranges
@@ -125,16 +124,3 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
 def test_only_some_can_be_calibrated() -> None:
     with pytest.raises(SpecError, match="nothing in typos can be calibrated"):
         calibrate_spec(REMINDER, "typos", {"wer": 0.3})
-
-
-@pytest.mark.parametrize(
-    ("spec", "name"),
-    [
-        ("typos", "typos"),
-        ("typos(rate=0.1)", "typos-rate-0.1"),
-        ("entities+typos(rate=0.1)", "entities+typos-rate-0.1"),
-        ('paraphrase(translator=http(url="http://a/b"))', "paraphrase-translator-http-url-http-a-b"),
-    ],
-)
-def test_folders_are_named_after_specs(spec: str, name: str) -> None:
-    assert folder_name(spec) == name

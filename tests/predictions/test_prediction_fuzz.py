@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.errors import DstressError
@@ -79,7 +79,6 @@ def test_swapped_nodes(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-@settings(max_examples=100)
 @given(data=st.data())
 def test_flipped_bytes(name: str, data: st.DataObject) -> None:
     damaged = bytearray(EXAMPLES[name].sample.encode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -86,3 +87,73 @@ def test_the_file_has_the_mode_of_any_new_file(path: Path) -> None:
     plain = path.with_name("plain")
     plain.touch()
     assert path.stat().st_mode == plain.stat().st_mode
+
+
+def write(path: Path, data: bytes = b"new") -> None:
+    with replacing(path) as stream:
+        stream.write(data)
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["to a file", "to nothing yet"])
+def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path, there: bool) -> None:
+    target, link, linked = tmp_path / "folder" / "file", tmp_path / "link", tmp_path / "link of a link"
+    target.parent.mkdir()
+    if there:
+        target.write_bytes(b"old")
+    link.symlink_to("folder/file")
+    linked.symlink_to(link)
+    write(linked)
+    assert link.is_symlink() and linked.is_symlink() and not target.is_symlink()
+    assert target.read_bytes() == b"new"
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_an_error_while_writing_leaves_what_a_link_points_to(path: Path) -> None:
+    link = path.with_name("link")
+    link.symlink_to(path)
+    with pytest.raises(ValueError, match="bug"), replacing(link) as stream:
+        stream.write(b"half")
+        raise ValueError("bug")
+    assert path.read_bytes() == b"old" and link.is_symlink()
+
+
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write(pipe)
+    assert os.read(reader, 100) == b"new"
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode) and list(tmp_path.iterdir()) == [pipe]
+
+
+def test_a_device_stays_a_device(tmp_path: Path) -> None:
+    device = tmp_path / "null"
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        write(device)
+    except PermissionError:
+        pytest.skip("making a device needs root")
+    assert stat.S_ISCHR(device.stat().st_mode) and list(tmp_path.iterdir()) == [device]
+
+
+@pytest.mark.parametrize("mode", ["wb", "ab", "pipe"])
+def test_standard_output_by_its_name(tmp_path: Path, mode: str) -> None:
+    """What was written before stays, and what is written after arrives."""
+    code = "import os,sys\nfrom pathlib import Path\nfrom dstress.storage.atomic import replacing\n"
+    code += "os.write(1, b'before ')\nwith replacing(Path('/dev/stdout')) as s: s.write(b'new ')\nos.write(1, b'after')"
+    links = {path: path.readlink() for name in ("out", "err") if (path := Path(f"/dev/std{name}")).is_symlink()}
+    if mode == "pipe":
+        shown = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True).stdout
+    else:
+        with (tmp_path / "out").open(mode) as out:
+            subprocess.run([sys.executable, "-c", code], stdout=out, check=True)
+        shown = (tmp_path / "out").read_bytes()
+    assert shown == b"before new after"
+    assert links == {path: path.readlink() for path in links}
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
+        write(tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dstress.errors import ArchiveError, CorpusError, DstressError
+from dstress.errors import ArchiveError, DstressError
 from dstress.storage import sources
 from dstress.storage.sources import is_address, is_archive, open_source
 
@@ -161,11 +161,11 @@ def test_a_member_that_is_there_twice(tmp_path: Path, second: str) -> None:
     refuse(tmp_path / "x.zip", out.getvalue().replace(b"b.json", b"a.json"), "is there twice")
 
 
-def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
-    path = tmp_path / "x.tar"
-    path.write_bytes(pack_tar(".tar", [file("a"), file("a/b")]))
-    with pytest.raises(CorpusError, match=r"x\.tar: cannot be read"):
-        everything(path)
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_file_where_a_folder_should_be(tmp_path: Path, ending: str) -> None:
+    path, members = tmp_path / f"x{ending}", {"a": b"1", "a/b": b"2", "A": b"3", "x" * 300: b"4"}
+    path.write_bytes(pack(ending, members))
+    assert everything(path) == members
 
 
 def test_an_encrypted_zip(tmp_path: Path) -> None:
@@ -186,6 +186,49 @@ def test_a_bomb_in_litter_counts_too(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sources, "_FREE_RATIO", 1 << 20)
     data = pack(".tar.gz", {"__MACOSX/a": bytes(9 << 20), "b.json": b"{}"})
     refuse(tmp_path / "x.tar.gz", data, "unpacks to more than")
+
+
+def sparse(real: int, ending: str) -> bytes:
+    """A tar that says of one byte that it lies at the end of a file of that size."""
+    member, data = file("a.json", (b"1\n%d\n1\n" % (real - 1)).ljust(512, b"\0") + b"x")
+    member.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "a.json"}
+    member.pax_headers["GNU.sparse.realsize"] = str(real)
+    return pack_tar(ending, [(member, data)])
+
+
+@pytest.mark.parametrize("ending", TARS)
+def test_a_sparse_member_counts_for_what_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    monkeypatch.setattr(sources, "_FREE_RATIO", 1 << 20)
+    monkeypatch.setattr(sources, "MAX_UNPACKED", 2 << 20)
+    refuse(tmp_path / f"x{ending}", sparse(1 << 31, ending), "unpacks to more than")
+    (tmp_path / f"y{ending}").write_bytes(sparse(5000, ending))
+    assert everything(tmp_path / f"y{ending}") == {"a.json": bytes(4999) + b"x"}
+
+
+@pytest.mark.parametrize("ending", [".tar.gz", ".zip"])
+def test_a_swarm_of_empty_members_is_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
+    monkeypatch.setattr(sources, "_FREE_RATIO", 1 << 20)
+    monkeypatch.setattr(sources, "MAX_UNPACKED", 1 << 20)
+    refuse(tmp_path / f"x{ending}", pack(ending, {f"{n}.json": b"" for n in range(300)}), "unpacks to more than")
+
+
+def test_members_that_share_their_bytes_count_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many entries of a zip's list may point to one piece of data."""
+    monkeypatch.setattr(sources, "_FREE_RATIO", 1 << 20)
+    data = pack_zip({"0.json": bytes(1 << 19)})
+    start, end = data.index(b"PK\x01\x02"), data.index(b"PK\x05\x06")
+    entries = b"".join(data[start:end].replace(b"0.json", b"%d.json" % n) for n in range(9))
+    tail = struct.pack("<HHIIH", 9, 9, len(entries), start, 0)
+    refuse(tmp_path / "x.zip", data[:start] + entries + data[end : end + 8] + tail, "unpacks to more than")
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_an_archive_in_an_archive_stays_packed(tmp_path: Path, ending: str) -> None:
+    inner = pack(".zip")
+    (tmp_path / f"x{ending}").write_bytes(pack(ending, {"inner.zip": inner}))
+    assert everything(tmp_path / f"x{ending}") == {"inner.zip": inner}
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

@@ -251,8 +251,9 @@ def service() -> Iterator[str]:
 
 
 @pytest.fixture
-def client(service: str) -> Iterator[Http]:
-    http = Http(service, key="k", timeout=5.0, retries=2)
+def client(service: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Http]:
+    monkeypatch.setenv("SERVICE_KEY", "k")
+    http = Http(service, key="SERVICE_KEY", timeout=5.0, retries=2)
     yield http
     http.close()
 

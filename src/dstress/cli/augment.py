@@ -7,7 +7,7 @@ from typing import get_args
 
 import click
 
-from dstress.cli.output import console, json_option, print_table, write_json
+from dstress.cli.output import SEEDS, console, json_option, print_table, write_json
 from dstress.cli.progress import counting_calls
 from dstress.cli.stress import engine_for
 from dstress.corpora import load
@@ -38,7 +38,9 @@ from dstress.reports.tables import Table
     help="the dictionary of the tests: none of its values may come in",
 )
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="only the first N dialogues")
-@click.option("--seed", default=SEED, show_default=True, help="seed of the first version; the next count up")
+@click.option(
+    "--seed", type=SEEDS, default=SEED, show_default=True, help="seed of the first version; the next count up"
+)
 @click.option("--workers", type=click.IntRange(0), default=0, help="processes; default: cores, where it pays")
 @json_option
 def command(

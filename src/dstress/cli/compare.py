@@ -8,7 +8,7 @@ from functools import partial
 import click
 from rich.markup import escape
 
-from dstress.cli.output import OutputFiles, console, json_option, print_table, table_options
+from dstress.cli.output import SEEDS, OutputFiles, console, json_option, print_table, table_options
 from dstress.cli.progress import waiting
 from dstress.cli.score import parse_slices, slices_option
 from dstress.metrics.measures import measure_of
@@ -31,7 +31,7 @@ _SLOTS_SHOWN = 5
 @slices_option
 @click.option("--format", "format_", default="", help="the format of the files, where it is not found by itself")
 @click.option("--resamples", default=COMPARING.resamples, show_default=True, type=click.IntRange(min=1))
-@click.option("--seed", default=COMPARING.seed, show_default=True, help="of the resampling")
+@click.option("--seed", type=SEEDS, default=COMPARING.seed, show_default=True, help="of the resampling")
 @click.option("--allow-partial", is_flag=True, help="compare the turns that all systems have")
 @table_options
 @json_option

@@ -52,15 +52,21 @@ def list_command(json_file: str | None) -> None:
 
 def list_corpora(json_file: str | None) -> None:
     """The corpora that are there and those that could be."""
-    stored = {name: store.require_manifest(name) for name in store.stored_names()}
-    available = {name: entry for name, entry in catalogue().items() if name not in stored}
+    stored: dict[str, Manifest] = {}
+    damaged: dict[str, str] = {}
+    for name in store.stored_names():
+        try:
+            stored[name] = store.require_manifest(name)
+        except CorpusError as error:
+            damaged[name] = str(error)
+    available = {name: entry for name, entry in catalogue().items() if name not in stored.keys() | damaged.keys()}
     if json_file:
         described = {
             name: {"title": entry.title, "url": entry.url, "licence": entry.licence}
             for name, entry in available.items()
         }
         counts = {name: _counts(manifest) for name, manifest in stored.items()}
-        write_json({"corpora": counts, "catalogue": described}, json_file)
+        write_json({"corpora": counts, "damaged": damaged, "catalogue": described}, json_file)
         return
     here = make_table("corpus", "splits", "#dialogues", "#user turns", "from")
     for name, manifest in stored.items():
@@ -69,9 +75,11 @@ def list_corpora(json_file: str | None) -> None:
         origin = f"renamed from {manifest.derived_from}" if manifest.derived_from else manifest.source
         origin = "embedded" if name == corpora.EMBEDDED else origin
         here.add_row(name, ", ".join(manifest.splits), f"{dialogues:,}", f"{turns:,}", escape(origin))
-    if corpora.EMBEDDED not in stored:
+    if corpora.EMBEDDED not in stored.keys() | damaged.keys():
         here.add_row(corpora.EMBEDDED, "train, dev, test", "900", "", "embedded, generated at first use")
     console().print(here)
+    for problem in damaged.values():
+        console().print(problem, markup=False)
     more = make_table("not yet here", "what it is", "licence")
     for name, entry in available.items():
         more.add_row(name, entry.title, entry.licence)
@@ -128,9 +136,9 @@ def _fetch(source: str, entry: CatalogueEntry | None) -> str:
         return source
     from dstress.corpora.download import download
 
-    checksum = entry.git if entry and source == entry.url else ""
+    git, sha256 = (entry.git, entry.sha256) if entry and source == entry.url else ("", "")
     with downloading(source) as on_progress:
-        return str(download(source, home() / "downloads", git=checksum, progress=on_progress))
+        return str(download(source, home() / "downloads", git=git, sha256=sha256, progress=on_progress))
 
 
 def _published(entry: CatalogueEntry | None, split: str, dialogues: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dstress.cli.output import console, json_option, make_table, write_json
+from dstress.cli.output import SEEDS, console, json_option, make_table, write_json
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
 from dstress.errors import DstressError, unknown
@@ -35,7 +35,7 @@ _HELP = """\
 @click.option("--turn", type=click.IntRange(0), metavar="N", help="the user turn; default: the first with a goal")
 @click.option("--goal", metavar="SLOT=VALUE,...", help="what the user shall say; default: a counterfactual goal")
 @click.option("--with", "spec", default="counterfactual", show_default=True, metavar="SPEC", help="the stressor")
-@click.option("--seed", default=SEED, show_default=True, help="seed of the goal")
+@click.option("--seed", type=SEEDS, default=SEED, show_default=True, help="seed of the goal")
 @click.option("--interactive", is_flag=True, help="pick turns, edit goals and look, until you quit")
 @json_option
 def command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from pathlib import Path
@@ -86,6 +87,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Exit codes: 0 fine, 1 a gate failed, 2 the input or the call is wrong."""
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))  # a person's own `module:Class` is looked for where they are
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter is no reason to stop
     try:
         outcome: Any = cli.main(args=arguments, prog_name="dstress", standalone_mode=False)
     except DstressError as error:
@@ -105,5 +109,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _fail(message: str, code: int = 2) -> None:
-    click.echo(f"{click.style('error', fg='red', bold=True)}: {message}", err=True)
+    from dstress.cli.output import printable
+    from dstress.storage.secrets import redact
+
+    shown = printable(redact(message.encode("utf-8", "surrogateescape")).decode("utf-8", "replace"))
+    click.echo(f"{click.style('error', fg='red', bold=True)}: {shown}", err=True)
     sys.exit(code)

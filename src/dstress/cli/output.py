@@ -20,6 +20,20 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
 
+SEEDS = click.IntRange(0, 2**63 - 1)
+"""What `--seed` takes."""
+
+
+class FiniteRange(click.FloatRange):
+    """A range without "not a number", which is neither above nor below anything."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        return self.fail(f"{value!r} is not a number", param, ctx) if number != number else number
+
+
+COUNTS = click.IntRange(0, 2**31 - 1)
+"""What `--limit` and `--draw` take; 0 is all."""
 json_option = click.option(
     "--json",
     "json_file",
@@ -31,12 +45,29 @@ json_option = click.option(
 """`--json` on every verb that prints."""
 
 
+_PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"} | {127: 0x2421}
+_UNSHOWN = dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD)
+
+
+def printable(text: str) -> str:
+    """A text that only shows: names and values come from files, and some characters would command the terminal."""
+    return text.translate(_PICTURES | _UNSHOWN)
+
+
 def console() -> Console:
     """Standard output; wide and without colour when it is piped, so that nothing is cut or escaped."""
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+    class Shown(Console):
+        """A console that prints no control character but its own."""
+
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else segment._replace(text=printable(segment.text))
 
     piped = not sys.stdout.isatty()
-    return Console(width=160 if piped else None, highlight=False, soft_wrap=piped)
+    return Shown(width=160 if piped else None, highlight=False, soft_wrap=piped)
 
 
 def write_json(content: Any, file: str) -> None:

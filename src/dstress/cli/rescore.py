@@ -18,7 +18,9 @@ from dstress.spec import parse_list
 @click.argument("run", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--convention", default="", help="what counts as correct; default: as before")
 @click.option("--metrics", default="", metavar="A,B", help="other metrics; default: as before")
-@click.option("--resamples", default=1000, show_default=True, help="bootstrap resamples of dialogues")
+@click.option(
+    "--resamples", type=click.IntRange(0), default=1000, show_default=True, help="bootstrap resamples of dialogues"
+)
 @json_option
 def command(run: Path, convention: str, metrics: str, resamples: int, json_file: str | None) -> None:
     """Score a RUN anew, under another convention or with other metrics, without asking the tracker again.

@@ -7,7 +7,17 @@ from typing import NamedTuple
 
 import click
 
-from dstress.cli.output import OutputFiles, console, json_option, print_notes, print_table, table_options
+from dstress.cli.output import (
+    COUNTS,
+    SEEDS,
+    FiniteRange,
+    OutputFiles,
+    console,
+    json_option,
+    print_notes,
+    print_table,
+    table_options,
+)
 from dstress.cli.progress import counting
 from dstress.engines import Local, engines
 from dstress.errors import DstressError
@@ -31,13 +41,24 @@ from dstress.suites import Suite
 )
 @click.option("--resume", is_flag=True, help="go on with the run in --out; ask again where answers failed")
 @click.option("--only", metavar="SPEC[,SPEC]", help="only these of the suite's stressors")
-@click.option("--limit", type=click.IntRange(0), default=0, metavar="N", help="only the first N dialogues")
-@click.option("--draw", type=click.IntRange(0), default=0, metavar="N", help="only N dialogues, drawn by the seed")
-@click.option("--seed", default=1, show_default=True, help="seed of all randomness")
+@click.option("--limit", type=COUNTS, default=0, metavar="N", help="only the first N dialogues")
+@click.option("--draw", type=COUNTS, default=0, metavar="N", help="only N dialogues, drawn by the seed")
+@click.option("--seed", type=SEEDS, default=1, show_default=True, help="seed of all randomness")
 @click.option("--convention", default="", help="what counts as correct; default: what the suite says")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="worker processes")
-@click.option("--timeout", type=float, metavar="SECONDS", help="give up on a turn that takes longer, and say so")
-@click.option("--max-failed", default=100.0, show_default=True, help="percent of turns that may have no answer")
+@click.option(
+    "--timeout",
+    type=FiniteRange(0, 10**6, min_open=True),
+    metavar="SECONDS",
+    help="give up on a turn that takes longer, and say so",
+)
+@click.option(
+    "--max-failed",
+    type=FiniteRange(0, 100),
+    default=100.0,
+    show_default=True,
+    help="percent of turns that may have no answer",
+)
 @click.option("--engine", default="local", show_default=True, help="local, ray, or ray(address=...)")
 @table_options
 @json_option

@@ -17,7 +17,16 @@ from dstress.analysis.human_check.sheets import (
     write_sheets,
 )
 from dstress.analysis.human_check.verdict import Verdict
-from dstress.cli.output import OutputFiles, console, json_option, print_notes, print_table, table_options, write_json
+from dstress.cli.output import (
+    SEEDS,
+    OutputFiles,
+    console,
+    json_option,
+    print_notes,
+    print_table,
+    table_options,
+    write_json,
+)
 from dstress.cli.progress import waiting
 from dstress.errors import DstressError
 from dstress.pipeline.stress import SEED
@@ -37,7 +46,7 @@ _TITLES = {"human_like": "human likeliness", "correct": "correctness"}
 @click.option("--turns", type=click.IntRange(1), default=100, show_default=True, help="turns to draw")
 @click.option("--with", "stressors", default="", metavar="SPEC[,SPEC]", help="of these; default: what rewrites labels")
 @click.option("--history", type=click.IntRange(0), default=1, show_default=True, help="earlier turns to show")
-@click.option("--seed", default=SEED, show_default=True, help="seed of the draw and of the order")
+@click.option("--seed", type=SEEDS, default=SEED, show_default=True, help="seed of the draw and of the order")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="the sheet, FILE.csv")
 @click.option(
     "--judged", type=click.Path(dir_okay=False, path_type=Path), metavar="KEY", help="score SHEETs by this key"

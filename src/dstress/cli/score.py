@@ -7,7 +7,7 @@ from typing import Literal
 
 import click
 
-from dstress.cli.output import OutputFiles, console, json_option, print_notes, print_table, table_options
+from dstress.cli.output import SEEDS, OutputFiles, console, json_option, print_notes, print_table, table_options
 from dstress.cli.progress import waiting
 from dstress.conventions import conventions
 from dstress.metrics.measures import measure_of
@@ -40,8 +40,10 @@ def parse_slices(text: str) -> list[str]:
 @slices_option
 @click.option("--leave-out", default="", metavar="ID,ID", help="dialogues that do not count; the signature names them")
 @click.option("--allow-partial", is_flag=True, help="score what fits, and say so in the signature")
-@click.option("--resamples", default=1000, show_default=True, help="bootstrap resamples of dialogues")
-@click.option("--seed", default=1, show_default=True, help="seed of the resamples")
+@click.option(
+    "--resamples", type=click.IntRange(0), default=1000, show_default=True, help="bootstrap resamples of dialogues"
+)
+@click.option("--seed", type=SEEDS, default=1, show_default=True, help="seed of the resamples")
 @click.option("--interval", default="percentile", type=click.Choice(["percentile", "bca"]), show_default=True)
 @table_options
 @json_option

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dstress.cli.output import console, json_option, print_table, write_json
+from dstress.cli.output import COUNTS, SEEDS, console, json_option, print_table, write_json
 from dstress.cli.progress import counting, counting_calls
 from dstress.corpora import load
 from dstress.dialogue import Dialogue, Stress, Turn
@@ -30,7 +30,7 @@ from dstress.pipeline.stress import (
 from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
 from dstress.spec import parse_list
-from dstress.storage.file_names import folder_name
+from dstress.storage.file_names import file_name
 from dstress.stressors import create
 from dstress.stressors.quality import Quality, Summary
 from dstress.suites.base import ORIGINAL
@@ -56,9 +56,9 @@ _PREVIEW = 5
     help="the layout that your tracker reads; with another than ours the original is written beside",
 )
 @click.option("--preview", type=click.IntRange(0), metavar="N", help="show N changed turns before and after")
-@click.option("--limit", type=click.IntRange(0), default=0, metavar="N", help="only the first N dialogues")
-@click.option("--draw", type=click.IntRange(0), default=0, metavar="N", help="only N dialogues, drawn by the seed")
-@click.option("--seed", default=SEED, show_default=True, help="seed of all randomness")
+@click.option("--limit", type=COUNTS, default=0, metavar="N", help="only the first N dialogues")
+@click.option("--draw", type=COUNTS, default=0, metavar="N", help="only N dialogues, drawn by the seed")
+@click.option("--seed", type=SEEDS, default=SEED, show_default=True, help="seed of all randomness")
 @click.option("--workers", type=click.IntRange(0), default=0, help="processes; default: cores, where it pays")
 @click.option("--calibrate", metavar="wer=0.30", help="first find what gives this word error rate, and store it")
 @json_option
@@ -139,7 +139,7 @@ def _write(stressed: StressedCorpus, out: Path, preview: int, layout: str) -> Su
             if len(changed) < preview:
                 changed.extend(_changed_turns(dialogue))
 
-        summary = write_stressed(stressed, out / folder_name(spec), Quality(stressed.stressor), watch, layout)
+        summary = write_stressed(stressed, out / file_name(spec), Quality(stressed.stressor), watch, layout)
     if preview:
         _show(stressed, changed[:preview])
     return summary

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from dstress.cli.output import OutputFiles, json_option, print_notes, print_table, table_options
+from dstress.cli.output import SEEDS, OutputFiles, json_option, print_notes, print_table, table_options
 from dstress.cli.progress import waiting
 from dstress.cli.score import parse_slices, score_table, slice_table, slices_option
 from dstress.errors import DstressError
@@ -27,8 +27,14 @@ from dstress.scoring.versions import PAIR_METRICS, conditional, variants
 @slices_option
 @click.option("--convention", default="", help="what counts as correct; default: what the format's own script does")
 @click.option("--allow-partial", is_flag=True, help="use the turns that are there")
-@click.option("--resamples", default=COMPARING.resamples, show_default=True, help="bootstrap resamples of dialogues")
-@click.option("--seed", default=COMPARING.seed, show_default=True, help="seed of the resamples")
+@click.option(
+    "--resamples",
+    type=click.IntRange(0),
+    default=COMPARING.resamples,
+    show_default=True,
+    help="bootstrap resamples of dialogues",
+)
+@click.option("--seed", type=SEEDS, default=COMPARING.seed, show_default=True, help="seed of the resamples")
 @table_options
 @json_option
 def command(

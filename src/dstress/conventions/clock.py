@@ -6,6 +6,8 @@ This repeats the official script expression for expression; what people mean by 
 from __future__ import annotations
 
 _MORNING, _AFTERNOON = ("am", "a.m."), ("pm", "p.m.")
+_LONGEST = 4_000
+"""Python turns no more digits than 4,300 into a number; where they are more, the script stops with an error."""
 
 
 def on_the_clock(time: str) -> str:
@@ -20,7 +22,7 @@ def on_the_clock(time: str) -> str:
     if time.endswith(_AFTERNOON):
         time = _without_ending(time, _AFTERNOON)
         hour, colon, minutes = time.partition(":")
-        if ":" not in minutes and hour.strip().isdecimal():
+        if ":" not in minutes and hour.strip().isdecimal() and len(hour) <= _LONGEST:
             return f"{int(hour) + 12}:{minutes if colon else '00'}"
     return _padded(time)
 

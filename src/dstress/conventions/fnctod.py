@@ -9,7 +9,7 @@ from dstress.conventions.labels import NO_VALUE, Misfits, bare, surviving, table
 
 _NOTHING = ("not mentioned", NO_VALUE, "not present")
 _OPEN = ("dontcare", "dont care", "do not care")
-_LONE_GENITIVE = re.compile(r"(\w+)\s('s\s\w+)")
+_LONE_GENITIVE = re.compile(r"(\w)\s('s\s\w+)")
 
 
 class FncTod(Convention):

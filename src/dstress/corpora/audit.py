@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 
 from dstress.corpora import store
 from dstress.corpora.base import Corpus, Split
@@ -11,7 +10,6 @@ from dstress.corpora.catalogue import catalogue
 from dstress.corpora.checks import read_checked
 from dstress.corpora.counts import count_split
 from dstress.corpora.split_names import canonical_split
-from dstress.errors import CorpusError
 
 _SHOWN = 5
 
@@ -19,25 +17,14 @@ _SHOWN = 5
 def audit_corpus(name: str, opened: dict[str, Corpus]) -> dict[str, list[str] | str]:
     """Check files and dialogues of every split; raise at the first damage, return what a user should know."""
     entry = store.require_manifest(name)
-    folder = store.folder_of(name)
     notes: list[str] = []
     for split, corpus in opened.items():
-        _check_file(folder / f"{split}.schema.json", entry.splits[split].schema_sha256, name)
+        store.require_intact(name, store.schema_file(split), entry.splits[split].schema_sha256)
         if entry.splits[split].sha256:
-            _check_file(folder / f"{split}.jsonl", entry.splits[split].sha256, name)
+            store.require_intact(name, store.dialogue_file(split), entry.splits[split].sha256)
         _check_dialogues(corpus)
         notes += _note_counts(name, split, corpus)
     return {"name": name, "notes": notes + _note_leaks(opened)}
-
-
-def _check_file(path: Path, expected: str, name: str) -> None:
-    with path.open("rb") as stream:
-        if hashlib.file_digest(stream, "sha256").hexdigest() != expected:
-            raise CorpusError(
-                "the file has changed since it was imported",
-                where=str(path),
-                fix=f"`dstress corpora remove {name}`, then add it again",
-            )
 
 
 def _check_dialogues(corpus: Corpus) -> None:

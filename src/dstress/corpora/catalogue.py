@@ -18,6 +18,7 @@ class CatalogueEntry(msgspec.Struct, frozen=True):
     licence: str
     citation: str
     git: str = ""
+    sha256: str = ""
     within: str = ""
     note: str = ""
     dialogues: dict[str, int] = {}

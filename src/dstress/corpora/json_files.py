@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from dstress.errors import CorpusError
+from dstress.errors import UNREADABLE_JSON, CorpusError
 from dstress.storage.atomic import replacing
 from dstress.storage.sources import SourceFile
 
@@ -24,7 +24,7 @@ def decode_part(decoder: msgspec.json.Decoder[T], data: bytes | msgspec.Raw, whe
     """Decode a line or an entry of a file; `where` is what messages call it."""
     try:
         return decoder.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE_JSON as error:
         raise _misfit(error, where, bytes(data)) from None
 
 
@@ -34,6 +34,8 @@ def _misfit(error: Exception, where: str, data: bytes) -> CorpusError:
         return CorpusError("the file is empty", where=where)
     if isinstance(error, UnicodeDecodeError):
         return CorpusError(f"not UTF-8 text ({error.reason} at byte {error.start:,})", where=where, fix="save as UTF-8")
+    if isinstance(error, RecursionError):
+        return CorpusError("nested too deeply to be dialogues", where=where)
     if isinstance(error, msgspec.ValidationError):
         return CorpusError(f"does not have the layout's shape: {error}", where=where)
     return CorpusError(f"not valid JSON: {error}", where=where, fix="fetch the file again, it may be truncated")

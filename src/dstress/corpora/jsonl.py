@@ -16,6 +16,7 @@ from dstress.corpora.languages import find_language
 from dstress.corpora.split_names import sort_splits, split_of_file
 from dstress.dialogue import Dialogue, Schema
 from dstress.storage.atomic import replacing
+from dstress.storage.file_names import file_name
 from dstress.storage.sources import Source, SourceFile
 
 
@@ -45,10 +46,11 @@ class Jsonl(Importer):
             yield Split(name, _read_schema(source, file, name), partial(_read_lines, file), language)
 
     def write(self, corpus: Corpus, folder: Path) -> None:
-        with replacing(folder / f"{corpus.split}.jsonl") as lines:
+        name = file_name(corpus.split)
+        with replacing(folder / f"{name}.jsonl") as lines:
             for dialogue in corpus:
                 lines.write(msgspec.json.encode(dialogue) + b"\n")
-        with replacing(folder / f"{corpus.split}.schema.json") as out:
+        with replacing(folder / f"{name}.schema.json") as out:
             out.write(msgspec.json.encode(corpus.schema))
 
 

@@ -33,9 +33,7 @@ def ensure_stored(progress: Progress = lambda *_: None) -> Manifest:
     stored = store.read_manifest(NAME)
     if stored is not None and stored.source == source:
         return stored
-    if stored is not None:
-        store.remove(NAME)
-    return store.add(NAME, source, (("simulated", _split(name)) for name in SIZES), progress)
+    return store.add(NAME, source, (("simulated", _split(name)) for name in SIZES), progress, generated=True)
 
 
 def _split(name: str) -> Split:

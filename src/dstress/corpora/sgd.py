@@ -15,6 +15,7 @@ from dstress.corpora.json_files import decode, write_json, write_list
 from dstress.corpora.split_names import sort_splits, split_of_folder
 from dstress.dialogue import Act, Dialogue, Frame, Intent, Schema, Service, Slot, Span, State, Turn, service_of, update
 from dstress.errors import CorpusError, place
+from dstress.storage.file_names import file_name
 from dstress.storage.sources import Source, SourceFile
 
 _FILE_SIZE = 1000
@@ -117,12 +118,13 @@ class Sgd(Importer):
             yield Split(split_of_folder(folder, source), schema, partial(_read_dialogues, files))
 
     def write(self, corpus: Corpus, folder: Path) -> None:
-        write_json(folder / corpus.split / "schema.json", [_written_service(one) for one in corpus.schema.services])
+        inside = folder / file_name(corpus.split)
+        write_json(inside / "schema.json", [_written_service(one) for one in corpus.schema.services])
         dialogues = map(_written, corpus)
         for number in count(1):
             if not (some := list(islice(dialogues, _FILE_SIZE))):
                 return
-            write_list(folder / corpus.split / f"dialogues_{number:03}.json", some)
+            write_list(inside / f"dialogues_{number:03}.json", some)
 
 
 def _read_dialogues(files: list[SourceFile]) -> Iterator[LocatedDialogue]:

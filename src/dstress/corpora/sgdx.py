@@ -19,6 +19,7 @@ from dstress.corpora.split_names import sort_splits, split_of_folder
 from dstress.dialogue import Schema
 from dstress.schema_names import INTENT_ACTS, Names, map_names
 from dstress.storage.atomic import replacing
+from dstress.storage.file_names import file_name
 from dstress.storage.sources import Source
 
 _VARIANT = re.compile(r"(?:^|/)(v[1-9][0-9]*)/[^/]+$")
@@ -43,12 +44,12 @@ def write_variants(sgd: Source, schemas: Source, folder: Path) -> Iterator[Path]
     for variant, by_split in read_variants(schemas).items():
         shared = [split for split in sort_splits(by_split) if split in original]
         names = map_names((original[split], by_split[split]) for split in shared)
-        yield from write_variant(sgd, names, folder / variant)
+        yield from write_variant(sgd, names, folder / file_name(variant))
     for file in schemas.files:
         match = _VARIANT.search(file.folder)
         split = split_of_folder(file.folder, schemas)
         if match and split in original:
-            path = folder / match[1] / split / "schema.json"
+            path = folder / file_name(match[1]) / split / "schema.json"
             with replacing(path) as out:
                 out.write(file.read())
             yield path
@@ -61,7 +62,7 @@ def write_variant(source: Source, names: Names, folder: Path) -> Iterator[Path]:
             dialogues = json.loads(file.read())
             for dialogue in dialogues:
                 _rename_published(dialogue, names)
-            path = folder / split_of_folder(inside, source) / file.stem
+            path = folder / split_of_folder(inside, source) / f"{file_name(Path(file.stem).stem)}.json"
             with replacing(path) as out:
                 out.write(_encode_published(dialogues))
             yield path

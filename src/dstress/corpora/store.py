@@ -14,6 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -22,8 +23,9 @@ from dstress.corpora.base import ENGLISH, Corpus, Finder, Split
 from dstress.corpora.checks import read_checked
 from dstress.corpora.split_names import same_split, sort_splits
 from dstress.dialogue import Dialogue, Schema
-from dstress.errors import CorpusError, unknown
+from dstress.errors import UNREADABLE_JSON, CorpusError, unknown
 from dstress.storage.atomic import replacing
+from dstress.storage.file_names import file_name
 from dstress.storage.home import home
 from dstress.storage.lock import only_one
 
@@ -32,7 +34,7 @@ Progress = Callable[[str, int], None]
 
 _MANIFEST = "corpus.json"
 _INCOMING = ".incoming-"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}(/[A-Za-z0-9][A-Za-z0-9._-]{0,79})?")
 _REPORT_EVERY = 100
 _GLANCED = 200_000
 _ID = re.compile(rb'\{"id":"([^"\\]*)"')
@@ -65,7 +67,8 @@ def folder_of(name: str) -> Path:
     """The folder of a corpus; the name is checked, so it can never lead out of the data home."""
     if not _NAME.fullmatch(name):
         raise CorpusError(
-            f"{name!r} cannot name a corpus", fix="use letters, digits, dots, hyphens, and at most one slash"
+            f"{name!r} cannot name a corpus",
+            fix="use up to 80 letters, digits, dots and hyphens, and at most one slash",
         )
     return home() / "corpora" / name
 
@@ -83,12 +86,8 @@ def read_manifest(name: str) -> Manifest | None:
         return msgspec.json.decode(path.read_bytes(), type=Manifest)
     except FileNotFoundError:
         return None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise CorpusError(
-            f"the manifest is damaged: {error}",
-            where=str(path),
-            fix=f"`dstress corpora remove {name}`, then add it again",
-        ) from None
+    except UNREADABLE_JSON as error:
+        raise _damaged(name, f"the manifest is damaged: {error}", str(path)) from None
 
 
 def is_stored(name: str) -> bool:
@@ -113,23 +112,58 @@ def find_split(entry: Manifest, wanted: str) -> str:
     raise unknown(f"split of {entry.name}", wanted, entry.splits, fix=f"`dstress corpora show {entry.name}` lists them")
 
 
+def schema_file(split: str) -> str:
+    """What the file of a split's schema is called."""
+    return f"{file_name(split)}.schema.json"
+
+
+def dialogue_file(split: str) -> str:
+    """What the file of a split's dialogues is called."""
+    return f"{file_name(split)}.jsonl"
+
+
 def read_schema(name: str, split: str) -> Schema:
     """The stored schema of a split."""
-    return _SCHEMA.decode((folder_of(name) / f"{split}.schema.json").read_bytes())
+    path = require_intact(name, schema_file(split), require_manifest(name).splits[split].schema_sha256)
+    return _SCHEMA.decode(path.read_bytes())
+
+
+def require_intact(name: str, file: str, sha256: str) -> Path:
+    """A file of a stored corpus, which must be as it was imported: one changed value would change every score."""
+    path = folder_of(name) / file
+    try:
+        there = path.stat()
+        if _sha256(path, there.st_ino, there.st_size, there.st_mtime_ns) != sha256:
+            raise _damaged(name, "the file has changed since it was imported", str(path))
+    except FileNotFoundError:
+        raise _damaged(name, "the file is gone", str(path)) from None
+    return path
+
+
+@lru_cache(maxsize=256)
+def _sha256(path: Path, *_: int) -> str:
+    """A file's checksum, computed once in a process while its number, size and time stay the same."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _damaged(name: str, problem: str, where: str) -> CorpusError:
+    again = "it is made again at its next use" if name == "reminder" else "add it again"
+    return CorpusError(problem, where=where, fix=f"`dstress corpora remove {name}`, then {again}")
 
 
 def open_corpus(name: str, split: str) -> Corpus:
     """A stored split; its dialogues are decoded as they are iterated."""
-    path = folder_of(name) / f"{split}.jsonl"
+    entry = require_manifest(name).splits[split]
+    path = require_intact(name, dialogue_file(split), entry.sha256)
 
     def read() -> Iterator[Dialogue]:
         with path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 try:
                     yield _DIALOGUE.decode(line)
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    fix = f"`dstress corpora remove {name}`, then add it again"
-                    raise CorpusError(f"damaged: {error}", where=f"{path}, line {number}", fix=fix) from None
+                except UNREADABLE_JSON as error:
+                    raise _damaged(name, f"damaged: {error}", f"{path}, line {number}") from None
 
     def finder() -> Finder:
         with path.open("rb") as lines:
@@ -146,18 +180,31 @@ def open_corpus(name: str, split: str) -> Corpus:
             yield from stored
 
     corpus = Corpus(name, split, read_schema(name, split), read)
-    entry = require_manifest(name).splits[split]
     corpus.finder, corpus.lines, corpus.size, corpus.language = finder, lines, entry.dialogues, entry.language
     with path.open("rb") as stored:  # a stressor leaves its marks from the first dialogues on
         corpus.stressed = b'"stress":{' in stored.read(_GLANCED)
     return corpus
 
 
-def add(name: str, source: str, splits: Iterator[tuple[str, Split]], progress: Progress = lambda *_: None) -> Manifest:
-    """Import splits, each with its layout's name. New splits join; one that is there must be the same."""
+def add(
+    name: str,
+    source: str,
+    splits: Iterator[tuple[str, Split]],
+    progress: Progress = lambda *_: None,
+    *,
+    generated: bool = False,
+) -> Manifest:
+    """Import splits, each with its layout's name. New splits join; one that is there must be the same.
+
+    A source of `generated` dialogues tells their content: from the same one nothing is read again, another is replaced.
+    """
     folder = folder_of(name)
-    with _only_import(folder), _aside(folder) as aside:
+    with _only_import(folder, progress), _aside(folder) as aside:
         before = read_manifest(name) or Manifest(name, source, {})
+        if generated and before.source == source and before.splits:
+            return before
+        if generated:
+            before = Manifest(name, source, {})
         entries = dict(before.splits)
         arrived = []
         for layout, split in splits:
@@ -171,7 +218,7 @@ def add(name: str, source: str, splits: Iterator[tuple[str, Split]], progress: P
         after = Manifest(
             name, before.source, {split: entries[split] for split in sort_splits(entries)}, before.derived_from
         )
-        commit(folder, aside, after, [f"{split}{end}" for split in arrived for end in (".schema.json", ".jsonl")])
+        commit(folder, aside, after, [file(split) for split in arrived for file in (schema_file, dialogue_file)])
     return after
 
 
@@ -183,7 +230,7 @@ def add_variant(name: str, source: str, base: str, schemas: dict[str, Schema]) -
     with _only_import(folder), _aside(folder) as aside:
         for split in sort_splits(schemas):
             data = msgspec.json.encode(schemas[split])
-            (aside / f"{split}.schema.json").write_bytes(data)
+            (aside / schema_file(split)).write_bytes(data)
             known = same_split(origin.splits, split)
             if known:
                 counts = origin.splits[known]
@@ -194,7 +241,7 @@ def add_variant(name: str, source: str, base: str, schemas: dict[str, Schema]) -
             if before and split in before.splits and before.splits[split].schema_sha256 != entry.schema_sha256:
                 raise _would_change(name, split, before.splits[split], entry)
         after = Manifest(name, source, entries, base)
-        commit(folder, aside, after, [f"{split}.schema.json" for split in entries])
+        commit(folder, aside, after, [schema_file(split) for split in entries])
     return after
 
 
@@ -207,11 +254,12 @@ def commit(folder: Path, aside: Path, after: Manifest, files: list[str]) -> None
 
 
 def remove(name: str) -> None:
-    """Take a corpus out of the data home, its manifest first, so that an interruption leaves no torn corpus."""
+    """Take a corpus, also a damaged one, out of the data home; its manifest first, so that none is ever torn."""
     folder = folder_of(name)
-    require_manifest(name)
+    if not (folder / _MANIFEST).exists():
+        require_manifest(name)
     with _only_import(folder):
-        (folder / _MANIFEST).unlink()
+        (folder / _MANIFEST).unlink(missing_ok=True)  # somebody else may have been quicker
         for path in folder.iterdir():
             if path.is_file():
                 path.unlink()
@@ -230,11 +278,11 @@ def _would_change(name: str, split: str, old: SplitEntry, new: SplitEntry) -> Co
 def _write_split(folder: Path, split: Split, layout: str, progress: Progress) -> SplitEntry:
     """Stream a split into its file; counts and checksum come from the same pass."""
     schema = msgspec.json.encode(split.schema)
-    (folder / f"{split.name}.schema.json").write_bytes(schema)
+    (folder / schema_file(split.name)).write_bytes(schema)
     digest = hashlib.sha256()
     dialogues = turns = frames = 0
     encoder = msgspec.json.Encoder()
-    with (folder / f"{split.name}.jsonl").open("wb", buffering=1 << 20) as out:
+    with (folder / dialogue_file(split.name)).open("wb", buffering=1 << 20) as out:
         for dialogue in read_checked(split):
             line = encoder.encode(dialogue) + b"\n"
             digest.update(line)
@@ -250,12 +298,12 @@ def _write_split(folder: Path, split: Split, layout: str, progress: Progress) ->
 
 
 @contextmanager
-def _only_import(folder: Path) -> Iterator[None]:
-    """One import into a corpus at a time; a second one is told, not queued. A folder that stays empty goes away."""
+def _only_import(folder: Path, progress: Progress = lambda *_: None) -> Iterator[None]:
+    """One import into a corpus at a time; others wait. A folder that stays empty goes away."""
     # Locks stay for ever, so they lie where nobody takes them for a corpus.
     name = folder.relative_to(home() / "corpora").as_posix().replace("/", "+")
-    refusal = CorpusError(f"another import into {folder.name!r} is running", fix="wait until it has ended")
-    with only_one(home() / "locks" / f"{name}.lock", refusal):
+    waiting = f"waiting for another import into {folder.name}"
+    with only_one(home() / "locks" / f"{name}.lock", on_wait=lambda: progress(waiting, 0)):
         folder.mkdir(parents=True, exist_ok=True)
         try:
             yield

@@ -16,6 +16,7 @@ from dstress.corpora.json_files import decode, write_list
 from dstress.corpora.split_names import sort_splits, split_of_file
 from dstress.dialogue import Dialogue, Frame, Schema, State, Turn, service_of
 from dstress.errors import CorpusError, place
+from dstress.storage.file_names import file_name
 from dstress.storage.sources import Source, SourceFile
 from dstress.text.slot_names import SlotNames
 
@@ -59,7 +60,7 @@ class Trade(Importer):
 
     def write(self, corpus: Corpus, folder: Path) -> None:
         multiwoz_schema.require_multiwoz(corpus.schema, self.name)
-        write_list(folder / f"{corpus.split}_dials.json", map(_written, corpus))
+        write_list(folder / f"{file_name(corpus.split)}_dials.json", map(_written, corpus))
 
 
 def _files(source: Source) -> list[SourceFile]:

@@ -19,6 +19,8 @@ _CHANCES = 2
 """How often the same piece may cost a worker its life."""
 _READY = "ready"
 """What a worker says when its job is open; results are bytes."""
+_LONGEST = 10**6
+"""Seconds: the system takes no more, and "not a number" is never below."""
 
 
 class Local(Engine):
@@ -35,7 +37,7 @@ class Local(Engine):
     ) -> None:
         if workers < 1:
             raise DstressError(f"{workers} workers can do nothing", fix="give at least 1")
-        if timeout is not None and timeout <= 0:
+        if timeout is not None and not 0 < timeout < _LONGEST:
             raise DstressError(f"a timeout of {timeout} seconds is none", fix="give seconds, or leave it out")
         self.workers, self.timeout, self.start = workers, timeout, start
 

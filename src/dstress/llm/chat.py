@@ -6,13 +6,13 @@ printed or stored. An empty `DSTRESS_API_KEY` sends none.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from dstress.llm.post import Poster, Unanswered
+from dstress.storage.secrets import api_key
 
 BAD_REPLY = "malformed"
 _LETTERS_PER_TOKEN = 4
@@ -66,11 +66,6 @@ class _Completion(msgspec.Struct):
 
 
 _COMPLETION = msgspec.json.Decoder(_Completion)
-
-
-def api_key() -> str:
-    """The key in the environment; empty if there is none."""
-    return os.environ.get("DSTRESS_API_KEY", os.environ.get("OPENAI_API_KEY", ""))
 
 
 class Endpoint:

@@ -15,6 +15,7 @@ import msgspec
 
 from dstress.errors import DstressError, SpecError
 from dstress.llm.retry import Passing, read_retry_after, retry
+from dstress.storage.secrets import fill_in, has_secret
 
 BUSY, BROKEN, CLOSED = "busy", "server error", "closed connection"
 TIMEOUT, UNREACHABLE, REFUSED = "timeout", "unreachable", "refused"
@@ -59,8 +60,12 @@ def checked_url(owner: str, url: str) -> str:
         raise SpecError(f"{owner}: {url!r} is no address: {error}") from None
     if address.scheme not in ("http", "https") or not address.host:
         raise SpecError(f"{owner}: {url!r} is no address", fix='write it in quotes, as "http://localhost:8000/track"')
-    if address.userinfo:
-        raise SpecError(f"{owner}: an address with a password would be stored with the run", fix="leave it out")
+    if has_secret(url):
+        raise SpecError(
+            f"{owner}: an address with a password or a key would be stored with the run",
+            fix="put the secret into the environment and its name into the address, as ...?api_key=${MY_KEY}",
+        )
+    fill_in(url)
     return url
 
 
@@ -151,7 +156,7 @@ class Poster:
             headers["Authorization"] = f"Bearer {key}"
         content = bytearray()
         try:
-            with self._client.stream("POST", self.url, content=body, headers=headers) as answer:
+            with self._client.stream("POST", fill_in(self.url), content=body, headers=headers) as answer:
                 for chunk in answer.iter_bytes():
                     content += chunk
                     # httpx's timeout is for each piece; an answer that comes in drops would never end.

@@ -23,6 +23,7 @@ from dstress.engines.base import Engine
 from dstress.errors import DstressError, SpecError, place, unknown
 from dstress.pipeline.stress import SEED, StressedCorpus, reseed, stress
 from dstress.storage.atomic import replacing
+from dstress.storage.file_names import file_name
 from dstress.stressors.base import Stressor
 from dstress.stressors.quality import Quality
 from dstress.stressors.values import dictionary
@@ -84,7 +85,7 @@ class Augmenting:
         self, folder: Path, layout: Layout = "dialogues", watch: Callable[[str], None] = lambda _: None
     ) -> Augmentation:
         """Write the augmented split as a corpus (dialogues, schema, and last `augment.json`, which describes it)."""
-        split = self.corpus.split or "train"
+        split = file_name(self.corpus.split or "train")
         quality, counted = Quality(self.versions[0].stressor), Counter[str]()
         with _no_empty_folder(folder), replacing(folder / f"{split}.jsonl") as lines:
             ids: set[str] = set()

@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 
 from dstress.dialogue import State
-from dstress.errors import PredictionError, place
+from dstress.errors import UNREADABLE_JSON, PredictionError, place
 from dstress.predictions.shape import data_files
 from dstress.storage.sources import Source, SourceFile
 from dstress.text.slot_names import SlotNames
@@ -23,7 +23,6 @@ from dstress.text.slot_names import SlotNames
 T = TypeVar("T")
 Record = tuple[str, str, int, T]
 """File label, dialogue, turn, and what the file says there."""
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _MAX_NUMBER = 10**15
 _MOST_BITS = 1024
 
@@ -32,7 +31,7 @@ def decode(data: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[T], where: s
     """Decode, or say what is wrong with the JSON and where."""
     try:
         return decoder.decode(data)
-    except _UNREADABLE as error:
+    except UNREADABLE_JSON as error:
         refuse(error, bytes(data), where)
 
 

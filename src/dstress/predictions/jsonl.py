@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from dstress.dialogue import Schema
-from dstress.errors import PredictionError, place
+from dstress.errors import UNREADABLE_JSON, PredictionError, place
 from dstress.predictions import checks
 from dstress.predictions.base import Format, Prediction
 from dstress.predictions.shape import shape_of
@@ -59,7 +59,7 @@ def _prediction(line: bytes, where: str) -> Prediction:
         return _STRICT.decode(line)
     except msgspec.ValidationError:
         record = checks.decode(line, _LOOSE, where)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE_JSON as error:
         checks.refuse(error, line, where)
     state = record.get("state")
     if isinstance(state, dict):

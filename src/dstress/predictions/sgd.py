@@ -10,7 +10,7 @@ from typing import cast
 import msgspec
 
 from dstress.dialogue import Schema, Span, slot_id
-from dstress.errors import PredictionError, place
+from dstress.errors import UNREADABLE_JSON, PredictionError, place
 from dstress.predictions import checks, sgd_layout
 from dstress.predictions.base import Format, FramePrediction, Prediction
 from dstress.predictions.shape import data_files, shape_of
@@ -73,7 +73,7 @@ def _dialogues(file: SourceFile) -> Iterable[sgd_layout.Dialogue]:
         return _keyed(data, file)
     try:
         return _FILE.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE_JSON:
         return _one_by_one(file)
 
 
@@ -89,7 +89,7 @@ def _one_by_one(file: SourceFile) -> Iterator[sgd_layout.Dialogue]:
     for number, raw in enumerate(checks.items(file)):
         try:
             yield _DIALOGUE.decode(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except UNREADABLE_JSON as error:
             checks.refuse(error, bytes(raw), _whereabouts(raw, number, file.label))
 
 
@@ -202,5 +202,5 @@ def _whereabouts(raw: msgspec.Raw, number: int, file: str) -> str:
     """The dialogue's id if it can still be read, else its position in the file."""
     try:
         return place(file, msgspec.json.decode(_NAME.decode(raw)["dialogue_id"], type=str))
-    except (msgspec.DecodeError, UnicodeDecodeError, KeyError, RecursionError):
+    except (*UNREADABLE_JSON, KeyError):
         return f"{file}, item {number}"

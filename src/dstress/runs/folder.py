@@ -23,16 +23,25 @@ from typing import Any, Self
 import msgspec
 
 from dstress.dialogue import Dialogue, Schema
-from dstress.errors import DstressError
+from dstress.errors import UNREADABLE_JSON, DstressError
 from dstress.runs.journal import Journal
 from dstress.scoring.scorecard import Score, Scorecard, Slices, TestedDifference
 from dstress.storage.atomic import replacing
-from dstress.storage.file_names import folder_name
+from dstress.storage.file_names import file_name, legible
 from dstress.storage.lock import only_one
 from dstress.suites.base import ORIGINAL, Suite
 
 _MANIFEST, _SCORES, _USAGE = "run.toml", "scores.json", "usage.json"
 _DIALOGUE = msgspec.json.Decoder(Dialogue)
+
+
+class _Length(msgspec.Struct):
+    """As much of a dialogue as tells how long it is."""
+
+    turns: list[msgspec.Raw]
+
+
+_LENGTH = msgspec.json.Decoder(_Length)
 
 
 class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -157,22 +166,49 @@ class RunFolder:
 
     def stressed_path(self, variant: str) -> Path:
         """Where a variant's dialogues are."""
-        return self.path / "stressed" / f"{folder_name(variant)}.jsonl"
+        return self._file("stressed", variant)
+
+    def _file(self, folder: str, variant: str) -> Path:
+        """A variant's file; in a run from before names had hashes, the one that no other variant can have written."""
+        earlier = self.path / folder / f"{legible(variant)[:100]}.jsonl"
+        alone = all(legible(other)[:100] != legible(variant)[:100] for other in {*self.variants} - {variant})
+        return earlier if alone and earlier.exists() else self.path / folder / f"{file_name(variant)}.jsonl"
 
     def schema(self, variant: str) -> Schema:
         """A variant's schema."""
-        return msgspec.json.decode(self.stressed_path(variant).with_suffix(".schema.json").read_bytes(), type=Schema)
+        path = self.stressed_path(variant).with_suffix(".schema.json")
+        with self._reading(path):
+            return msgspec.json.decode(path.read_bytes(), type=Schema)
 
     def dialogues(self, variant: str) -> Iterator[Dialogue]:
         """A variant's dialogues, as they are read."""
-        with self.stressed_path(variant).open("rb") as lines:
+        path = self.stressed_path(variant)
+        with self._reading(path), path.open("rb") as lines:
             for line in lines:
                 yield _DIALOGUE.decode(line)
+
+    def count_turns(self, variant: str) -> int:
+        """How many turns a variant has."""
+        path = self.stressed_path(variant)
+        with self._reading(path), path.open("rb") as lines:
+            return sum(len(_LENGTH.decode(line).turns) for line in lines)
 
     def quality(self, variant: str) -> dict[str, Any]:
         """What the stressor did: the summary that was written with the dialogues; empty for the original."""
         path = self.stressed_path(variant).with_suffix(".json")
-        return dict(msgspec.json.decode(path.read_bytes())) if path.exists() else {}
+        with self._reading(path):
+            return msgspec.json.decode(path.read_bytes(), type=dict[str, Any]) if path.exists() else {}
+
+    @contextmanager
+    def _reading(self, path: Path, fix: str = "") -> Iterator[None]:
+        """What somebody cut off or took away is said in words, with the way back."""
+        fix = fix or f"remove {self.path / 'stressed'} and go on with --resume: the answers are kept"
+        try:
+            yield
+        except FileNotFoundError:
+            raise DstressError("the run has lost this file", where=str(path), fix=fix) from None
+        except UNREADABLE_JSON as error:
+            raise DstressError(f"the file is damaged: {error}", where=str(path), fix=fix) from None
 
     def write_stressed(
         self, variant: str, dialogues: Iterable[Dialogue], schema: Schema, describe: Callable[[], dict[str, Any]]
@@ -189,7 +225,7 @@ class RunFolder:
 
     def predictions_path(self, variant: str) -> Path:
         """Where the answers to a variant are."""
-        return self.path / "predictions" / f"{folder_name(variant)}.jsonl"
+        return self._file("predictions", variant)
 
     def journal(self, variant: str) -> Journal:
         """The answers to a variant, so far."""
@@ -199,7 +235,8 @@ class RunFolder:
     def usage(self) -> dict[str, float]:
         """What the answers have cost so far, over all resumes; empty for a tracker that counts nothing."""
         path = self.path / _USAGE
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, float]) if path.exists() else {}
+        with self._reading(path, "remove it: what was spent until now is forgotten, and nothing else"):
+            return msgspec.json.decode(path.read_bytes(), type=dict[str, float]) if path.exists() else {}
 
     def add_usage(self, cost: Mapping[str, float]) -> None:
         """Add to what the answers have cost."""
@@ -210,13 +247,13 @@ class RunFolder:
     @property
     def scores(self) -> Scores:
         """Every number."""
-        try:
-            written = msgspec.json.decode((self.path / _SCORES).read_bytes())
-        except FileNotFoundError:
+        path = self.path / _SCORES
+        if not path.exists():
             raise DstressError(
                 "the run has no scores yet", where=str(self.path), fix="go on with `dstress run --resume`"
-            ) from None
-        return msgspec.convert(_with_undefined(written), Scores)
+            )
+        with self._reading(path, "`dstress rescore` writes it anew"):
+            return msgspec.convert(_with_undefined(msgspec.json.decode(path.read_bytes())), Scores)
 
     def write_scores(self, scores: Scores) -> None:
         """Write every number, whole or not at all."""

@@ -14,8 +14,10 @@ from typing import IO
 
 import msgspec
 
+from dstress.errors import UNREADABLE_JSON
 from dstress.predictions.base import Prediction
 from dstress.storage.atomic import replacing
+from dstress.storage.secrets import redact
 
 _SYNC_EVERY = 1.0
 """Seconds after which what was written is pushed through to the disk: a power cut costs no more."""
@@ -48,7 +50,7 @@ class Journal:
         """Remember where an answer stands; a later one to the same turn counts, and what cannot be read does not."""
         try:
             answer = _PREDICTION.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE_JSON:
             return
         self._places.setdefault(answer.dialogue, {})[answer.turn] = (self._end, len(line))
         key = (answer.dialogue, answer.turn)
@@ -80,7 +82,7 @@ class Journal:
     def add(self, lines: bytes) -> None:
         """Append answers, each a line."""
         file = self._opened()
-        for line in lines.splitlines(keepends=True):
+        for line in redact(lines).splitlines(keepends=True):
             file.write(line)
             self._note(line)
             self._end += len(line)
@@ -110,9 +112,10 @@ class Journal:
 
     def __iter__(self) -> Iterator[Prediction]:
         self._flush()
-        with self.path.open("rb") as lines:
-            for line in lines:
-                yield _PREDICTION.decode(line)
+        places = sorted(place for turns in self._places.values() for place in turns.values())
+        with self.path.open("rb") as file:
+            for place in places:
+                yield _PREDICTION.decode(_at(file, place))
 
     def _opened(self) -> IO[bytes]:
         if self._file is None:

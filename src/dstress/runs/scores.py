@@ -200,6 +200,9 @@ def corpus_of(run: RunFolder, variant: str) -> Corpus:
 def predictions_of(run: RunFolder, variant: str) -> Iterator[Prediction]:
     """A variant's answers as they are scored."""
     schema, journal = run.schema(variant), run.journal(variant)
+    if missing := run.count_turns(variant) - journal.failed - journal.answered:
+        problem = f"{missing:,} turns of {variant} have not been answered yet"
+        raise DstressError(problem, where=str(journal.path), fix=f"go on with `dstress run --resume --out {run.path}`")
     turns: dict[tuple[str, int], tuple[str, ...]] = {}
     if journal.failed:
         turns = {

@@ -50,6 +50,11 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     lenient: bool = False
     """Leave out a metric for which the data has nothing, even if it was asked for by name."""
 
+    def __post_init__(self) -> None:
+        if self.seed < 0 or self.resamples < 0 or not 0 < self.level < 1:
+            problem = f"seed {self.seed}, {self.resamples} resamples, level {self.level}: that cannot be"
+            raise DstressError(problem, fix="seed and resamples are 0 or more, the level lies between 0 and 1")
+
 
 DEFAULTS = ScoringOptions()
 COMPARING = ScoringOptions(resamples=10_000)

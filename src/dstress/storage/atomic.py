@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import io
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+from dstress.storage.secrets import redact
+
+
+class _Redacting(io.BufferedWriter):
+    """A file in which no secret of ours is ever written."""
+
+    def write(self, content: Any, /) -> int:
+        return super().write(redact(bytes(content)))
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Write `path` as one step: readers see the old file or the whole new one, also after a crash or a full disk."""
+    """Write `path` as one step: readers see the old file or the whole new one, also after a crash or a full disk.
+
+    A link stays, and what it points to is replaced. What is no plain file (a device, a pipe, our own standard output)
+    is written to as it is.
+    """
+    if there := _open_as_it_is(path):
+        with there:
+            yield there
+        return
+    path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:80]}.", suffix=".part")
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with _Redacting(io.FileIO(handle, "wb")) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -27,3 +47,16 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _open_as_it_is(path: Path) -> IO[bytes] | None:
+    """A stream into what must not be replaced; None for a plain file or nothing."""
+    try:
+        there = path.stat()
+    except FileNotFoundError:
+        return None
+    for number in (1, 2):  # `/dev/stdout` may be a plain file, but others hold it open and go on where we stop
+        with suppress(OSError):  # it may be closed
+            if os.path.samestat(there, os.fstat(number)):
+                return _Redacting(io.FileIO(os.dup(number), "wb"))
+    return None if stat.S_ISREG(there.st_mode) else _Redacting(io.FileIO(path, "wb"))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dstress.errors import DstressError
+from dstress.storage.secrets import redact
 
 _PATIENCE = 60.0
 """Seconds to wait while another process writes."""
@@ -63,7 +64,7 @@ class ResponseCache:
     def put(self, key: str, model: str, reply: bytes) -> None:
         """Keep a response."""
         with self._naming_the_file(), self._lock:
-            self._file.execute("INSERT OR REPLACE INTO responses VALUES (?, ?, ?)", (key, model, reply))
+            self._file.execute("INSERT OR REPLACE INTO responses VALUES (?, ?, ?)", (key, model, redact(reply)))
 
     def spend(self, purse: str, cost: Spent) -> None:
         """Note down what a response cost, also one that cannot be used."""

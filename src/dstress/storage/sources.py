@@ -9,7 +9,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-import shutil
 import stat
 import struct
 import tarfile
@@ -25,7 +24,7 @@ from typing import IO, Any, cast
 
 import msgspec
 
-from dstress.errors import ArchiveError, CorpusError, DstressError
+from dstress.errors import UNREADABLE_JSON, ArchiveError, CorpusError, DstressError
 
 MAX_UNPACKED = 8 << 30
 """No corpus of this field is near 8 GiB."""
@@ -39,6 +38,8 @@ _DECOMPRESSORS: dict[bytes, Callable[..., Any]] = {
     b"\xfd7zXZ\x00": lzma.open,
 }
 _CHUNK = 1 << 20
+_BLOCK = 4096
+"""What an empty member counts for: so much of a disk, or of memory, each takes at least."""
 _SIP = 4096
 """What zip members are read by. Asked for more, zipfile may unpack gigabytes of a member that claims ten bytes."""
 # What the standard library's readers raise on damaged bytes, found by damaging archives at random.
@@ -139,7 +140,7 @@ class Source:
             if line.strip():
                 try:
                     return cast(object, msgspec.json.decode(line))
-                except (msgspec.DecodeError, UnicodeDecodeError):
+                except UNREADABLE_JSON:
                     return None
         return None
 
@@ -150,7 +151,7 @@ class Source:
             return None
         try:
             return cast(object, msgspec.json.decode(self.files[0].read()))
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE_JSON:
             return None
 
 
@@ -162,6 +163,15 @@ def is_address(text: str) -> bool:
 def is_archive(path: Path) -> bool:
     """Whether the name says zip or tar."""
     return path.name.casefold().endswith((*_TAR_ENDINGS, ".zip"))
+
+
+def is_packed(path: Path, name: str) -> bool:
+    """Whether a file that goes by the name of an archive begins as one does and, if it is a zip, ends as one does."""
+    if name.casefold().endswith(".zip"):
+        return zipfile.is_zipfile(path)
+    with path.open("rb") as stream:
+        head = stream.read(tarfile.BLOCKSIZE)
+    return head.startswith(tuple(_DECOMPRESSORS)) or head[257:262] == b"ustar"
 
 
 @contextmanager
@@ -224,7 +234,7 @@ def _zip_files(path: Path, stack: ExitStack, prefix: str) -> list[SourceFile]:
         if name in seen:
             raise ArchiveError(f"the member {member.filename!r} is there twice", where=str(path))
         seen.add(name)
-        budget.spend(member.file_size)
+        budget.spend(max(member.file_size, _BLOCK))
         if not member.is_dir() and not _is_litter(member.filename):
             files.append(SourceFile(member.filename, path, archive=archive, prefix=prefix))
     return files
@@ -233,20 +243,25 @@ def _zip_files(path: Path, stack: ExitStack, prefix: str) -> list[SourceFile]:
 def _tar_files(path: Path, stack: ExitStack, prefix: str) -> list[SourceFile]:
     """A tar can only be read from its start, so it is unpacked, once, into a folder that goes away afterwards."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dstress-")))
-    files = []
+    files: list[SourceFile] = []
+    seen: set[str] = set()
+    written = _Budget(path)
     with _decompressed(path) as stream, tarfile.open(fileobj=cast(IO[bytes], stream), mode="r:") as archive:
         for member in archive:
             _check_member(path, member.name, regular=member.isreg() or member.isdir())
             if member.isdir() or _is_litter(member.name):
                 continue
-            target = folder / member.name
-            if target.exists():
-                raise ArchiveError(f"the member {member.name!r} is there twice", where=str(path))
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("wb") as out:
-                shutil.copyfileobj(cast(IO[bytes], archive.extractfile(member)), out, _CHUNK)
+            target = folder / str(len(files))  # not by its name: no file system has a say in what names it may have
             unpacked = SourceFile(member.name, target, prefix=prefix)
             unpacked.label = f"{path}:{member.name}"
+            if unpacked.name in seen:
+                raise ArchiveError(f"the member {member.name!r} is there twice", where=str(path))
+            seen.add(unpacked.name)
+            written.spend(_BLOCK)
+            with target.open("wb") as out, cast(IO[bytes], archive.extractfile(member)) as content:
+                while piece := content.read(_CHUNK):  # of a sparse member this is more than the archive holds
+                    written.spend(len(piece))
+                    out.write(piece)
             files.append(unpacked)
         stream.finish()
     return files

@@ -37,6 +37,9 @@ _TELLING_LENGTH = 6
 """So many characters say a value by themselves. Shorter words, such as numbers, may owe their meaning to those around
 them."""
 
+LONGEST = 5_000
+"""No person says more characters in a turn, and to look for every value in a whole book takes minutes."""
+
 
 class Stressor(ABC):
     """What every stressor declares. Constructor arguments become arguments of its spec."""
@@ -119,6 +122,8 @@ class Unchanged(NamedTuple):
 Outcome = str | Rewrite | Unchanged | None
 """None: there is nothing to do in this turn."""
 
+_LONG = Unchanged("the utterance is too long")
+
 
 class TurnStressor(Stressor):
     """Changes one user utterance at a time: `rewrite_utterance`, or `rewrite_utterances` for work done in batches."""
@@ -149,8 +154,8 @@ class TurnStressor(Stressor):
             for dialogue in dialogues
             for index in range(len(dialogue.turns))
         ]
-        outcomes = self.rewrite_utterances(utterances)
-        turns = iter([self._turn(*pair) for pair in zip(utterances, outcomes, strict=True)])
+        outcomes = iter(self.rewrite_utterances([one for one in utterances if len(one.text) <= LONGEST]))
+        turns = iter([self._turn(one, next(outcomes) if len(one.text) <= LONGEST else _LONG) for one in utterances])
         return [
             msgspec.structs.replace(dialogue, turns=tuple(next(turns) for _ in dialogue.turns))
             for dialogue in dialogues
@@ -214,11 +219,15 @@ class DialogueStressor(Stressor):
 
     def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
         """Rewrite each dialogue and record what changed."""
-        key = self.key()
-        return [
-            record_dialogue(dialogue, self.rewrite(dialogue, random_for(seed, key, dialogue.id)))
-            for dialogue in dialogues
-        ]
+        key, stressed = self.key(), []
+        for dialogue in dialogues:
+            if any(len(text) > LONGEST for turn in dialogue.turns for text in (turn.user, turn.system)):
+                kept = tuple(record_fallback(turn, _LONG.reason) for turn in dialogue.turns)
+                stressed.append(msgspec.structs.replace(dialogue, turns=kept))
+            else:
+                after = self.rewrite(dialogue, random_for(seed, key, dialogue.id))
+                stressed.append(record_dialogue(dialogue, after))
+        return stressed
 
 
 class SchemaStressor(Stressor):

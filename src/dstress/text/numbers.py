@@ -19,6 +19,8 @@ ORDINAL_ENDING = r"(?:st|nd|rd|th)"
 _AMOUNT = re.compile(r"[$£€]?\s*(\d+(?:,\d{3})*(?:\.\d+)?)\s*[$£€]?\s*([a-z]*)")
 _WORD = re.compile(r"[^\W_]+")
 _PARTING = (":", "/")
+_LONGEST = 20
+"""More characters in digits are a code, which nobody says as a number."""
 _NEVER = "(?!)"
 _CURRENCIES = "$£€"
 _HOURS = range(25)
@@ -74,7 +76,7 @@ def number_of(value: str) -> float | None:
     """The number that a value is: `6`, `six`, `$84`, `53 dollars`; None for what is more than a number."""
     match = _AMOUNT.fullmatch(value.strip().lower())
     if match:
-        known = not match[2] or match[2] in _units()
+        known = (not match[2] or match[2] in _units()) and len(match[1]) <= _LONGEST
         return float(match[1].replace(",", "")) if known else None
     words = words_of(value)
     if words and _units().get(words[-1]) == "money":

@@ -10,7 +10,7 @@ from dstress.corpora.unfold import unfolded_id
 from dstress.errors import PredictionError
 from dstress.predictions.base import Prediction
 from dstress.resources import Resources
-from dstress.storage.file_names import folder_name
+from dstress.storage.file_names import file_name
 from dstress.trackers.base import Answer, Context, Failed, Tracker
 
 
@@ -30,13 +30,13 @@ class Saved(Tracker):
                 f"a single prediction file says nothing about stressed words ({', '.join(variants[1:])})",
                 where=str(self.path),
                 fix="write the stressed corpora with `dstress stress --layout`, let the tracker answer each, and give "
-                f"saved(DIR) with a file for each variant: {', '.join(map(folder_name, variants))}",
+                f"saved(DIR) with a file for each variant: {', '.join(map(file_name, variants))}",
             )
         if missing := [variant for variant in variants if by_variant and variant not in by_variant]:
             raise PredictionError(
                 f"there are no answers to {', '.join(missing)}",
                 where=str(self.path),
-                fix=f"add {', '.join(f'{folder_name(one)}.json' for one in missing)}, or choose variants with --only",
+                fix=f"add {', '.join(f'{file_name(one)}.json' for one in missing)}, or choose variants with --only",
             )
 
     def prepare(self, resources: Resources) -> None:
@@ -73,7 +73,7 @@ class Saved(Tracker):
         found: dict[str, Path] = {}
         for entry in sorted(self.path.iterdir()) if self.path.is_dir() else ():
             for variant in variants:
-                name = folder_name(variant)
+                name = file_name(variant)
                 if entry.name == name or entry.name.startswith(f"{name}."):
                     if variant in found:
                         problem = f"two files for {variant}: {found[variant].name} and {entry.name}"

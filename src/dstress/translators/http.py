@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dstress.errors import DstressError, MissingExtraError, SpecError
+from dstress.llm.post import checked_url
 from dstress.llm.retry import Passing, read_retry_after, retry
+from dstress.storage.secrets import fill_in, read_secret
 from dstress.translators.base import Translation, Translator
 
 if TYPE_CHECKING:
@@ -33,9 +35,10 @@ class Fields(NamedTuple):
 class Http(Translator):
     """A translation service over HTTP: POST {q: [...], source, target} to `url`, answered by {translatedText: [...]}.
 
-    `key` goes along as `api_key`. `num` is how many candidates to ask for. A request that is answered with 429 or 5xx,
-    or not within `timeout` seconds, is sent again up to `retries` times, each time after twice the wait; then its texts
-    are sent one by one. `fields` renames the five fields for services that call them otherwise.
+    `key` names the environment variable, or as `file:PATH` the file, whose secret goes along as `api_key`. `num` is
+    how many candidates to ask for. A request that is answered with 429 or 5xx, or not within `timeout` seconds, is
+    sent again up to `retries` times, each time after twice the wait; then its texts are sent one by one. `fields`
+    renames the five fields for services that call them otherwise.
     """
 
     routes = ("es", "fr", "de")
@@ -49,8 +52,9 @@ class Http(Translator):
         retries: int = 3,
         fields: tuple[str, ...] = tuple(Fields()),
     ) -> None:
-        if not url.startswith(("http://", "https://")):
-            raise SpecError(f"http: {url!r} is no address", fix='write url="https://host/translate"')
+        checked_url("http", url)
+        if key:
+            read_secret(key)
         if num < 1 or timeout <= 0 or retries < 0 or len(fields) != len(Fields()):
             raise SpecError("http: num must be 1 or more, timeout above 0, retries 0 or more, fields five names")
         self.url, self.key, self.num, self.timeout, self.retries = url, key, num, timeout, retries
@@ -94,7 +98,7 @@ class Http(Translator):
         if self.num > 1:
             body[self.fields.others] = self.num - 1
         if self.key:
-            body["api_key"] = self.key
+            body["api_key"] = read_secret(self.key)
         try:
             return retry(
                 lambda: self._post(body, len(texts)),
@@ -114,13 +118,13 @@ class Http(Translator):
             limits = httpx.Limits(max_connections=8, max_keepalive_connections=4)
             self._client = httpx.Client(timeout=httpx.Timeout(self.timeout), limits=limits)
         try:
-            answer = self._client.post(self.url, json=body)
+            answer = self._client.post(fill_in(self.url), json=body)
         except httpx.TransportError as error:  # no connection, a closed one, or no answer in time
             raise _Busy() from error
         if answer.status_code in (401, 403):
             raise DstressError(
                 f"the translation service at {self.url} refuses us: {answer.status_code}",
-                fix="give its key=...",
+                fix="name the environment variable that has its key, with key=...",
             )
         if not answer.is_success and answer.status_code not in _BUSY:
             return None

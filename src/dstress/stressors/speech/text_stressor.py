@@ -7,7 +7,7 @@ from itertools import islice
 
 from dstress.errors import DstressError, SpecError
 from dstress.resources import Resources
-from dstress.stressors.base import Outcome, TurnStressor, Unchanged
+from dstress.stressors.base import LONGEST, Outcome, TurnStressor, Unchanged
 from dstress.stressors.speech.channel import HEARD_NOTHING, NOTHING_SAID
 from dstress.stressors.speech.confusion_fit import VOICES, load_or_fit, sample_texts, shipped
 from dstress.stressors.speech.confusions import Fit
@@ -49,7 +49,8 @@ class SpeechText(TurnStressor):
         """Fit, if asked to; then set rate and mix on the corpus's first utterances."""
         super().prepare(resources)
         self._model = Mishearing(self._confusions(resources), self.noise, self.wer)
-        texts = (turn.user for dialogue in resources.corpus for turn in dialogue.turns)
+        every = (turn.user for dialogue in resources.corpus for turn in dialogue.turns)
+        texts = (text for text in every if len(text) <= LONGEST)
         sample = [spoken for spoken in map(words, islice(texts, _TUNED_ON)) if spoken]
         if sample:
             self._model.tune(sample)
