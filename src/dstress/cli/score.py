@@ -95,7 +95,7 @@ def score_table(card: Scorecard) -> Table:
     rows = [
         (
             name,
-            PLAIN.measured(score.value, unit),
+            PLAIN.with_unit(score.value, unit),
             PLAIN.measured_interval(score.low, score.high, unit),
             f"{score.n:,.0f}",
         )
@@ -110,7 +110,7 @@ def _convention_table(cards: dict[str, Scorecard]) -> Table:
     names = list(dict.fromkeys(name for card in cards.values() for name in card))
     rows = []
     for convention, card in cards.items():
-        values = (PLAIN.percent(card[name].value if name in card else None) for name in names)
+        values = (PLAIN.with_unit(card[n].value if n in card else None, measure_of(n).unit) for n in names)
         rows.append((convention, card.signature["unit"], *values))
     signature = next(iter(cards.values())).signature
     shared = {key: value for key, value in signature.items() if key not in ("conv", "unit", "fuzz", "frames")}
@@ -123,7 +123,10 @@ def _print_details(card: Scorecard) -> None:
         if name != "slot":
             shown = [metric for metric in card.metrics if any(metric in values for values in keys.values())]
             shown = shown[:_MOST_METRICS]
-            rows = [(key, *(PLAIN.percent(values.get(metric)) for metric in shown)) for key, values in keys.items()]
+            rows = [
+                (key, *(PLAIN.with_unit(values.get(metric), measure_of(metric).unit) for metric in shown))
+                for key, values in keys.items()
+            ]
             print_table(Table((name, *(f"#{metric}" for metric in shown)), rows))
     worst = sorted(card.slots.items(), key=lambda item: -(item[1].wrong + item[1].missed + item[1].extra))
     limit = len(worst) if "slot" in card.slices else _WORST_SLOTS
