@@ -51,6 +51,8 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     only: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     """Options of the command line that change no answer, as they were written."""
+    metrics: tuple[str, ...] = ()
+    """Those of a rescoring, in place of the suite's."""
 
     @property
     def part(self) -> str:
@@ -112,9 +114,9 @@ class RunFolder:
             raise DstressError(
                 "there is a run already", where=str(path), fix="go on with --resume, or give another --out"
             )
-        with replacing(path / _MANIFEST) as out:
-            out.write(msgspec.toml.encode(manifest))
-        return cls(path, manifest)
+        run = cls(path, manifest)
+        run.write_manifest()
+        return run
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -128,6 +130,11 @@ class RunFolder:
         except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
             problem = f"the manifest is damaged: {error}"
             raise DstressError(problem, where=str(path / _MANIFEST), fix="run it again, into another folder") from None
+
+    def write_manifest(self) -> None:
+        """Write down what was asked for."""
+        with replacing(self.path / _MANIFEST) as out:
+            out.write(msgspec.toml.encode(self.manifest))
 
     @contextmanager
     def held(self) -> Iterator[None]:
