@@ -128,7 +128,7 @@ def tally_predictions(
     for text, convention, tally in zip(texts, chosen, tallies, strict=True):
         missing = _without_missing(tally, metrics, pairing.coverage, options.lenient)
         signature = _signature(corpus, text, convention, tally, pairing.coverage, options)
-        # Whoever asks for the standard metrics asks for those that there are; whoever is lenient looks by himself.
+        # `standard` means those that there are; a run, which is lenient, names them once for all its variants.
         named = list_missing(missing) if metrics == "all" else []
         scored.append(Scored(text, tally, signature, notes + pairing.notes(convention) + named, options, missing))
     return scored
