@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from dstress.cli.main import cli, main
+from dstress.pipeline.evaluate import evaluate
+from dstress.pipeline.run import RunOptions
 from dstress.predictions import write_predictions
 from dstress.predictions.base import Prediction
 from tests.paths import DOCS
@@ -45,7 +47,8 @@ def test_the_console_shows_percentages_and_a_sentence(files: list[Path]) -> None
 def test_json_has_fractions(files: list[Path], tmp_path: Path) -> None:
     run(*files, "--json", tmp_path / "out.json", "--metrics", "jga,fga(lambda=0.25)")
     made = json.loads((tmp_path / "out.json").read_text())
-    assert list(made) == ["signature", "systems", "pairs", "alpha", "conclusion", "notes", "avg_slack", "slices"]
+    keys = ["signature", "systems", "pairs", "alpha", "conclusion", "notes", "avg-slack", "slices", "stressed"]
+    assert list(made) == keys
     assert made["systems"]["new"]["jga"]["value"] == 1 and list(made["pairs"][0]["tests"]) == [
         "jga",
         "fga(lambda=0.25)",
@@ -87,12 +90,28 @@ def test_one_file_is_not_enough(files: list[Path], capsys: pytest.CaptureFixture
     assert stop.value.code == 2 and "two systems" in capsys.readouterr().err
 
 
+BLOCK = re.compile(r"^    \$ dstress compare (.*)\n((?:    .*\n|\n)+)", re.MULTILINE)
+
+
 def test_the_page_shows_the_real_output(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(shared / "data/predictions")
-    blocks = re.findall(r"^    \$ dstress compare (.*)\n((?:    .*\n|\n)+)", PAGE.read_text("utf-8"), re.MULTILINE)
+    blocks = [block for block in BLOCK.findall(PAGE.read_text("utf-8")) if not block[0].startswith("runs/")]
     assert blocks
     for arguments, expected in blocks:
         assert _lines(run(*arguments.split())) == _lines(expected)
+
+
+def test_the_page_shows_real_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page makes its runs by `dstress run`; here they are made without their reports."""
+    monkeypatch.chdir(tmp_path)
+    text = PAGE.read_text("utf-8")
+    command = r'^    \$ dstress run quick --tracker "?(\S+?)"? --only typos --limit 30 .*--out (\S+)$'
+    made = re.findall(command, text, re.MULTILINE)
+    assert len(made) == 2
+    for tracker, out in made:
+        evaluate("quick", tracker, "reminder:test", out, RunOptions(limit=30, only=("typos",), report=False))
+    ((arguments, expected),) = [block for block in BLOCK.findall(text) if block[0].startswith("runs/")]
+    assert _lines(run(*arguments.split())) == _lines(expected)
 
 
 def _lines(text: str) -> list[list[str]]:

@@ -85,5 +85,5 @@ def test_curves_of_other_suites_are_refused(run: RunFolder, tmp_path: Path) -> N
     shutil.copytree(run.path, earlier)
     manifest = earlier / "run.toml"
     manifest.write_text(manifest.read_text().replace("seed = 1", "seed = 2"))
-    with pytest.raises(DstressError, match="it has another seed than"):
+    with pytest.raises(DstressError, match="they differ in the seed, 1 and 2"):
         called(str(run.path), "--after", str(earlier), "--html", str(tmp_path / "page.html"))

@@ -40,7 +40,8 @@ def test_json_is_what_is_written(tmp_path: Path) -> None:
 def test_rescoring_and_the_gate(tmp_path: Path) -> None:
     first_run(tmp_path / "old")
     first_run(tmp_path / "new", "empty")
-    assert "conv:trade" in run("rescore", str(tmp_path / "old"), "--convention", "trade", "--json")
+    for name in ("old", "new"):
+        assert "conv:trade" in run("rescore", str(tmp_path / name), "--convention", "trade", "--json")
     assert "passed" in run("gate", str(tmp_path / "old"), "--against", str(tmp_path / "new"))
     failed = run("gate", str(tmp_path / "new"), "--against", str(tmp_path / "old"), code=1)
     assert "FAILED" in failed and failed.rstrip().endswith("failed")

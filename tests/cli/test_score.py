@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 from dstress import corpora
 from dstress.cli.main import cli, main
 from dstress.conventions import conventions
-from dstress.predictions import write_predictions
+from dstress.predictions import Prediction, write_predictions
 from tests.fakes.predictions import perfect
 
 GOLDEN = {
@@ -55,6 +56,25 @@ def test_the_console_shows_percentages_intervals_and_the_signature(predictions: 
 def test_all_conventions_side_by_side(predictions: str) -> None:
     shown = run(predictions, "--gold", "reminder:dev", "--conventions", "all", "--metrics", "jga,fga(lambda=0.25)")
     assert all(name in shown for name in conventions) and "fga(lambda=0.25)" in shown
+
+
+def test_a_metric_in_slots_is_never_shown_in_percent(tmp_path: Path) -> None:
+    """Two slots are missed in each of two turns: 2 slots, and not 200 %, in every table."""
+    gold = {"hotel-area": ("north",), "hotel-name": ("a",)}
+    write_predictions([Prediction("d", turn, {}, gold=gold) for turn in (0, 1)], tmp_path / "none.json", "trade")
+    metrics = [str(tmp_path / "none.json"), "--metrics", "tests.fakes.metrics:WrongSlots"]
+    for more in ([], ["--conventions", "exact,trade"], ["--by", "domain"], ["--markdown", "-"], ["--latex", "-"]):
+        shown = run(*metrics, *more)
+        assert "2.00 slots" in shown and "200.00" not in shown, more
+    assert re.search(r"^hotel +2\.00 slots", run(*metrics, "--by", "domain"), re.MULTILINE)
+
+
+def test_metrics_that_cannot_be_computed_are_named(tmp_path: Path) -> None:
+    gold = {"hotel-area": ("north",)}
+    write_predictions([Prediction("d", 0, {}, gold=gold)], tmp_path / "none.json", "trade")
+    shown = run(str(tmp_path / "none.json"), "--metrics", "all")
+    assert "note: ood-f1 cannot be computed: the predictions do not say what is out of domain" in shown
+    assert "cannot be computed" not in run(str(tmp_path / "none.json"))
 
 
 @pytest.mark.parametrize(("option", "expected"), [("--markdown", "| jga | 100.00 |"), ("--latex", "jga & 100.00 &")])

@@ -63,7 +63,7 @@ def test_runs_over_other_data_are_refused(runs: dict[str, RunFolder], tmp_path: 
     other = evaluate(
         str(tmp_path / "small.toml"), "gold", sample("reminder", None, 3), tmp_path / "other", RunOptions(report=False)
     )
-    with pytest.raises(DstressError, match="do not share the same corpus"):
+    with pytest.raises(DstressError, match="they differ in the data of original"):
         gate(other, runs["gold"], FEW)
 
 

@@ -9,7 +9,7 @@ import click
 from dstress.cli.output import console, json_option, print_table, write_json
 from dstress.cli.progress import waiting
 from dstress.metrics.base import PERCENT
-from dstress.metrics.measures import measure_of
+from dstress.metrics.measures import describe, measure_of
 from dstress.pipeline.gate import Limits, Verdict, gate
 from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
@@ -24,7 +24,7 @@ _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option("--max-drop", default=1.0, show_default=True, help="points, or the metric's own unit, that may be lost")
 @click.option("--alpha", default=0.05, show_default=True, help="how often chance alone may fail a release")
 @click.option(
-    "--metric", default="jga", show_default=True, help="the metric to compare: also cjga, newly-wrong, ss(jga)"
+    "--metric", default="jga", show_default=True, help="any: also cjga, newly-wrong, ss(jga), diff-rel, jga-v1-5"
 )
 @click.option("--max-failed", default=10.0, show_default=True, help="percent of turns that may have no answer")
 @json_option
@@ -33,8 +33,9 @@ def command(
 ) -> int:
     """Fail (exit code 1) where the run NEW is significantly less robust than the last.
 
-    Both runs must be over the same corpus and stressors. Each stressor is tested pairwise by dialogue; Holm's
-    correction is over all of them. A stressor fails if it is significantly worse and by more than --max-drop points.
+    Both runs must be over the same data and under the same convention. Each stressor is tested pairwise by dialogue;
+    Holm's correction is over all of them. A stressor fails if it is significantly worse and by more than --max-drop
+    points.
 
     \b
     Examples
@@ -51,6 +52,8 @@ def command(
         print_table(_table(verdict))
         for variant in verdict.left_out:
             console().print(f"not compared, only one run has it: {variant}", markup=False)
+        for note in verdict.missing:
+            console().print(f"not compared: {note}", markup=False)
         console().print("[green]passed[/green]" if verdict.passed else "[red]failed[/red]")
     return 0 if verdict.passed else 1
 
@@ -72,4 +75,4 @@ def _table(verdict: Verdict) -> Table:
     columns = ("variant", f"#old {unit}", f"#new {unit}", "#change", "#interval", "#p (Holm)", "verdict")
     limit = f"{100 * allowed:g} points" if unit == PERCENT else f"{allowed:g} {unit}"
     rule = f"fails if p <= {verdict.alpha} and worse by over {limit}"
-    return Table(columns, rows, f"{verdict.metric}; {rule}")
+    return Table(columns, rows, f"{describe(verdict.metric)}; {rule}")

@@ -147,7 +147,7 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
         shown = ("-", cell.missing, "")
         if score:
             ends = PLAIN.measured_interval(score.low, score.high, unit)
-            shown = (PLAIN.measured(score.value, unit), ends, f"{score.n:,.0f}" if score.n == score.n else "-")
+            shown = (PLAIN.with_unit(score.value, unit), ends, f"{score.n:,.0f}" if score.n == score.n else "-")
         cells.append((cell.column, *shown))
     title = f"{manifest.suite.title}: {manifest.tracker} on {manifest.tracked}"
     headline = Table(("measure", "#%", "#95 % interval", "#over"), cells, title)

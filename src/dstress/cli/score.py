@@ -105,7 +105,7 @@ def score_table(card: Scorecard) -> Table:
     rows = [
         (
             name,
-            PLAIN.measured(score.value, unit),
+            PLAIN.with_unit(score.value, unit),
             PLAIN.measured_interval(score.low, score.high, unit),
             f"{score.n:,.0f}",
         )
@@ -123,7 +123,7 @@ def slice_table(
         (
             key,
             *(f"{values.get(count) or 0:,.0f}" for count in counts),
-            *(PLAIN.measured(values.get(metric), measure_of(metric).unit) for metric in metrics),
+            *(PLAIN.with_unit(values.get(metric), measure_of(metric).unit) for metric in metrics),
         )
         for key, values in keys.items()
     ]
@@ -135,7 +135,7 @@ def _convention_table(cards: dict[str, Scorecard]) -> Table:
     names = list(dict.fromkeys(name for card in cards.values() for name in card))
     rows = []
     for convention, card in cards.items():
-        values = (PLAIN.percent(card[name].value if name in card else None) for name in names)
+        values = (PLAIN.with_unit(card[n].value if n in card else None, measure_of(n).unit) for n in names)
         rows.append((convention, card.signature["unit"], *values))
     signature = next(iter(cards.values())).signature
     shared = {key: value for key, value in signature.items() if key not in ("conv", "unit", "fuzz", "frames")}

@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 from dstress.metrics import metrics, pair_metrics, variant_metrics
 from dstress.metrics.base import PERCENT
+from dstress.metrics.consistency import OverRuns
+from dstress.metrics.sensitivity import OverVariants
 from dstress.spec import parse
 
-_OF_VERSIONS = ("-v1-5", "-orig")
+_OVER_VARIANTS, _ON_ORIGINAL = "-v1-5", "-orig"
 """What a metric's name ends with where it is of several versions together, or of the original among them."""
 
 
@@ -17,16 +19,22 @@ class Measure(NamedTuple):
 
     higher_is_better: bool = True
     unit: str = PERCENT
+    bounded: bool = True
 
     @property
     def is_share(self) -> bool:
         """Whether it lies between 0 and 1, and more is better, so that it can be drawn as an accuracy."""
-        return self.higher_is_better and self.unit == PERCENT
+        return self.higher_is_better and self.unit == PERCENT and self.bounded
+
+    @property
+    def sign(self) -> int:
+        """What a difference is multiplied with, so that a gain is positive."""
+        return 1 if self.higher_is_better else -1
 
 
 def measure_of(metric: str) -> Measure:
     """What is known of a metric by its name; of one that is not installed any more, what holds for most."""
-    for ending in _OF_VERSIONS:
+    for ending in (_OVER_VARIANTS, _ON_ORIGINAL):
         metric = metric.removesuffix(ending)
     name = parse(metric).name
     if name in metrics or ":" in name:
@@ -34,5 +42,20 @@ def measure_of(metric: str) -> Measure:
         return Measure(found.higher_is_better, found.unit)
     if name in pair_metrics or name in variant_metrics:
         over = pair_metrics.get(name) if name in pair_metrics else variant_metrics.get(name)
-        return Measure(over.higher_is_better, over.unit)
+        return Measure(over.higher_is_better, over.unit, over.bounded)
     return Measure()
+
+
+def over_variants(metric: str) -> OverRuns | None:
+    """The metric over several variants of this name, such as `ss(jga)` or `jga-v1-5`; None where it is another kind."""
+    if metric.endswith(_OVER_VARIANTS):
+        return OverVariants(metric.removesuffix(_OVER_VARIANTS))
+    return variant_metrics.create(metric) if parse(metric).name in variant_metrics else None
+
+
+def describe(metric: str) -> str:
+    """The name for people to read beside differences: with its unit, and a warning where a plus is no gain."""
+    measure = measure_of(metric)
+    unit = "" if measure.unit == PERCENT else f"in {measure.unit}"
+    remarks = ", ".join(filter(None, (unit, "" if measure.higher_is_better else "less is better")))
+    return f"{metric} ({remarks})" if remarks else metric

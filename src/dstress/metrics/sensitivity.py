@@ -23,6 +23,7 @@ class Sensitivity(OverRuns):
     """
 
     higher_is_better = False
+    bounded = False
 
     def __init__(self, metric: str = "jga", over: Literal["all", "ever-right"] = "all") -> None:
         self.metric, self.over = metric, over
@@ -50,7 +51,7 @@ class OverVariants(OverRuns):
     """The mean of a metric over units and variants (equation 4); the original schema is not one of them."""
 
     def __init__(self, metric: str = "jga") -> None:
-        self.name = f"{metric}-v1-5"
+        self.metric, self.name = metric, f"{metric}-v1-5"
 
     def statistics(self, table: Floats) -> Floats:
         return over_units(table.mean(axis=1))
@@ -72,6 +73,7 @@ class DiffRel(OverRuns):
     """
 
     name = "diff-rel"
+    bounded = False
 
     def statistics(self, table: Floats) -> Floats:
         return np.column_stack((table[:, 1:].mean(axis=1), table[:, 0], np.ones(len(table))))

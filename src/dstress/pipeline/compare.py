@@ -22,8 +22,11 @@ from dstress.errors import DstressError, PredictionError, place
 from dstress.metrics import metrics as known_metrics
 from dstress.metrics.base import PERCENT, Floats
 from dstress.metrics.consistency import paired
-from dstress.metrics.measures import measure_of
+from dstress.metrics.measures import describe, measure_of
 from dstress.predictions.base import Prediction
+from dstress.runs.comparability import require_comparable
+from dstress.runs.folder import ORIGINAL, RunFolder, is_run
+from dstress.runs.measured import MeasuredRun, gather_notes, nothing_to_compare
 from dstress.scoring.open_pair import (
     LoadedSystem,
     Predictions,
@@ -39,6 +42,8 @@ from dstress.scoring.unit_scores import UnitCollector, UnitScores
 
 DEFAULT_METRICS = ("jga", "fga", "gca", "slot-f1")
 """Few, since every further test makes the others stricter."""
+RUN_METRICS = ("jga", "cjga")
+"""Of runs fewer still, since each is tested under every stressor; `ss(jga)` comes with suites that have groups."""
 
 
 class Test(TestedDifference, frozen=True, kw_only=True):
@@ -89,37 +94,62 @@ class Pair(msgspec.Struct, frozen=True):
     slots: list[SlotChange]
 
 
-class Comparison(msgspec.Struct, frozen=True):
-    """Two or more systems on the same gold. The first is the baseline of every pair. Values are fractions."""
+class VariantComparison(msgspec.Struct, frozen=True):
+    """Two or more systems on one version of the data. The first is the baseline of every pair. Values are fractions."""
 
     signature: dict[str, str]
     systems: dict[str, dict[str, Score]]
     pairs: list[Pair]
+
+
+class Comparison(VariantComparison, frozen=True):
+    """Two or more systems on the same gold; of runs, on the original, and `stressed` has every other variant.
+
+    Holm's correction and the conclusion are over all of it.
+    """
+
     alpha: float
     conclusion: str
     notes: list[str]
-    avg_slack: dict[str, float]
+    avg_slack: dict[str, float] = msgspec.field(name="avg-slack")
     """How far each system lies behind the best one, averaged over the metrics (CheckDST, table 3)."""
     slices: dict[str, Slices] = {}
     """Each system's scores by slice; nothing of them is tested."""
+    stressed: dict[str, VariantComparison] = {}
+    """Runs only: the same under each stressor, and for metrics over variants of each of the suite's groups."""
+
+    @property
+    def variants(self) -> dict[str, VariantComparison]:
+        """The original, and all that is made of it."""
+        return {ORIGINAL: self, **self.stressed}
 
 
 def compare(
-    files: Sequence[str | Path] | Mapping[str, Predictions],
+    files: Sequence[str | Path | RunFolder] | Mapping[str, Predictions | RunFolder],
     gold: str | Corpus | None = None,
     convention: str = "",
-    metrics: Sequence[str] = DEFAULT_METRICS,
+    metrics: Sequence[str] = (),
     options: ScoringOptions = COMPARING,
     by: Sequence[str] = (),
 ) -> Comparison:
     """Compare two or more systems on the same gold; the first is the baseline. A mapping names the systems itself.
 
     Without `gold` the files must all carry the same. With leave to be partial, only turns that all have are compared.
-    `by` names slices to score as well.
+    Runs, or their folders, are compared under every variant that all have, with metrics of pairs and over variants too.
+    `by` names slices of files to score as well.
     """
-    named = files if isinstance(files, Mapping) else dict(zip(_names_of(files), files, strict=True))
-    if len(named) < 2:
-        raise DstressError("a comparison needs two systems or more", fix="give two or more prediction files")
+    given = files if isinstance(files, Mapping) else dict(zip(_names_of(files), files, strict=True))
+    if len(given) < 2:
+        raise DstressError("a comparison needs two systems or more", fix="give two or more prediction files, or runs")
+    runs, named = _apart(given)
+    if runs:
+        if named or gold is not None or options.format or options.allow_partial or by:
+            raise DstressError(
+                f"{next(iter(runs))} is a run, which has its own gold and all of its answers",
+                fix="compare runs with runs only, without --gold, --by, --format and --allow-partial",
+            )
+        return _compare_runs(runs, convention, metrics, options)
+    metrics = metrics or DEFAULT_METRICS
     corpus = corpora.load(gold) if isinstance(gold, str) else gold
     systems = [
         load_system(PredictionSource(predictions, corpus), name, options.format) for name, predictions in named.items()
@@ -135,7 +165,7 @@ def compare(
     cards = {system.name: system.scored.card() for system in compared}
     notes = [f"{name}: {note}" for name, card in cards.items() for note in card.notes]
     scores = {name: card.metrics for name, card in cards.items()}
-    conclusion = _conclusion(pairs, alpha)
+    conclusion = _conclusion({"": pairs}, alpha)
     slack = average_slack(scores)
     slices = {name: {one: _cut(card, one, metrics) for one in by} for name, card in cards.items()}
     return Comparison(compared[0].scored.signature, scores, pairs, alpha, conclusion, notes, slack, slices)
@@ -151,27 +181,99 @@ def _cut(card: Scorecard, name: str, metrics: Sequence[str]) -> dict[str, dict[s
     return keys
 
 
-def average_slack(systems: Mapping[str, Mapping[str, Score]]) -> dict[str, float]:
-    """How far each system lies behind the best, averaged over the metrics in percent; 0 is the best in all."""
-    shared = [metric for metric in next(iter(systems.values())) if all(metric in scores for scores in systems.values())]
-    slack: dict[str, list[float]] = {name: [] for name in systems}
-    for metric in shared:
-        measure = measure_of(metric)
-        sign = 1 if measure.higher_is_better else -1
-        values = {name: sign * scores[metric].value for name, scores in systems.items()}
-        if measure.unit == PERCENT and np.isfinite(list(values.values())).all():
-            for name, value in values.items():
-                slack[name].append(max(values.values()) - value)
+def average_slack(*versions: Mapping[str, Mapping[str, Score]]) -> dict[str, float]:
+    """How far each system lies behind the best, averaged over the metrics in percent; 0 is the best in all.
+
+    Each version of the data has the systems by name, with their metrics.
+    """
+    slack: dict[str, list[float]] = {name: [] for name in versions[0]}
+    for systems in versions:
+        first = next(iter(systems.values()))
+        for metric in (name for name in first if all(name in scores for scores in systems.values())):
+            measure = measure_of(metric)
+            values = {name: measure.sign * scores[metric].value for name, scores in systems.items()}
+            if measure.unit == PERCENT and np.isfinite(list(values.values())).all():
+                for name, value in values.items():
+                    slack[name].append(max(values.values()) - value)
     return {name: fmean(gaps) if gaps else math.nan for name, gaps in slack.items()}
 
 
-def _names_of(files: Sequence[str | Path]) -> list[str]:
+def _names_of(files: Sequence[str | Path | RunFolder]) -> list[str]:
     """Files by their names without endings; by their paths where two would be called the same."""
-    short = [Path(file).name.partition(".")[0] or str(file) for file in files]
-    names = [name if short.count(name) == 1 else str(file) for name, file in zip(short, files, strict=True)]
+    paths = [Path(file.path if isinstance(file, RunFolder) else file) for file in files]
+    short = [path.name.partition(".")[0] or str(path) for path in paths]
+    names = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
     if doubled := next((name for name in names if names.count(name) > 1), None):
         raise DstressError(f"{doubled} is given twice", fix="give each prediction file once")
     return names
+
+
+def _apart(given: Mapping[str, Predictions | RunFolder]) -> tuple[dict[str, RunFolder], dict[str, Predictions]]:
+    """Runs, and predictions."""
+    runs: dict[str, RunFolder] = {}
+    others: dict[str, Predictions] = {}
+    for name, system in given.items():
+        if isinstance(system, RunFolder):
+            runs[name] = system
+        elif isinstance(system, str | Path) and is_run(Path(system)):
+            runs[name] = RunFolder.open(Path(system))
+        else:
+            others[name] = system
+    return runs, others
+
+
+def _compare_runs(
+    runs: Mapping[str, RunFolder], convention: str, metrics: Sequence[str], options: ScoringOptions
+) -> Comparison:
+    shared, left_out = require_comparable(list(runs.values()), any_convention=bool(convention))
+    has_groups = any(run.manifest.suite.across for run in runs.values())
+    metrics = metrics or (*RUN_METRICS, *(["ss(jga)"] if has_groups else []))
+    measured = {name: MeasuredRun(run, shared, metrics, options, convention) for name, run in runs.items()}
+    baseline, *others = measured
+    found: dict[str, VariantComparison] = {}
+    for variant in measured[baseline].places:
+        cards = {name: run.card(variant) for name, run in measured.items()}
+        if variant == ORIGINAL or any(card.metrics for card in cards.values()):
+            pairs = [_run_pair(variant, baseline, name, measured, options) for name in others]
+            found[variant] = VariantComparison(
+                cards[baseline].signature, {name: card.metrics for name, card in cards.items()}, pairs
+            )
+    if not any(pair.tests for one in found.values() for pair in one.pairs):
+        raise nothing_to_compare(metrics, measured)
+    notes = [f"only some of the runs have it: {variant}" for variant in left_out]
+    for name, run in runs.items():
+        failed = run.scores.failed.items()
+        notes += [
+            f"{name}: {count:,} turns of {variant} have no answer and count as wrong" for variant, count in failed
+        ]
+    notes += gather_notes(measured)
+    alpha = round(1 - options.level, 12)
+    adjusted = iter(_adjusted([pair for one in found.values() for pair in one.pairs], alpha))
+    found = {
+        variant: msgspec.structs.replace(one, pairs=[next(adjusted) for _ in others]) for variant, one in found.items()
+    }
+    conclusion = _conclusion({variant: one.pairs for variant, one in found.items()}, alpha)
+    slack = average_slack(*(one.systems for one in found.values()))
+    original = found.pop(ORIGINAL)
+    return Comparison(
+        original.signature, original.systems, original.pairs, alpha, conclusion, notes, slack, stressed=found
+    )
+
+
+def _run_pair(
+    variant: str, baseline: str, system: str, runs: Mapping[str, MeasuredRun], options: ScoringOptions
+) -> Pair:
+    before, after = runs[baseline], runs[system]
+    ours, theirs = after.measured(variant), before.measured(variant)
+    made = {name: ours[name].test_against(theirs[name], options) for name in ours if name in theirs}
+    tests = {
+        name: Test(**test.tested(test.p), p_bootstrap=test.p_bootstrap, significant=False)
+        for name, test in made.items()
+    }
+    if variant not in before.scored:
+        return Pair(baseline, system, tests, None, [])
+    slots = _slot_changes(before.scored[variant].tally.slots, after.scored[variant].tally.slots)
+    return Pair(baseline, system, tests, _discordance(before.joint(variant), after.joint(variant)), slots)
 
 
 def _shared_gold(systems: Sequence[LoadedSystem], options: ScoringOptions) -> tuple[Corpus, float]:
@@ -312,10 +414,17 @@ def _adjusted(pairs: Sequence[Pair], alpha: float) -> list[Pair]:
     return adjusted
 
 
-def _conclusion(pairs: Sequence[Pair], alpha: float) -> str:
-    count = sum(len(pair.tests) for pair in pairs)
-    tests = f"{count} test{'s' if count > 1 else ''}"
-    found = [sentence for pair in pairs for sentence in _differences(pair)]
+def _conclusion(pairs: Mapping[str, Sequence[Pair]], alpha: float) -> str:
+    """The significant differences in words; pairs by the variant that they are of."""
+    made = (test for found in pairs.values() for pair in found for test in pair.tests.values())
+    count = sum(not math.isnan(test.p) for test in made)
+    tests = f"{count} test{'' if count == 1 else 's'}"
+    found = [
+        f"{sentence} on {variant}" if variant else sentence
+        for variant, of_variant in pairs.items()
+        for pair in of_variant
+        for sentence in _differences(pair)
+    ]
     if not found:
         return f"No difference is significant at alpha {alpha:g} after Holm's correction over {tests}."
     return f"Significant at alpha {alpha:g} after Holm's correction over {tests}: {'; '.join(found)}."
@@ -323,6 +432,7 @@ def _conclusion(pairs: Sequence[Pair], alpha: float) -> str:
 
 def _differences(pair: Pair) -> Iterator[str]:
     for word, sign in (("above", 1), ("below", -1)):
-        metrics = [n for n, test in pair.tests.items() if test.significant and sign * test.difference > 0]
+        tests = pair.tests.items()
+        metrics = [describe(n) for n, test in tests if test.significant and sign * test.difference > 0]
         if metrics:
             yield f"{pair.system} is {word} {pair.baseline} in {', '.join(metrics)}"

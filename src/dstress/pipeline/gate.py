@@ -6,25 +6,17 @@ were allowed. Chance alone then fails a release as good as the last one at most 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
 
 import msgspec
 
-from dstress.errors import DstressError
-from dstress.metrics import pair_metrics, variant_metrics
-from dstress.metrics.base import Floats
 from dstress.metrics.measures import measure_of
-from dstress.metrics.sensitivity import Sensitivity
-from dstress.runs.folder import ORIGINAL, RunFolder, require_answers
-from dstress.runs.scores import convention_of, corpus_of, has_own_schema, predictions_of
-from dstress.scoring.open_pair import PredictionSource
-from dstress.scoring.resampling import Value
-from dstress.scoring.score import tally_predictions
+from dstress.runs.comparability import require_comparable
+from dstress.runs.folder import RunFolder, require_answers
+from dstress.runs.measured import MeasuredRun, gather_notes, nothing_to_compare
+from dstress.scoring.score import ScoringOptions
 from dstress.scoring.scorecard import TestedDifference
-from dstress.scoring.significance import holm, paired_test_of_totals
-from dstress.scoring.unit_scores import UnitCollector, UnitScores
-from dstress.scoring.versions import side_by_side
-from dstress.spec import parse
+from dstress.scoring.significance import holm
 
 
 class Check(TestedDifference, frozen=True, kw_only=True):
@@ -45,6 +37,9 @@ class Verdict(msgspec.Struct, frozen=True):
     alpha: float
     checks: dict[str, Check]
     left_out: list[str]
+    """Variants that only one of the runs has."""
+    missing: list[str]
+    """Where the metric cannot be computed, and why."""
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -60,95 +55,34 @@ class Limits(msgspec.Struct, frozen=True):
 
 def gate(new: RunFolder, old: RunFolder, limits: Limits = Limits()) -> Verdict:  # noqa: B008  it is frozen
     """Compare two runs over the same data, stressor by stressor."""
-    shared = [variant for variant in old.variants if variant in new.variants]
-    _check_comparable(new, old, shared)
+    shared, left_out = require_comparable((new, old))
     for run in (new, old):
         for variant in shared:
             require_answers(run, variant, limits.max_failed)
-    measure = measure_of(limits.metric)
-    ours, theirs = (_totals(run, shared, limits) for run in (new, old))
-    tests = {}
-    for name in ours:
-        value = ours[name].value
-        pair = (ours[name].totals, theirs[name].totals)
-        tests[name] = paired_test_of_totals(*pair, value, limits.resamples, new.manifest.seed, 1 - limits.alpha)
-    sign = 1 if measure.higher_is_better else -1
+    measure, metric = measure_of(limits.metric), limits.metric
+    options = ScoringOptions(resamples=limits.resamples, seed=new.manifest.seed, level=1 - limits.alpha)
+    ours, theirs = (MeasuredRun(run, shared, [metric], options) for run in (new, old))
+    tests, lost = {}, False
+    for place in ours.places:
+        after, before = (one.measured(place).get(metric) for one in (ours, theirs))
+        lost = lost or (before is not None and after is None)
+        if before and after:
+            tests[place] = after.test_against(before, options)
+    both = {"new": ours, "old": theirs}
+    if not tests:
+        raise nothing_to_compare([metric], both)
     corrected = holm([test.p for test in tests.values()])
     checks = {
         variant: Check(
             **test.tested(p),
             old=test.baseline,
             new=test.system,
-            passed=not (p <= limits.alpha and sign * test.difference < -limits.max_drop),
+            # A value that is undefined now, and was not, is no pass: cjga has none where nothing is right.
+            passed=not (p <= limits.alpha and measure.sign * test.difference < -limits.max_drop)
+            and (math.isnan(test.baseline) or not math.isnan(test.system)),
         )
         for (variant, test), p in zip(tests.items(), corrected, strict=True)
     }
-    left_out = [variant for variant in (*old.variants, *new.variants) if variant not in shared]
-    passed = all(check.passed for check in checks.values())
-    rule = (limits.metric, measure.unit, limits.max_drop, limits.alpha)
-    return Verdict(passed, *rule, checks, list(dict.fromkeys(left_out)))
-
-
-def _check_comparable(new: RunFolder, old: RunFolder, shared: list[str]) -> None:
-    for what in ("corpus", *shared[1:]):
-        mine, theirs = (run.manifest.hashes.get(what) for run in (new, old))
-        if mine != theirs:
-            raise DstressError(
-                f"the two runs do not share the same {what}, so they cannot be compared",
-                where=f"{new.path} and {old.path}",
-                fix="run both trackers with the same corpus, seed, limit and version of dstress",
-            )
-    for name in ("seed", "limit", "draw"):
-        if getattr(new.manifest, name) != getattr(old.manifest, name):
-            raise DstressError(f"the two runs have different values of {name}", where=f"{new.path} and {old.path}")
-
-
-class _Totals(NamedTuple):
-    """Statistics summed by dialogue, and what their sums are worth."""
-
-    totals: Floats
-    value: Value
-
-
-def _totals(run: RunFolder, shared: list[str], limits: Limits) -> dict[str, _Totals]:
-    """What the metric is made of: of each variant, of each with the original, or of each group of variants."""
-    name = parse(limits.metric).name
-    if name in pair_metrics:
-        metric = pair_metrics.create(limits.metric)
-        original = _units(run, ORIGINAL, "jga")
-        pairs = {
-            v: side_by_side((original, _units(run, v, "jga")), all_changed=has_own_schema(run, v))
-            for v in shared
-            if v != ORIGINAL
-        }
-        return _required({v: _Totals(units.totals(metric), metric.value) for v, units in pairs.items()}, limits)
-    sensitivity = variant_metrics.create(limits.metric) if name in variant_metrics else None
-    if isinstance(sensitivity, Sensitivity):
-        groups = {g.name: g.stressors for g in run.manifest.suite.across if set(g.stressors) <= set(shared)}
-        tables = {
-            group: side_by_side([_units(run, v, sensitivity.metric) for v in variants])
-            for group, variants in groups.items()
-        }
-        return _required({g: _Totals(t.totals(sensitivity), sensitivity.value) for g, t in tables.items()}, limits)
-    return {variant: _tallied(run, variant, limits) for variant in shared}
-
-
-def _required(found: dict[str, _Totals], limits: Limits) -> dict[str, _Totals]:
-    if not found:
-        raise DstressError(
-            f"the runs have nothing that {limits.metric} could be of", fix="`--metric jga` is of every run"
-        )
-    return found
-
-
-def _units(run: RunFolder, variant: str, metric: str) -> UnitScores:
-    collector, corpus = UnitCollector(metric, by_service=False), corpus_of(run, variant)
-    source = PredictionSource(predictions_of(run, variant), corpus)
-    tally_predictions(source, [convention_of(run)], [metric], watchers=[collector])
-    return collector.scores(corpus)
-
-
-def _tallied(run: RunFolder, variant: str, limits: Limits) -> _Totals:
-    source = PredictionSource(predictions_of(run, variant), corpus_of(run, variant))
-    (scored,) = tally_predictions(source, [convention_of(run)], [limits.metric])
-    return _Totals(scored.tally.totals(limits.metric), scored.tally.metrics[limits.metric].value)
+    passed = not lost and all(check.passed for check in checks.values())
+    rule = (metric, measure.unit, limits.max_drop, limits.alpha)
+    return Verdict(passed, *rule, checks, left_out, gather_notes(both))

@@ -55,10 +55,16 @@ class Run(RunFolder):
 
 
 def rescore(run: RunFolder, convention: str = "", metrics: tuple[str, ...] = (), resamples: int = 1000) -> Run:
-    """Score a run anew, under another convention or with other metrics, without asking the tracker again."""
-    suite = msgspec.structs.replace(run.manifest.suite, metrics=metrics or run.manifest.suite.metrics)
-    manifest = msgspec.structs.replace(run.manifest, suite=suite, convention=convention or run.manifest.convention)
+    """Score a run anew, under another convention or with other metrics, without asking the tracker again.
+
+    The manifest and the page follow, so that whatever reads the run from now on goes by the same convention.
+    """
+    manifest = msgspec.structs.replace(
+        run.manifest, convention=convention or run.manifest.convention, metrics=metrics or run.manifest.metrics
+    )
     again = Run(run.path, manifest)
     with again.held():
-        again.score(resamples)
+        errors = again.score(resamples)
+        again.write_manifest()
+        write_html(again, errors)
     return again

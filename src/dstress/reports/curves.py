@@ -7,7 +7,10 @@ from math import isfinite
 from typing import Any
 
 from dstress.errors import DstressError
+from dstress.metrics.base import PERCENT
+from dstress.metrics.measures import measure_of
 from dstress.reports.charts import ACCENT, Chart, Layout, Plot, altair
+from dstress.runs.comparability import require_comparable
 from dstress.runs.folder import RunFolder
 
 CURVES = "curves"
@@ -16,30 +19,24 @@ CURVES = "curves"
 def make_curves(runs: Sequence[RunFolder]) -> Plot:
     """Every column of the suite's table, from the first checkpoint's run to the last; runs go by their folders."""
     _check(runs)
-    rows = [
-        {
-            "measure": cell.column,
-            "run": run.path.name,
-            "value": 100 * cell.score.value,
-            "low": 100 * cell.score.low,
-            "high": 100 * cell.score.high,
-        }
-        for run in runs
-        for cell in run.scores.table
-        if cell.score is not None and isfinite(cell.score.value)
-    ]
+    rows = []
+    for run in runs:
+        for cell in run.scores.table:
+            if cell.score is not None and isfinite(cell.score.value):
+                unit = measure_of(cell.metric).unit
+                scale = 100 if unit == PERCENT else 1
+                ends = {end: scale * getattr(cell.score, end) for end in ("value", "low", "high")}
+                rows.append({"measure": f"{cell.column}, {unit}", "run": run.path.name, **ends})
     measures = list(dict.fromkeys(str(row["measure"]) for row in rows))
     order = [run.path.name for run in runs]
     return Plot(CURVES, "Over training", lambda layout: _chart(rows, measures, order, layout))
 
 
 def _check(runs: Sequence[RunFolder]) -> None:
-    last = runs[-1].manifest
-    for run in runs[:-1]:
-        for what in ("suite", "corpus", "limit", "seed"):
-            if getattr(run.manifest, what) != getattr(last, what):
-                fix = "curves need runs of one suite on one corpus, with other checkpoints of the tracker"
-                raise DstressError(f"it has another {what} than {runs[-1].path}", where=str(run.path), fix=fix)
+    require_comparable([runs[-1], *runs[:-1]])
+    if other := next((run for run in runs if run.manifest.suite != runs[-1].manifest.suite), None):
+        fix = "curves need runs of one suite, with other checkpoints of the tracker"
+        raise DstressError(f"it has another suite than {runs[-1].path}", where=str(other.path), fix=fix)
     names = [run.path.name for run in runs]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise DstressError(f"two of the runs are called {twice}", fix="curves are marked by the names of run folders")

@@ -58,6 +58,11 @@ class NumberFormat(NamedTuple):
         """A value in its unit: percent, or as it is."""
         return self.percent(value if unit == PERCENT or value is None else value / 100)
 
+    def with_unit(self, value: float | None, unit: str) -> str:
+        """A value in its unit, which is named unless it is percent: that stands above the column."""
+        shown = self.measured(value, unit)
+        return shown if unit == PERCENT or shown == self.unknown else f"{shown} {unit}"
+
     def measured_interval(self, low: float, high: float, unit: str) -> str:
         """Where a value lies, in its unit."""
         return self.interval(low, high) if unit == PERCENT else self.interval(low / 100, high / 100)

@@ -127,7 +127,7 @@ def headline(scores: Scores) -> list[Measure]:
                 cell.column,
                 cell.variant,
                 cell.metric,
-                PAGE.measured(score.value, measure_of(cell.metric).unit) if score else "–",
+                PAGE.with_unit(score.value, measure_of(cell.metric).unit) if score else "–",
                 PAGE.measured_interval(score.low, score.high, measure_of(cell.metric).unit) if score else "",
                 _bar(score) if score and measure_of(cell.metric).is_share else None,
                 cell.missing,

@@ -62,6 +62,8 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     """Options of the command line that change no answer, as they were written."""
     seen: tuple[str, ...] | None = None
     """The services that the corpus's training data shows, where it is known."""
+    metrics: tuple[str, ...] = ()
+    """Those of a rescoring, in place of the suite's."""
 
     @property
     def part(self) -> str:
@@ -125,9 +127,9 @@ class RunFolder:
             raise DstressError(
                 "there is a run already", where=str(path), fix="go on with --resume, or give another --out"
             )
-        with replacing(path / _MANIFEST) as out:
-            out.write(msgspec.toml.encode(manifest))
-        return cls(path, manifest)
+        run = cls(path, manifest)
+        run.write_manifest()
+        return run
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -141,6 +143,11 @@ class RunFolder:
         except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
             problem = f"the manifest is damaged: {error}"
             raise DstressError(problem, where=str(path / _MANIFEST), fix="run it again, into another folder") from None
+
+    def write_manifest(self) -> None:
+        """Write down what was asked for."""
+        with replacing(self.path / _MANIFEST) as out:
+            out.write(msgspec.toml.encode(self.manifest))
 
     @contextmanager
     def held(self) -> Iterator[None]:

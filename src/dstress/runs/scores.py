@@ -20,7 +20,7 @@ from dstress.predictions.base import Prediction
 from dstress.runs.folder import Cell, Drop, RunFolder, Scores
 from dstress.schema_names import names_back, seen_by_variant
 from dstress.scoring.open_pair import PredictionSource
-from dstress.scoring.score import SLOT_SCORES, ScoringOptions, tally_predictions
+from dstress.scoring.score import SLOT_SCORES, ScoringOptions, list_missing, tally_predictions
 from dstress.scoring.scorecard import Score, Scorecard
 from dstress.scoring.shards import Watcher, gather_shards
 from dstress.scoring.significance import holm, paired_test
@@ -67,7 +67,7 @@ class _Variant:
         watchers: list[Watcher] = [self.errors, *self.collectors.values()]
         source = PredictionSource(predictions_of(run, variant), self.corpus)
         (self.scored,) = tally_predictions(
-            source, [convention_of(run)], list(suite.metrics), _slices(suite), options, watchers
+            source, [convention_of(run)], list(metrics_of(run)), _slices(suite), options, watchers
         )
         self.failed = run.journal(variant).failed
 
@@ -120,6 +120,7 @@ def score_run(run: RunFolder, options: ScoringOptions) -> ScoredRun:
     scores.failed = {name: variant.failed for name, variant in judged.variants.items() if variant.failed}
     scores.table = [_cell(column, scores, judged) for column in suite.table]
     scores.notes = [_failures(run, variant, count) for variant, count in scores.failed.items()]
+    scores.notes += name_missing({name: variant.scored.missing for name, variant in judged.variants.items()})
     scores.usage = run.usage
     return ScoredRun(scores, {name: variant.errors for name, variant in judged.variants.items()})
 
@@ -175,6 +176,25 @@ def has_own_schema(run: RunFolder, variant: str) -> bool:
 def convention_of(run: RunFolder) -> str:
     """The convention that a run asks for; empty for the usual one of its predictions."""
     return run.manifest.convention or run.manifest.suite.convention
+
+
+def metrics_of(run: RunFolder) -> tuple[str, ...]:
+    """The metrics that a run is scored with: its suite's, or those of a rescoring."""
+    return run.manifest.metrics or run.manifest.suite.metrics
+
+
+def name_missing(by_variant: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Metrics that cannot be computed, and why; with the variants, where it is not so of all of them."""
+    variants: dict[tuple[str, str], list[str]] = {}
+    for variant, missing in by_variant.items():
+        for metric, reason in missing.items():
+            variants.setdefault((metric, reason), []).append(variant)
+    return list_missing(
+        {
+            metric if len(found) == len(by_variant) else f"{metric} on {', '.join(found)}": reason
+            for (metric, reason), found in variants.items()
+        }
+    )
 
 
 def _failures(run: RunFolder, variant: str, count: int) -> str:

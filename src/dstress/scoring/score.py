@@ -5,7 +5,7 @@ Everything streams: gold and predictions are paired as they are read, laid out s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -69,6 +69,8 @@ class Scored(msgspec.Struct):
     signature: dict[str, str]
     notes: list[str]
     options: ScoringOptions
+    missing: dict[str, str]
+    """Metrics that cannot be computed here, and why."""
 
     def card(self) -> Scorecard:
         """Values, intervals, slices and error tables."""
@@ -130,18 +132,22 @@ def tally_predictions(
         tallies, notes = halves or tally_pairs(pairing, plan)
         left_out.require_met()
     _check(pairing, corpus, options)
-    for tally in tallies:
-        _without_missing(tally, metrics, pairing.coverage, options.lenient)
-    return [
-        Scored(
-            text,
-            tally,
-            _signature(corpus, text, convention, tally, pairing.coverage, options),
-            notes + pairing.notes(convention),
-            options,
-        )
-        for text, convention, tally in zip(texts, chosen, tallies, strict=True)
-    ]
+    scored = []
+    for text, convention, tally in zip(texts, chosen, tallies, strict=True):
+        missing = _without_missing(tally, metrics, pairing.coverage, options.lenient)
+        signature = _signature(corpus, text, convention, tally, pairing.coverage, options)
+        # `standard` means those that there are; a run, which is lenient, names them once for all its variants.
+        named = list_missing(missing) if metrics == "all" else []
+        scored.append(Scored(text, tally, signature, notes + pairing.notes(convention) + named, options, missing))
+    return scored
+
+
+def list_missing(missing: Mapping[str, str]) -> list[str]:
+    """Metrics that cannot be computed, for people to read: a line for each reason."""
+    names: dict[str, list[str]] = {}
+    for metric, reason in missing.items():
+        names.setdefault(reason, []).append(metric)
+    return [f"{', '.join(metrics)} cannot be computed: {reason}" for reason, metrics in names.items()]
 
 
 def _selected(wanted: str | Sequence[str]) -> dict[str, Metric]:
@@ -155,13 +161,15 @@ def _is_open(wanted: str | Sequence[str]) -> bool:
     return wanted in (STANDARD, "all")
 
 
-def _without_missing(tally: Tally, wanted: str | Sequence[str], coverage: Coverage, lenient: bool) -> None:
+def _without_missing(tally: Tally, wanted: str | Sequence[str], coverage: Coverage, lenient: bool) -> dict[str, str]:
+    """Take out of a tally what cannot be computed; returns the reasons, and raises where a metric was insisted on."""
     stateless = [name for name, metric in tally.metrics.items() if metric.needs_states and not coverage.stateful_turns]
     reasons = dict.fromkeys(stateless, "the gold has no state in any turn") | tally.missing
     for name, reason in reasons.items():
         if not (_is_open(wanted) or lenient) or len(reasons) == len(tally.metrics):
             raise PredictionError(f"{name} cannot be computed: {reason}", fix="leave it out, or add what it needs")
     tally.metrics = {name: metric for name, metric in tally.metrics.items() if name not in reasons}
+    return reasons
 
 
 def _check(pairing: Pairing, corpus: Corpus, options: ScoringOptions) -> None:

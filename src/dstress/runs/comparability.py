@@ -1,0 +1,63 @@
+"""Whether runs measure the same thing: `gate`, `compare` and curves over checkpoints ask here, and refuse if not."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from dstress.errors import DstressError
+from dstress.runs.folder import RunFolder, Scores
+
+
+class SharedVariants(NamedTuple):
+    """The variants that all of some runs have, and those that only some of them have."""
+
+    shared: list[str]
+    left_out: list[str]
+
+
+def require_comparable(runs: Sequence[RunFolder], *, any_convention: bool = False) -> SharedVariants:
+    """The variants on which runs can be compared; raises where they differ in more than the tracker.
+
+    A run over some of another's stressors (`--only`) can be compared with it on these. `any_convention` is for runs
+    whose answers are scored anew, all under one.
+    """
+    first, scores = runs[0], [run.scores for run in runs]
+    for run, scored in zip(runs[1:], scores[1:], strict=True):
+        differences = [*_settings(first, run)] or [*_data(first, run, scores[0], scored)]
+        fix = "run both trackers with the same suite, corpus, seed and limit"
+        before, after = scores[0].convention, scored.convention
+        if before != after and not any_convention:
+            if not differences:
+                fix = f"`dstress rescore {shlex.quote(str(run.path))} --convention {shlex.quote(before)}`"
+            differences.append(f"the convention, {before} and {after}")
+        if differences:
+            raise DstressError(
+                f"the runs cannot be compared, since they differ in {'; '.join(differences)}",
+                where=f"{first.path} and {run.path}",
+                fix=fix,
+            )
+    shared = [variant for variant in first.variants if all(variant in run.variants for run in runs)]
+    every = dict.fromkeys(variant for run in runs for variant in run.variants)
+    return SharedVariants(shared, [variant for variant in every if variant not in shared])
+
+
+def _settings(first: RunFolder, second: RunFolder) -> Iterator[str]:
+    for name in ("seed", "limit", "draw"):
+        before, after = (getattr(run.manifest, name) or "none" for run in (first, second))
+        if before != after:
+            yield f"the {name}, {before} and {after}"
+    only_first = [variant for variant in first.variants if variant not in second.variants]
+    only_second = [variant for variant in second.variants if variant not in first.variants]
+    if only_first and only_second:
+        yield f"the stressors, {', '.join(only_first)} and {', '.join(only_second)}"
+
+
+def _data(first: RunFolder, second: RunFolder, before: Scores, after: Scores) -> Iterator[str]:
+    """Dialogues and schema as they were scored, whatever made them: the same spec may have done something else."""
+    shared = [variant for variant in first.variants if variant in second.variants]
+    data = ([scores.variants[variant].signature.get("data") for variant in shared] for scores in (before, after))
+    if other := [variant for variant, *contents in zip(shared, *data, strict=True) if contents[0] != contents[1]]:
+        corpora = " and ".join(run.manifest.corpus for run in (first, second))
+        yield f"the data of {', '.join(other)} (made from {corpora})"
