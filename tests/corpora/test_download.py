@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import httpx
 import pytest
 
 from dstress.cli.main import main
@@ -206,6 +207,21 @@ def test_a_redirect_that_leads_nowhere_is_told(server: Server, tmp_path: Path, l
     server.location = location
     with pytest.raises(DownloadError, match=r"leads nowhere|failed 4 times"):
         download(server.url, tmp_path)
+    assert left(tmp_path) == []
+
+
+def test_a_redirect_away_from_https_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        secure = request.url.scheme == "https"
+        return (
+            httpx.Response(302, headers={"Location": "http://x/data.zip"})
+            if secure
+            else httpx.Response(200, content=CONTENT)
+        )
+
+    monkeypatch.setattr(httpx, "stream", httpx.Client(transport=httpx.MockTransport(answer)).stream)
+    with pytest.raises(DownloadError, match="without https"):
+        download("https://x/data.zip", tmp_path)
     assert left(tmp_path) == []
 
 
