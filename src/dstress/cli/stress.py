@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from dstress.cli.output import console, json_option, print_table, write_json
-from dstress.cli.progress import counting, counting_calls
+from dstress.cli.progress import counting
 from dstress.corpora import load
 from dstress.dialogue import Dialogue, Stress, Turn
 from dstress.engines.local import Local
@@ -102,7 +102,10 @@ def command(
             _show(stressed, islice(changed, _PREVIEW if preview is None else preview))
         return
     shown = 0 if json_file else preview or 0
-    summaries = {stressed.stressor.spec: _write(stressed, out, shown, layout) for stressed in versions}
+    summaries = {}
+    for number, stressed in enumerate(versions, start=1):
+        label = f"stressor {number} of {len(versions)}: {stressed.stressor.spec}"
+        summaries[stressed.stressor.spec] = _write(stressed, out, shown, layout, label)
     if layout != OWN_LAYOUT:
         write_corpus(original, out / ORIGINAL, layout)
     if json_file:
@@ -128,14 +131,15 @@ def engine_for(spec: str, workers: int) -> Local | None:
     return Local(wanted) if wanted > 1 else None
 
 
-def _write(stressed: StressedCorpus, out: Path, preview: int, layout: str) -> Summary:
+def _write(stressed: StressedCorpus, out: Path, preview: int, layout: str, label: str) -> Summary:
     """Write a stressed corpus into its own folder, and show the first changed turns."""
     spec = stressed.stressor.spec
     changed: list[tuple[Dialogue, int]] = []
-    with counting_calls("dialogues") as on_progress:
+    done = count(1)
+    with counting("dialogues") as on_progress:
 
         def watch(dialogue: Dialogue) -> None:
-            on_progress(spec)
+            on_progress(label, next(done), stressed.original.size)
             if len(changed) < preview:
                 changed.extend(_changed_turns(dialogue))
 
