@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import click
 from rich.markup import escape
 
@@ -74,8 +72,9 @@ def _tables(comparison: Comparison) -> list[Table]:
     rows = []
     for metric in next(iter(systems.values())):
         scores = [metrics[metric] for metrics in systems.values()]
-        show = partial(PLAIN.measured, unit=measure_of(metric).unit)
-        rows.append((metric, *(f"{show(s.value)} [{show(s.low)}, {show(s.high)}]" for s in scores)))
+        unit = measure_of(metric).unit
+        shown = (f"{PLAIN.measured(s.value, unit)} {PLAIN.measured_interval(s.low, s.high, unit)}" for s in scores)
+        rows.append((metric, *shown))
     rows.append(("avg-slack", *(PLAIN.percent(comparison.avg_slack[name]) for name in systems)))
     caption = signature_text("signature", comparison.signature)
     tables = [Table(("metric", *(f"#{name}" for name in systems)), rows, caption)]
@@ -88,8 +87,8 @@ def _tests(pair: Pair) -> Table:
     rows = [
         (
             metric,
-            (show := partial(PLAIN.measured_change, unit=measure_of(metric).unit))(test.difference),
-            f"[{show(test.low)}, {show(test.high)}]",
+            PLAIN.measured_change(test.difference, unit := measure_of(metric).unit),
+            PLAIN.measured_change_interval(test.low, test.high, unit),
             *(PLAIN.probability(p, at_floor=test.at_floor) for p in (test.p, test.p_holm)),
             PLAIN.probability(test.p_bootstrap),
             "yes" if test.significant else "no",
