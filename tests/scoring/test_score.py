@@ -226,7 +226,7 @@ def test_a_file_of_another_format_than_claimed_is_refused(scoring: Scoring, name
         ({"options": ScoringOptions(format="drestss")}, "unknown format 'drestss'; did you mean 'dstress'"),
         ({"convention": "exat"}, "unknown convention 'exat'; did you mean 'exact'"),
         ({"metrics": ["jgaa"]}, "unknown metric 'jgaa'; did you mean 'jga'"),
-        ({"by": ["domian"]}, "no slice 'domian'"),
+        ({"by": ["domian"]}, "unknown slice 'domian'; did you mean 'domain'"),
         ({"metrics": ["requested-slots-f1"]}, "cannot be computed: the predictions have no requested slots"),
         ({"gold": None}, "carries no gold"),
     ],

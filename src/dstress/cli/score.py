@@ -65,7 +65,7 @@ def command(
     """
     if convention and several:
         raise click.UsageError("give --convention or --conventions, not both")
-    wanted = list(conventions) if several == "all" else parse_list(several) if several else [convention]
+    wanted = sorted(conventions.usable()) if several == "all" else parse_list(several) if several else [convention]
     chosen = metrics if metrics in (STANDARD, "all") else parse_list(metrics)
     by = [name.strip() for name in slices.split(",") if name.strip()]
     options = ScoringOptions(

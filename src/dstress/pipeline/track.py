@@ -16,7 +16,7 @@ import msgspec
 
 from dstress.dialogue import Dialogue, Schema
 from dstress.engines.base import Engine, Job
-from dstress.errors import DstressError
+from dstress.errors import DstressError, naming
 from dstress.predictions.base import Prediction
 from dstress.resources import Resources
 from dstress.runs.journal import Journal
@@ -50,7 +50,8 @@ class Tracking(Job):
         self.traceback = ""
 
     def open(self) -> None:
-        self.tracker.prepare(self.resources())
+        with naming(self.tracker.spec):
+            self.tracker.prepare(self.resources())
 
     def close(self) -> None:
         self.tracker.close()

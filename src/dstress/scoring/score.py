@@ -17,7 +17,7 @@ from dstress.alignment.pairing import Coverage, Pairing
 from dstress.conventions import conventions
 from dstress.conventions.base import Convention
 from dstress.corpora.base import Corpus
-from dstress.errors import DstressError, PredictionError, UnknownNameError
+from dstress.errors import DstressError, PredictionError, UnknownNameError, unknown
 from dstress.metrics import metrics
 from dstress.metrics.base import Floats, Metric
 from dstress.scoring.garbage import without_collection
@@ -109,7 +109,7 @@ def tally_predictions(
     Watchers are shown every alignment, so that whoever wants more of it than sums need not judge anything again.
     """
     if unknown_slice := next((name for name in by if name not in SLICES), None):
-        raise DstressError(f"no slice {unknown_slice!r}", fix=f"choose from {', '.join(SLICES)}")
+        raise unknown("slice", unknown_slice, SLICES, fix=f"choose from {', '.join(SLICES)}")
     with without_collection(), open_pair(source, options.format) as pair:
         corpus, texts = pair.corpus, [text or pair.convention for text in wanted]
         chosen = [conventions.create(text) for text in texts]
@@ -138,7 +138,7 @@ def tally_predictions(
 
 def _selected(wanted: str | Sequence[str]) -> dict[str, Metric]:
     """The metrics asked for; `all` and `standard` are open: what cannot be computed is left out in the end."""
-    names = list(metrics.targets) if _is_open(wanted) else [wanted] if isinstance(wanted, str) else list(wanted)
+    names = list(metrics.usable()) if _is_open(wanted) else [wanted] if isinstance(wanted, str) else list(wanted)
     made = {name: metrics.create(name) for name in names}
     return {name: metric for name, metric in made.items() if wanted != STANDARD or not metric.on_request}
 
