@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,13 @@ class LazyGroup(click.Group):
         if name not in VERBS:
             return None
         command = getattr(importlib.import_module(f"dstress.cli.{name}"), "command")  # noqa: B009
-        return command if isinstance(command, click.Command) else None
+        if not isinstance(command, click.Command):
+            return None
+        if ctx is not None and ctx.resilient_parsing:  # a shell asks
+            from dstress.cli.names import attach_completion
+
+            attach_completion(command)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Verbs"):
@@ -86,6 +93,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Exit codes: 0 fine, 1 a gate failed, 2 the input or the call is wrong."""
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))  # a person's own `module:Class` is looked for where they are
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     try:
         outcome: Any = cli.main(args=arguments, prog_name="dstress", standalone_mode=False)
     except DstressError as error:
