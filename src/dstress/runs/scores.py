@@ -14,8 +14,8 @@ from dstress.alignment.pairing import Pairing
 from dstress.conventions import conventions
 from dstress.corpora.base import Corpus, made_by
 from dstress.dialogue import Schema, slot_id
-from dstress.errors import DstressError
-from dstress.metrics import pair_metrics
+from dstress.errors import DstressError, unknown
+from dstress.metrics import metrics, pair_metrics
 from dstress.predictions.base import Prediction
 from dstress.runs.folder import Cell, Drop, RunFolder, Scores
 from dstress.scoring.open_pair import PredictionSource
@@ -25,9 +25,9 @@ from dstress.scoring.shards import Watcher, gather_shards
 from dstress.scoring.significance import holm, paired_test
 from dstress.scoring.tally import Tally
 from dstress.scoring.unit_scores import UnitCollector, UnitScores
-from dstress.scoring.versions import PAIR_METRICS, conditional_card, variants_card
+from dstress.scoring.versions import PAIR_METRICS, conditional_card, over_variants, variants_card
 from dstress.spec import parse
-from dstress.suites.base import ORIGINAL, Column
+from dstress.suites.base import ORIGINAL, Column, Suite
 
 NO_ANSWER = "(no answer)"
 """The value that stands for a failed turn when it is scored: wrong under every convention, also where gold is empty."""
@@ -177,6 +177,23 @@ def _cell(column: Column, scores: Scores) -> Cell:
     except (KeyError, DstressError) as error:
         missing = str(error).strip("'") or "not computed"
         return Cell(column.column, column.variant, column.metric, None, f"no {missing} here")
+
+
+def check_metrics(suite: Suite, where: str) -> None:
+    """Refuse a suite whose table names a metric that no run could compute, before anything is asked."""
+    for name in (*suite.metrics, *(group.metric for group in suite.across)):
+        metrics.create(name)
+    groups = {group.name: over_variants(group.metric) for group in suite.across}
+    for column in suite.table:
+        place, name = f"{where}, [[table]] {column.column!r}", column.metric
+        if column.variant in groups:
+            if name not in (known := [metric.name for metric in groups[column.variant]]):
+                raise unknown("metric of several variants", name, known, where=place)
+        elif _is_of_pairs(name):
+            pair_metrics.create(name)
+        elif name not in suite.metrics and not (column.slice and column.slice[0] == "slot"):
+            known = [*suite.metrics, *pair_metrics]
+            raise unknown("metric of the suite", name, known, where=place, fix="name under `metrics` what is computed")
 
 
 def _is_of_pairs(metric: str) -> bool:

@@ -85,6 +85,11 @@ def variants(
     return variants_card(units[len(first) :], units[0] if first else None, metric, convention, options)
 
 
+def over_variants(metric: str) -> list[OverRuns]:
+    """What is computed of several variants together; the last needs the original as well."""
+    return [OverVariants(metric), Sensitivity(metric), Sensitivity(metric, "ever-right"), NeverRight(), DiffRel()]
+
+
 def variants_card(
     units: Sequence[UnitScores],
     original: UnitScores | None,
@@ -94,14 +99,10 @@ def variants_card(
 ) -> Scorecard:
     """The same from what is known of each unit, by position."""
     parts = {"variants": str(len(units)), "conv": convention}
-    card = _card(
-        units,
-        [OverVariants(metric), Sensitivity(metric), Sensitivity(metric, "ever-right"), NeverRight()],
-        parts,
-        options,
-    )
+    *of_variants, diff_rel = over_variants(metric)
+    card = _card(units, of_variants, parts, options)
     if original is not None:
-        relative = _card([original, *units], [DiffRel()], parts, options)
+        relative = _card([original, *units], [diff_rel], parts, options)
         card.metrics["diff-rel"] = relative["diff-rel"]
         card.notes.extend(note for note in relative.notes if note not in card.notes)
     return card
