@@ -40,7 +40,7 @@ class NumberFormat(NamedTuple):
             return text.lstrip("+-")
         return text.replace("-", self.minus)
 
-    def interval(self, low: float, high: float, digits: int | None = None) -> str:
+    def interval(self, low: float | None, high: float | None, digits: int | None = None) -> str:
         """Where a value lies, in percent."""
         return self._between(self.percent(low, digits), self.percent(high, digits))
 
