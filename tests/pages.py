@@ -78,12 +78,12 @@ def _installed(project: str, folder: Path) -> Iterator[None]:
     (about / "entry_points.txt").write_text("\n".join(lines))
     registries = [_registry(group) for group in groups]
     for registry in registries:
-        vars(registry).pop("targets", None)
+        vars(registry).pop("plugins", None)
     try:
         yield
     finally:
         for registry in registries:
-            vars(registry).pop("targets", None)
+            vars(registry).pop("plugins", None)
 
 
 def _registry(group: str) -> Registry[object]:

@@ -9,10 +9,13 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+import os
 import pkgutil
 import subprocess
+import sys
 import sysconfig
 import venv
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,7 @@ import pytest
 
 import dstress
 from dstress.registry import Registry
+from tests.paths import ROOT
 
 KINDS = {"format", "convention", "importer", "metric", "stressor", "translator"}
 """Kinds that must be there. A new room adds its kind here; its registry is found by itself."""
@@ -140,6 +144,78 @@ def test_every_kind_takes_a_plug_in(python: Path) -> None:
         names, summary, module, level = answers[kind]
         assert names == sorted([*registry(kind), "plugged"])
         assert (summary, module, level) == (f"A {kind} from outside.", "dstress_plugged", 3)
+
+
+BROKEN = """
+[dstress.conventions]
+shaky = shaky_parts:Shaky
+
+[dstress.formats]
+shaky = shaky_parts:Shaky
+
+[dstress.importers]
+shaky = shaky_parts:Shaky
+
+[dstress.metrics]
+shaky = shaky_parts:Shaky
+sturdy = sturdy_parts:Sturdy
+"""
+STURDY = """
+from dstress.metrics.joint import Jga
+
+class Sturdy(Jga):
+    'A metric that works.'
+
+    name = "sturdy"
+"""
+
+
+@pytest.fixture
+def beside_broken(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs dstress where a distribution is installed whose module raises; another of its modules does not."""
+    site = tmp_path / "site"
+    info = site / "shaky-2.1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shaky\nVersion: 2.1\n")
+    (info / "entry_points.txt").write_text(BROKEN)
+    (site / "shaky_parts.py").write_text("raise ImportError('libshaky.so is not here')\n")
+    (site / "sturdy_parts.py").write_text(STURDY)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), *sys.path])}
+
+    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "dstress", *arguments]
+        return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
+
+    return call
+
+
+def test_a_broken_plug_in_is_named_where_it_is_listed(
+    beside_broken: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    done = beside_broken("list", "metrics", "--json")
+    assert done.returncode == 0, done.stderr
+    listed = json.loads(done.stdout)
+    assert listed["sturdy"] == "A metric that works." and listed["jga"]
+    said = "broken: the metric 'shaky' of the plug-in shaky 2.1 is broken: cannot import the metric "
+    assert listed["shaky"] == f"{said}'shaky_parts:Shaky': ImportError: libshaky.so is not here"
+
+
+def test_a_broken_plug_in_that_is_asked_for_is_one_clear_error(
+    beside_broken: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    done = beside_broken("score", "docs/example.json", "--convention", "shaky")
+    assert done.returncode == 2 and done.stdout == "" and "Traceback" not in done.stderr
+    assert "the plug-in shaky 2.1 is broken" in done.stderr and "libshaky.so is not here" in done.stderr
+    assert "`shaky = shaky_parts:Shaky` in dstress.conventions" in done.stderr
+
+
+def test_a_broken_plug_in_stops_nobody_else(beside_broken: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    done = beside_broken("score", "docs/example.json", "--conventions", "all", "--metrics", "all", "--json")
+    assert done.returncode == 0, done.stderr
+    cards = json.loads(done.stdout)["conventions"]
+    assert "exact" in cards and "shaky" not in cards
+    assert {"jga", "sturdy"} <= set(cards["exact"]["metrics"])
+    assert "warning: the convention 'shaky' of the plug-in shaky 2.1 is broken" in done.stderr
 
 
 def test_the_plug_in_is_not_installed_here() -> None:

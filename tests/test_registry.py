@@ -13,7 +13,7 @@ import pytest
 
 from dstress import registry as module
 from dstress.conventions import conventions
-from dstress.errors import DuplicateNameError, MissingExtraError, SpecError, UnknownNameError
+from dstress.errors import DstressError, DuplicateNameError, MissingExtraError, SpecError, UnknownNameError
 from dstress.metrics import metrics
 from dstress.registry import Registry
 from dstress.spec import ComponentSpec
@@ -108,7 +108,7 @@ def test_a_component_gets_its_arguments(shapes: Registry[Shape], spec: str, made
         ("box(1, width=2)", "the argument 'width' is given twice"),
         ("box(1, 2, 3, m, 5)", "box takes at most 4 arguments"),
         ("holder(path=3)", "the argument 'path' does not fit: Expected `Path"),
-        ("point(1)", "point takes at most 0 arguments"),
+        ("point(1)", "point takes no arguments"),
     ],
 )
 def test_arguments_that_do_not_fit(shapes: Registry[Shape], spec: str, problem: str) -> None:
@@ -251,3 +251,35 @@ def test_naming_components_imports_nothing() -> None:
 
 def test_a_summary_is_the_first_line(shapes: Registry[Shape]) -> None:
     assert shapes.summary("box") == "A box."
+
+
+def test_arguments_with_their_defaults_as_a_spec_writes_them(shapes: Registry[Shape]) -> None:
+    assert shapes.arguments("box") == {"width": "", "height": "1.0", "lambda": "0", "unit": "m"}
+    assert shapes.arguments("holder") == {"inner": "box", "path": "none", "names": "[]"}
+    assert shapes.arguments("point") == {}
+
+
+class Picky(Shape):
+    def __init__(self, size: float = 1.0, inner: str = "") -> None:
+        if size <= 0:
+            raise SpecError(f"size={size} is no size", fix="give one above 0")
+        if inner:
+            conventions.create(inner)
+
+    def area(self) -> float:
+        return 0.0
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("picky(size=0)", "picky(size=0): size=0.0 is no size\n  fix: give one above 0"),
+        ("picky(inner=exat)", "picky(inner=exat): unknown convention 'exat'; did you mean 'exact'"),
+        ("picky(sise=0)", "unknown argument of picky 'sise'; did you mean 'size'?"),
+    ],
+)
+def test_errors_of_a_component_name_it_once(spec: str, said: str) -> None:
+    picky = Registry("shape", Shape, {"picky": f"{__name__}:Picky"})  # type: ignore[type-abstract]
+    with pytest.raises(DstressError) as caught:
+        picky.create(spec)
+    assert str(caught.value).startswith(said)

@@ -15,7 +15,8 @@ A bug of ours raises something else, and shows its traceback.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 import msgspec
@@ -78,9 +79,20 @@ def place(file: object = "", dialogue: str = "", turn: int | None = None) -> str
     return ", ".join(parts)
 
 
+@contextmanager
+def naming(component: str) -> Iterator[None]:
+    """Errors from inside a component say whose they are, where they do not say it by themselves."""
+    try:
+        yield
+    except DstressError as error:
+        if not error.where and component.partition("(")[0] not in error.problem:
+            error.where = component
+        raise
+
+
 def unknown(kind: str, name: str, known: Iterable[str], *, where: str = "", fix: str = "") -> UnknownNameError:
     """An UnknownNameError that suggests the nearest known names, so that a typing error costs seconds."""
-    names = sorted(known)
+    names = sorted(set(known))
     if near := did_you_mean(name, names):
         hint = near
     elif names:

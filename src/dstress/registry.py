@@ -9,16 +9,17 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
+import warnings
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from importlib.metadata import entry_points, packages_distributions, version
+from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_type_hints
 
 import msgspec
 
-from dstress.errors import DstressError, DuplicateNameError, SpecError, unknown
-from dstress.spec import ComponentSpec, Value, parse
+from dstress.errors import DstressError, DuplicateNameError, SpecError, naming, unknown
+from dstress.spec import ComponentSpec, Value, parse, print_value
 
 T = TypeVar("T")
 
@@ -30,21 +31,25 @@ class Registry(Generic[T]):
         self.kind, self.contract, self._builtin = kind, contract, dict(builtin)
 
     @cached_property
-    def targets(self) -> dict[str, str]:
-        """Name -> `module:attribute`, built-ins and plug-ins together."""
-        found = dict(self._builtin)
-        owners = dict.fromkeys(found, "dstress")
+    def plugins(self) -> dict[str, EntryPoint]:
+        """The entry points of installed packages, by name."""
+        found: dict[str, EntryPoint] = {}
         points = entry_points(group=f"dstress.{self.kind}s")
         for point in sorted(points, key=lambda point: (point.name, point.value)):
-            owner = point.dist.name if point.dist else point.value
+            first = found.setdefault(point.name, point)
             # An editable and a regular install of one package may both be seen: the same target is no conflict.
-            if found.get(point.name, point.value) != point.value:
+            if self._builtin.get(point.name, first.value) != point.value:
+                owner = "dstress" if point.name in self._builtin else _owner(first)
                 raise DuplicateNameError(
-                    f"the {self.kind} {point.name!r} is claimed by both {owners[point.name]} and {owner}",
+                    f"the {self.kind} {point.name!r} is claimed by both {owner} and {_owner(point)}",
                     fix=f"uninstall one of them, or rename its entry point in the group dstress.{self.kind}s",
                 )
-            found[point.name], owners[point.name] = point.value, owner
         return found
+
+    @property
+    def targets(self) -> dict[str, str]:
+        """Name -> `module:attribute`, built-ins and plug-ins together."""
+        return self._builtin | {name: point.value for name, point in self.plugins.items()}
 
     def origin(self, spec: str) -> str:
         """The distribution that a component comes from, with its version; see `origin_of`."""
@@ -60,7 +65,18 @@ class Registry(Generic[T]):
         """The component's class, imported now. An unknown name suggests the nearest."""
         if name not in self.targets and ":" not in name:
             raise unknown(self.kind, name, self.targets, fix=f"`dstress list {self.kind}s` shows them all")
-        target = self.targets.get(name, name)
+        try:
+            return self._load(self.targets.get(name, name))
+        except SpecError as error:
+            if name not in self.plugins:
+                raise
+            point = self.plugins[name]
+            raise SpecError(
+                f"the {self.kind} {name!r} of the plug-in {_owner(point)} is broken: {error.problem}",
+                fix=f"mend or uninstall it; its entry point is `{name} = {point.value}` in dstress.{self.kind}s",
+            ) from error
+
+    def _load(self, target: str) -> type[T]:
         component = _import(target, self.kind)
         if not (isinstance(component, type) and issubclass(component, self.contract)):
             raise SpecError(
@@ -72,11 +88,24 @@ class Registry(Generic[T]):
             raise SpecError(f"{target} is not a complete {self.kind}", fix=f"define {missing}")
         return component
 
+    def usable(self) -> Iterator[str]:
+        """The names of all that can be used, in order: a broken plug-in stops nobody who did not ask for it."""
+        for name in self.targets:
+            try:
+                self.get(name)
+            except DstressError as error:
+                if name not in self.plugins:
+                    raise
+                warnings.warn(str(error), stacklevel=2)
+            else:
+                yield name
+
     def create(self, spec: str | ComponentSpec) -> T:
         """Make the component that a spec describes; arguments are checked against its constructor."""
         read = parse(spec) if isinstance(spec, str) else spec
         component = self.get(read.name)
-        return component(**_convert(component, read, _bind(component, read)))
+        with naming(str(read)):
+            return component(**_convert(component, read, _bind(component, read)))
 
     def shortest(self, spec: str | ComponentSpec) -> ComponentSpec:
         """The same component in the fewest words: arguments by name, in order, without those that are the default."""
@@ -95,6 +124,26 @@ class Registry(Generic[T]):
     def summary(self, name: str) -> str:
         """The first line of the component's docstring."""
         return (inspect.getdoc(self.get(name)) or "").partition("\n")[0]
+
+    def arguments(self, name: str) -> dict[str, str]:
+        """What a spec may say in brackets: each argument with its default, as it is written; empty where it must be."""
+        return {
+            parameter.name.rstrip("_"): "" if parameter.default is parameter.empty else _written(parameter.default)
+            for parameter in inspect.signature(self.get(name)).parameters.values()
+            if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        }
+
+
+def _owner(point: EntryPoint) -> str:
+    return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+
+
+def _written(default: Any) -> str:
+    """A default as a spec writes it; what no spec can write, as Python shows it."""
+    if isinstance(default, tuple):
+        default = list(default)
+    writable = isinstance(default, bool | int | float | str | list | ComponentSpec | None)
+    return print_value(default) if writable else str(default)
 
 
 def _import(target: str, kind: str) -> object:
@@ -138,6 +187,8 @@ def _bind(component: type, spec: ComponentSpec) -> dict[str, Value]:
     parameters = {p.name: p for p in signature if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
     takes_any = any(p.kind is p.VAR_KEYWORD for p in signature)
     arguments: dict[str, Value] = dict(zip(parameters, spec.positional, strict=False))
+    if not (parameters or takes_any) and (spec.positional or spec.arguments):
+        raise SpecError(f"{spec}: {spec.name} takes no arguments")
     if len(spec.positional) > len(parameters):
         raise SpecError(f"{spec}: {spec.name} takes at most {len(parameters)} arguments")
     for key, value in spec.arguments.items():

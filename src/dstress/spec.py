@@ -59,8 +59,8 @@ class ComponentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
             _refuse_endless(self.name, value)
 
     def __str__(self) -> str:
-        shown = [_print(value) for value in self.positional]
-        shown += [f"{key}={_print(value)}" for key, value in self.arguments.items()]
+        shown = [print_value(value) for value in self.positional]
+        shown += [f"{key}={print_value(value)}" for key, value in self.arguments.items()]
         return f"{self.name}({', '.join(shown)})" if shown else self.name
 
 
@@ -213,11 +213,12 @@ class _Reader:
             self.fail(f"{text} is not a text with valid escapes")
 
 
-def _print(value: Value) -> str:
+def print_value(value: Value) -> str:
+    """A value as a spec writes it."""
     if value is None or isinstance(value, bool):
         return {None: "none", True: "true", False: "false"}[value]
     if isinstance(value, list):
-        return f"[{', '.join(_print(item) for item in value)}]"
+        return f"[{', '.join(print_value(item) for item in value)}]"
     if isinstance(value, str):
         return value if _BARE.fullmatch(value) and value not in _CONSTANTS else json.dumps(value, ensure_ascii=False)
     if isinstance(value, ComponentSpec):

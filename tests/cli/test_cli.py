@@ -12,9 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 from dstress import __version__
-from dstress.cli.list import KINDS, registry
+from dstress.cli.list import PAGES
 from dstress.cli.main import VERBS, cli, main
+from dstress.cli.names import KINDS, registry
 from tests.corpora import layouts
+from tests.paths import ROOT
 
 
 def run(*arguments: str) -> str:
@@ -50,10 +52,75 @@ def test_completion_scripts(shell: str) -> None:
     assert "_DSTRESS_COMPLETE" in run("completion", shell)
 
 
-def test_completion_completes() -> None:
-    asked = os.environ | {"_DSTRESS_COMPLETE": "bash_complete", "COMP_WORDS": "dstress corpora sh", "COMP_CWORD": "2"}
-    answer = subprocess.run([sys.executable, "-m", "dstress"], env=asked, capture_output=True, text=True)
-    assert "show" in answer.stdout
+COMPLETED = [
+    ("corpora sh", ["show"]),
+    ("run qu", ["quick"]),
+    ("run quick --tracker ru", ["rules"]),
+    ("run quick --corpus remi", ["reminder"]),
+    ("run quick --corpus reminder:te", ["reminder:test"]),
+    ("run quick --only typos,ent", ["typos,entities"]),
+    ("run quick --engine l", ["local"]),
+    ("stress reminder:test --with typos+ent", ["typos+entities"]),
+    ("score x.json --convention tr", ["trade", "trippy"]),
+    ("score x.json --metrics jga,fg", ["jga,fga"]),
+    ("score x.json --by dom", ["domain"]),
+    ("convert x.json --to ch", ["checkdst"]),
+    ("list typ", ["typos"]),
+]
+
+
+@pytest.mark.parametrize(("typed", "offered"), COMPLETED)
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_a_shell_is_offered_names(shell: str, typed: str, offered: list[str]) -> None:
+    words = f"dstress {typed}"
+    protocol = {"_DSTRESS_COMPLETE": f"{shell}_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    answer = CliRunner().invoke(cli, prog_name="dstress", env=protocol, complete_var="_DSTRESS_COMPLETE")
+    lines = answer.stdout.splitlines()
+    if shell == "zsh":  # type, name and help are a line each
+        lines = [f"{type},{name}" for type, name in zip(lines[::3], lines[1::3], strict=True)]
+    assert lines == [f"plain,{name}" for name in offered]
+
+
+def test_bash_completes_with_the_script_that_is_printed(tmp_path: Path, data_home: Path) -> None:
+    program = tmp_path / "dstress"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dstress "$@"\n')
+    program.chmod(0o755)
+    asked = """
+        source <(dstress completion bash)
+        [[ $COMP_WORDBREAKS == *:* ]] && echo "the colon parts words"
+        COMP_WORDS=(dstress run quick --corpus reminder:te) COMP_CWORD=4
+        _dstress_completion dstress
+        echo "${COMPREPLY[@]}"
+    """
+    search = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": search, "PYTHONPATH": os.pathsep.join(sys.path)}
+    answer = subprocess.run(["bash", "-c", asked], env=environment, capture_output=True, text=True)
+    assert answer.stdout.split() == ["reminder:test"], answer.stderr
+
+
+def test_one_component_is_shown_with_its_arguments_and_its_page() -> None:
+    shown = run("list", "typos")
+    assert "Typing errors as fingers make them" in shown and "see docs/stressors/typos.md" in shown
+    assert [line.split() for line in shown.splitlines() if line.startswith("  rate")] == [["rate", "0.1"]]
+    (told,) = json.loads(run("list", "typos", "--json"))
+    assert told["kind"] == "stressor" and told["arguments"]["rate"] == "0.1"
+    assert [found["kind"] for found in json.loads(run("list", "http", "--json"))] == ["tracker", "translator"]
+    assert "rate, kinds, values" in run("list", "stressors")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_of_every_component_tells_about_it(kind: str) -> None:
+    for name in registry(kind):
+        page = ROOT / PAGES[kind].format(name=name).partition("#")[0]
+        assert name in page.read_text(), name
+
+
+def test_what_cannot_be_listed_gets_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "stressors" in run("list").split()
+    for typed, meant in (("stresors", "'stressors'"), ("tpyos", "'typos'")):
+        with pytest.raises(SystemExit) as stop:
+            main(["list", typed])
+        assert stop.value.code == 2 and meant in capsys.readouterr().err
 
 
 def test_a_language_is_said_shown_and_heeded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

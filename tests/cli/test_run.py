@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from dstress import suites
 from dstress.cli.main import cli, main
+from dstress.runs.scores import check_metrics
 
 
 def run(*arguments: str, code: int = 0) -> str:
@@ -54,7 +56,10 @@ def test_rescoring_and_the_gate(tmp_path: Path) -> None:
         (["run", "quick", "--corpus", "reminder:test"], "--tracker is missing"),
         (["run", "qick", "--tracker", "gold", "--corpus", "reminder:test"], "did you mean 'quick'"),
         (["run", "quick", "--tracker", "glod", "--corpus", "reminder:test"], "did you mean 'gold'"),
-        (["run", "quick", "--tracker", "gold", "--corpus", "reminder:test", "--only", "speech"], "no stressor speech"),
+        (
+            ["run", "quick", "--tracker", "gold", "--corpus", "reminder:test", "--only", "speech"],
+            "unknown stressor of the suite 'speech'",
+        ),
         (["run", "quick", "--tracker", "saved(path=no.json)", "--corpus", "reminder:test"], "there is no such file"),
         (["run", "--resume"], "give its folder with --out"),
         (["run", "--resume", "--out", "nowhere"], "there is no run"),
@@ -72,3 +77,35 @@ def test_mistakes_get_one_message(
         main(arguments)
     told = capsys.readouterr().err
     assert left.value.code == 2 and words in told and "Traceback" not in told
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        (
+            'variant = "typos"\nmetric = "jgaa"',
+            "[[table]] 'typing': unknown metric of the suite 'jgaa'; did you mean 'jga'",
+        ),
+        ('variant = "typos"\nmetric = "aga"', "name under `metrics` what is computed"),
+        ('variant = "typos"\nmetric = "cjga(ovr=all)"', "unknown argument of cjga 'ovr'; did you mean 'over'"),
+        (
+            'variant = "both"\nmetric = "ss(jgaa)"',
+            "unknown metric of several variants 'ss(jgaa)'; did you mean 'ss(jga)'",
+        ),
+    ],
+)
+def test_a_cell_with_an_unknown_metric_fails_before_any_tracking(
+    tmp_path: Path, cell: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suite = tmp_path / "own.toml"
+    group = '[[across]]\nname = "both"\nstressors = ["typos", "entities"]\n'
+    suite.write_text(f'title = "own"\nmetrics = ["jga"]\n{group}[[table]]\ncolumn = "typing"\n{cell}\n')
+    with pytest.raises(SystemExit) as left:
+        main(["run", str(suite), "--tracker", "gold", "--corpus", "reminder:test", "--out", str(tmp_path / "run")])
+    assert left.value.code == 2 and words in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("suite", list(suites.names()))
+def test_the_metrics_of_every_suite_can_be_computed(suite: str) -> None:
+    check_metrics(suites.load(suite), suite)

@@ -50,7 +50,7 @@ def test_json_has_the_promised_shape(predictions: str) -> None:
 
 def test_the_console_shows_percentages_intervals_and_the_signature(predictions: str) -> None:
     shown = run(predictions, "--gold", "reminder:dev")
-    assert "100.00 - 100.00" in shown and "corpus:reminder.dev" in shown and "most frequent confusion" in shown
+    assert "[100.00, 100.00]" in shown and "corpus:reminder.dev" in shown and "most frequent confusion" in shown
 
 
 def test_all_conventions_side_by_side(predictions: str) -> None:

@@ -77,3 +77,19 @@ def test_mistakes_get_one_message(arguments: list[str], words: str, capsys: pyte
 def test_new_names_are_shown() -> None:
     shown = run("reminder:test", "--with", "schema_noise(names=opaque)", "--limit", "1")
     assert "\n- destination: " in shown and "\n+ " in shown
+
+
+def test_a_preview_of_nothing_says_so() -> None:
+    shown = run("reminder:test", "--with", "typos(rate=0.0001)", "--limit", "2")
+    assert "no turn of 14 has other words" in shown
+
+
+def test_json_needs_no_folder() -> None:
+    told = json.loads(run("reminder:test", "--with", "typos,entities", "--limit", "2", "--json"))
+    assert list(told) == ["typos", "entities"] and told["typos"]["quality"]["turns"] == 14
+
+
+def test_what_is_found_while_preparing_names_the_stressor(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["stress", "reminder:test", "--with", "values(dictionary=nope)", "--limit", "1"])
+    assert "values(dictionary=nope): unknown dictionary 'nope'" in capsys.readouterr().err

@@ -99,3 +99,9 @@ def test_dialogues_renamed_as_they_are_read_are_those_of_the_generator(shared: P
         with open_source(tmp_path / variant) as source:
             (split,) = Sgd().splits(source)
             assert [dialogue for _, dialogue in split.dialogues()] == list(corpora.load(f"sgd-x/{variant}:test"))
+
+
+def test_variants_that_are_missing_are_in_the_catalogue() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        corpora.load("sgd-x/v1:test")
+    assert caught.value.fix == "`dstress corpora add sgd-x` downloads it"

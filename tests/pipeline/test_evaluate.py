@@ -287,6 +287,19 @@ def test_stressed_turns_follow_on_clean_answers(tmp_path: Path, suite: str) -> N
             assert {slot: answer.state.get(slot) for slot in before} == before
 
 
+def test_progress_tells_the_stressor_and_ends_at_its_total(tmp_path: Path, suite: str) -> None:
+    said: dict[str, tuple[int, int | None]] = {}
+    options = RunOptions(resamples=20, report=False, on_progress=lambda what, *counts: said.update({what: counts}))
+    run = evaluate(suite, "gold", REMINDER, tmp_path / "run", options)
+    dialogues, variants = list(REMINDER), run.variants
+    turns = sum(len(dialogue.turns) for dialogue in dialogues)
+    for step, total in (("stressing", len(dialogues)), ("tracking", turns)):
+        assert said.pop(f"{step}: original") == (total, total)
+        numbers = {what.split(": ")[0] for what, counts in said.items() if counts == (total, total)}
+        assert numbers == {f"{step}, stressor {n} of {len(variants) - 1}" for n in range(1, len(variants))}
+    assert said["scoring"] == (0, None)
+
+
 def test_a_whole_run_of_gold_is_perfect(tmp_path: Path, suite: str) -> None:
     scores = evaluate(suite, "gold", REMINDER, tmp_path / "run", RunOptions(resamples=20, report=False)).scores
     assert [cell.score.value for cell in scores.table if cell.score] == [1.0, 1.0]

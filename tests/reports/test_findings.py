@@ -39,7 +39,7 @@ def test_the_worst_stressor_is_told_with_its_numbers() -> None:
     (worst,) = findings(made(typos=drop(0.7, 0.6), verbosity=drop(0.7, 0.4)))
     assert worst.title == "verbosity costs most"
     assert worst.variant == "verbosity"
-    for part in ("70.0 %", "40.0 %", "−30.0 points", "−31.0 to −29.0", "p = 0.001", "2 of 2 stressors"):
+    for part in ("70.0 %", "40.0 %", "−30.0 points", "[−31.0, −29.0]", "p = 0.001", "2 of 2 stressors"):
         assert part in worst.text
 
 
@@ -88,7 +88,7 @@ def test_turns_that_break_are_told_where_the_total_hides_them() -> None:
     (only,) = findings(scores)
     assert only.title == "entities breaks more than the total shows"
     assert "Of the 700 turns that it changed and that are right on the original, 20.0 % become wrong" in only.text
-    assert "18.0 – 22.0" in only.text and "129 others become right" in only.text
+    assert "[18.0, 22.0]" in only.text and "129 others become right" in only.text
 
 
 def test_what_breaks_is_not_what_cjga_leaves() -> None:

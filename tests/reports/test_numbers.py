@@ -29,15 +29,15 @@ def test_points_have_a_sign_but_on_the_page_a_zero_has_none(difference: float, s
 
 
 def test_intervals_are_empty_where_there_are_none() -> None:
-    assert PAGE.interval(0.1, 0.2) == "10.0 – 20.0"
-    assert PAGE.change_interval(-0.1, 0.1) == "\N{MINUS SIGN}10.0 to +10.0"
+    assert PAGE.interval(0.1, 0.2) == "[10.0, 20.0]"
+    assert PAGE.change_interval(-0.1, 0.1) == "[\N{MINUS SIGN}10.0, +10.0]"
     assert PAGE.interval(math.nan, math.nan) == PAGE.change_interval(math.nan, 0.1) == ""
 
 
 def test_plain_text_has_two_decimals_and_the_signs_of_a_keyboard() -> None:
     assert PLAIN.percent(-0.61254) == "-61.25" and PLAIN.percent(0.61254, 1) == "61.3"
-    assert PLAIN.interval(-0.1, 0.2) == "-10.00 - 20.00"
-    assert PLAIN.change_interval(-0.1, 0.1) == "-10.00 - +10.00"
+    assert PLAIN.interval(-0.1, 0.2) == "[-10.00, 20.00]"
+    assert PLAIN.change_interval(-0.1, 0.1) == "[-10.00, +10.00]"
     assert PLAIN.percent(None) == PLAIN.interval(math.nan, math.nan) == PLAIN.change_interval(0.1, math.nan)
     assert PLAIN.percent(None) == "-"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import click
 from rich.markup import escape
@@ -137,8 +136,7 @@ def _run_tables(comparison: Comparison) -> list[Table]:
 
 def _value(score: Score, metric: str) -> str:
     unit = measure_of(metric).unit
-    show = partial(PLAIN.measured, unit=unit)
-    return f"{PLAIN.with_unit(score.value, unit)} [{show(score.low)}, {show(score.high)}]"
+    return f"{PLAIN.with_unit(score.value, unit)} {PLAIN.measured_interval(score.low, score.high, unit)}"
 
 
 _TEST_COLUMNS = ("#difference", "#interval", "#p", "#p (Holm)", "#p (bootstrap)", "significant")
@@ -152,8 +150,8 @@ def _tests(pair: Pair) -> list[tuple[str, ...]]:
     return [
         (
             describe(metric),
-            (show := partial(PLAIN.measured_change, unit=measure_of(metric).unit))(test.difference),
-            f"[{show(test.low)}, {show(test.high)}]",
+            PLAIN.measured_change(test.difference, unit := measure_of(metric).unit),
+            PLAIN.measured_change_interval(test.low, test.high, unit),
             *(PLAIN.probability(p, at_floor=test.at_floor) for p in (test.p, test.p_holm)),
             PLAIN.probability(test.p_bootstrap),
             "yes" if test.significant else "no",

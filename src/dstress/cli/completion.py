@@ -15,12 +15,19 @@ _FILES = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/comple
 def command(shell: str) -> None:
     """Print a script that completes verbs, options and names in SHELL.
 
+    Names are those of suites, trackers, stressors, conventions, metrics, formats, engines, slices and corpora with
+    their splits, plug-ins among them; in a list (jga,aga) and a composition (typos+entities) the last one.
+
     \b
     Examples
       dstress completion bash >> ~/.bashrc
+      dstress completion zsh >> ~/.zshrc
       dstress completion fish > ~/.config/fish/completions/dstress.fish
     """
     completion = get_completion_class(shell)
     if completion is None:
         raise click.UsageError(f"no completion for {shell}")
+    if shell == "bash":
+        # Else bash takes `reminder:te` for three words, and no split is ever completed.
+        click.echo("COMP_WORDBREAKS=${COMP_WORDBREAKS//:}")
     click.echo(completion(cli, {}, "dstress", "_DSTRESS_COMPLETE").source())

@@ -35,7 +35,7 @@ def command(out: Path) -> None:
     console().print(f"\nThe tracker `rules` on {corpora.EMBEDDED}:test, as it is and under five stressors:\n")
     if is_run(out):  # a demo is made anew each time: whatever changed since the last one is to be seen
         shutil.rmtree(out)
-    with counting("done") as on_progress:
+    with counting() as on_progress:
         run = evaluate("quick", "rules", f"{corpora.EMBEDDED}:test", out, RunOptions(on_progress=on_progress))
     scores = run.scores
     for table in run_tables(run.manifest, scores):

@@ -6,6 +6,7 @@ import importlib
 import io
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,13 @@ class LazyGroup(click.Group):
         if name not in VERBS:
             return None
         command = getattr(importlib.import_module(f"dstress.cli.{name}"), "command")  # noqa: B009
-        return command if isinstance(command, click.Command) else None
+        if not isinstance(command, click.Command):
+            return None
+        if ctx is not None and ctx.resilient_parsing:  # a shell asks
+            from dstress.cli.names import attach_completion
+
+            attach_completion(command)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Verbs"):
@@ -90,6 +97,7 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter is no reason to stop
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     try:
         outcome: Any = cli.main(args=arguments, prog_name="dstress", standalone_mode=False)
     except DstressError as error:

@@ -108,7 +108,7 @@ def command(
     engine_spec = parse(engine)
     workforce = Local(workers, timeout) if engine_spec.name == "local" else engines.create(engine_spec)
     folder = out or Path("runs") / Path(suite or "").stem
-    with counting("done") as on_progress:
+    with counting() as on_progress:
         options = order.options._replace(on_progress=on_progress, max_failed=max_failed / 100)
         run = evaluate(order.suite, order.tracker, order.corpus, folder, options, workforce)
     scores = run.scores

@@ -110,8 +110,8 @@ def _print_verdict(verdict: Verdict, files: OutputFiles) -> None:
     for name, shares in verdict.variants.items():
         cells = []
         for share in (shares[question] for question in QUESTIONS):
-            value, low, high = (PLAIN.percent(number, 1) for number in (share.value, share.low, share.high))
-            cells.append(f"{value} [{low}, {high}] of {share.decided}" if share.decided else "-")
+            shown = f"{PLAIN.percent(share.value, 1)} {PLAIN.interval(share.low, share.high, 1)} of {share.decided}"
+            cells.append(shown if share.decided else "-")
         rows.append((name, *cells))
     alphas = ", ".join(
         f"{_TITLES[question]} {'undefined' if value is None else f'{value:.2f}'}"

@@ -75,7 +75,7 @@ def command(
     """
     if convention and several:
         raise click.UsageError("give --convention or --conventions, not both")
-    wanted = list(conventions) if several == "all" else parse_list(several) if several else [convention]
+    wanted = sorted(conventions.usable()) if several == "all" else parse_list(several) if several else [convention]
     chosen = metrics if metrics in (STANDARD, "all") else parse_list(metrics)
     by = parse_slices(slices)
     options = ScoringOptions(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from dstress.cli.output import COUNTS, SEEDS, console, json_option, print_table, write_json
-from dstress.cli.progress import counting, counting_calls
+from dstress.cli.progress import counting
 from dstress.corpora import load
 from dstress.dialogue import Dialogue, Stress, Turn
 from dstress.engines.local import Local
@@ -96,20 +97,34 @@ def command(
             specs = [calibrate_spec(original, spec, target, seed=seed, progress=on_progress) for spec in specs]
     # All are prepared before the first is run: what is missing is told before any work.
     versions = [stress(original, spec, seed=seed, engine=engine_for(spec, workers)) for spec in specs]
+    summaries: dict[str, Summary] = {}
     if out is None:
         for stressed in versions:
-            changed = (place for dialogue in stressed for place in _changed_turns(dialogue))
-            _show(stressed, islice(changed, _PREVIEW if preview is None else preview))
+            quality = Quality(stressed.stressor)
+            changed = (place for dialogue in quality.watching(stressed) for place in _changed_turns(dialogue))
+            if json_file:
+                deque(changed, maxlen=0)
+                summaries[stressed.stressor.spec] = quality.summary()
+            else:
+                _show(stressed, list(islice(changed, _PREVIEW if preview is None else preview)), quality)
+        if json_file:
+            _write_json(versions, summaries, json_file)
         return
     shown = 0 if json_file else preview or 0
-    summaries = {stressed.stressor.spec: _write(stressed, out, shown, layout) for stressed in versions}
+    for number, stressed in enumerate(versions, start=1):
+        label = f"stressor {number} of {len(versions)}: {stressed.stressor.spec}"
+        summaries[stressed.stressor.spec] = _write(stressed, out, shown, layout, label)
     if layout != OWN_LAYOUT:
         write_corpus(original, out / ORIGINAL, layout)
     if json_file:
-        write_json({one.stressor.spec: describe(one, summaries[one.stressor.spec]) for one in versions}, json_file)
+        _write_json(versions, summaries, json_file)
         return
     _print_summaries(summaries)
     console().print(f"written to {out}", markup=False)
+
+
+def _write_json(versions: Iterable[StressedCorpus], summaries: dict[str, Summary], file: str) -> None:
+    write_json({one.stressor.spec: describe(one, summaries[one.stressor.spec]) for one in versions}, file)
 
 
 def _parse_target(text: str) -> dict[str, float]:
@@ -128,20 +143,21 @@ def engine_for(spec: str, workers: int) -> Local | None:
     return Local(wanted) if wanted > 1 else None
 
 
-def _write(stressed: StressedCorpus, out: Path, preview: int, layout: str) -> Summary:
+def _write(stressed: StressedCorpus, out: Path, preview: int, layout: str, label: str) -> Summary:
     """Write a stressed corpus into its own folder, and show the first changed turns."""
     spec = stressed.stressor.spec
     changed: list[tuple[Dialogue, int]] = []
-    with counting_calls("dialogues") as on_progress:
+    done, quality = count(1), Quality(stressed.stressor)
+    with counting("dialogues") as on_progress:
 
         def watch(dialogue: Dialogue) -> None:
-            on_progress(spec)
+            on_progress(label, next(done), stressed.original.size)
             if len(changed) < preview:
                 changed.extend(_changed_turns(dialogue))
 
-        summary = write_stressed(stressed, out / file_name(spec), Quality(stressed.stressor), watch, layout)
+        summary = write_stressed(stressed, out / file_name(spec), quality, watch, layout)
     if preview:
-        _show(stressed, changed[:preview])
+        _show(stressed, changed[:preview], quality)
     return summary
 
 
@@ -152,11 +168,17 @@ def _changed_turns(dialogue: Dialogue) -> Iterator[tuple[Dialogue, int]]:
             yield dialogue, index
 
 
-def _show(stressed: StressedCorpus, changed: Iterable[tuple[Dialogue, int]]) -> None:
+def _show(stressed: StressedCorpus, changed: Sequence[tuple[Dialogue, int]], quality: Quality) -> None:
+    """Changed turns before and after; where there are none, why."""
     out = console()
     out.print(stressed.stressor.spec, style="bold", markup=False)
     if stressed.stressor.scope == "schema":
         _show_names(stressed)
+    elif not changed:
+        summary = quality.summary()
+        out.print(f"no turn of {summary.turns:,} has other words")
+        for remark in _summary_lines(summary):
+            out.print(remark, markup=False)
     for dialogue, index in changed:
         turn = dialogue.turns[index]
         out.print(f"\n{dialogue.id}, turn {index}", style="dim", markup=False)

@@ -101,7 +101,7 @@ def _in_language(split: Split, language: str) -> Split:
 
 def detect(source: Source) -> Importer:
     """The importer whose layout the source has."""
-    for name in importers.targets:
+    for name in importers.usable():
         importer = importers.get(name)
         if importer.matches(source):
             return importer()

@@ -121,11 +121,11 @@ class Corpus:
 
     def _read_hashing(self) -> Iterator[Dialogue]:
         """The first to read all of it knows what it holds."""
-        content = _Content()
-        for dialogue in self._read():
+        content, size = _Content(), 0
+        for size, dialogue in enumerate(self._read(), start=1):  # noqa: B007  counted to the end
             content.add(msgspec.json.encode(dialogue))
             yield dialogue
-        self._content = content.digest()
+        self._content, self.size = content.digest(), size
 
     def __repr__(self) -> str:
         return f"Corpus({self.name}:{self.split}, {len(self.schema.services)} services)"

@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from dstress.corpora.base import ENGLISH, Corpus, Finder, Split
+from dstress.corpora.catalogue import catalogue
 from dstress.corpora.checks import read_checked
 from dstress.corpora.split_names import same_split, sort_splits
 from dstress.dialogue import Dialogue, Schema
@@ -99,9 +100,10 @@ def require_manifest(name: str) -> Manifest:
     """A corpus's manifest; an error that suggests the nearest names if there is none."""
     manifest = read_manifest(name)
     if manifest is None:
-        raise unknown(
-            "corpus", name, [*stored_names(), "reminder"], fix=f"add it with `dstress corpora add {name} PATH_OR_URL`"
-        )
+        source = name.partition("/")[0]  # sgd-x/v1 comes with sgd-x
+        known = source in catalogue()
+        fix = f"`dstress corpora add {source}` downloads it" if known else f"`dstress corpora add {name} PATH_OR_URL`"
+        raise unknown("corpus", name, [*stored_names(), "reminder", *catalogue()], fix=fix)
     return manifest
 
 

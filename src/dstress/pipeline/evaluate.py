@@ -7,8 +7,9 @@ a run that was killed goes on where it stopped, and ends with the same bytes as 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from dstress.corpora import load
@@ -18,7 +19,7 @@ from dstress.engines.base import Engine
 from dstress.engines.local import Local
 from dstress.errors import DstressError
 from dstress.pipeline.manifest import describe_run, open_run
-from dstress.pipeline.run import OnProgress, Run, RunOptions
+from dstress.pipeline.run import Run, RunOptions
 from dstress.pipeline.stress import describe, stress, take_part
 from dstress.pipeline.track import Assignment, Tracking, track
 from dstress.predictions import read_predictions
@@ -32,6 +33,9 @@ from dstress.stressors.quality import Quality
 from dstress.suites import Suite
 from dstress.trackers import Tracker
 from dstress.trackers import create as create_tracker
+
+_Count = Callable[[int, int | None], None]
+"""`OnProgress` of one step: how much is done, and of how much."""
 
 
 def evaluate(
@@ -67,49 +71,59 @@ def evaluate(
 def _work(run: Run, tracker: Tracker, original: Corpus, options: RunOptions, engine: Engine) -> None:
     """Do all that is not done yet."""
     with run.held():
-        for variant in (*run.variants, *_clean_variants(run, tracker)):
-            _stress(run, variant, original, engine, options.on_progress)
-        for variant in _in_tracking_order(run, tracker):
-            _track(run, variant, tracker, engine, options.on_progress)
+        for variant, label in _labelled("stressing", (*run.variants, *_clean_variants(run, tracker))):
+            _stress(run, variant, original, engine, partial(options.on_progress, label))
+        for variant, label in _labelled("tracking", _in_tracking_order(run, tracker)):
+            _track(run, variant, tracker, engine, partial(options.on_progress, label))
             require_answers(run, variant, options.max_failed)
-        options.on_progress("scoring", 0)
+        options.on_progress("scoring", 0, None)
         errors = run.score(options.resamples)
         if options.report:
-            options.on_progress("writing the report", 0)
+            options.on_progress("writing the report", 0, None)
             write_html(run, errors)
 
 
-def _stress(run: RunFolder, variant: str, original: Corpus, engine: Engine, on_progress: OnProgress) -> None:
+def _labelled(step: str, variants: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each variant, with what progress calls the step over it; the original, which comes first, is no stressor."""
+    for number, variant in enumerate(variants):
+        place = f", stressor {number} of {len(variants) - 1}" if number else ""
+        yield variant, f"{step}{place}: {variant}"
+
+
+def _stress(run: RunFolder, variant: str, original: Corpus, engine: Engine, on_progress: _Count) -> None:
     """Write a variant's dialogues, unless they are there; the summary comes last and says that all is whole."""
     if run.quality(variant):
         return
     if variant == ORIGINAL:
-        run.write_stressed(variant, _counted(original, variant, on_progress), original.schema, lambda: {"stressor": ""})
+        run.write_stressed(
+            variant, _counted(original, original, on_progress), original.schema, lambda: {"stressor": ""}
+        )
         return
     composed = create_stressor(variant)
     heavy = any(part.heavy for part in composed.parts)
     stressed = stress(original, composed, seed=run.manifest.seed, engine=engine if heavy else None)
     quality = Quality(stressed.stressor)
-    dialogues = quality.watching(_counted(stressed, variant, on_progress))
+    dialogues = quality.watching(_counted(stressed, original, on_progress))
     run.write_stressed(variant, dialogues, stressed.schema, lambda: describe(stressed, quality.summary()))
 
 
-def _counted(dialogues: Iterable[Dialogue], what: str, on_progress: OnProgress) -> Iterator[Dialogue]:
+def _counted(dialogues: Iterable[Dialogue], original: Corpus, on_progress: _Count) -> Iterator[Dialogue]:
     for done, dialogue in enumerate(dialogues, start=1):
         yield dialogue
-        on_progress(f"stressing: {what}", done)
+        on_progress(done, original.size)
 
 
-def _track(run: RunFolder, variant: str, tracker: Tracker, engine: Engine, on_progress: OnProgress) -> None:
+def _track(run: RunFolder, variant: str, tracker: Tracker, engine: Engine, on_progress: _Count) -> None:
     """Ask for every answer that is not there, then put the answers in order."""
     journal, schema = run.journal(variant), run.schema(variant)
     clean_variant = _clean_variant(variant)
     clean = run.journal(clean_variant) if clean_variant != variant else None
     job = Tracking(tracker, _Prepared(run, variant), schema)
     assignment = Assignment(corpus_of(run, variant), journal, clean)
+    turns = [(dialogue.id, turn) for dialogue in run.dialogues(variant) for turn in range(len(dialogue.turns))]
     with closing(journal):
-        run.add_usage(track(engine, job, assignment, lambda done: on_progress(f"tracking: {variant}", done)))
-    journal.settle((d.id, turn) for d in run.dialogues(variant) for turn in range(len(d.turns)))
+        run.add_usage(track(engine, job, assignment, lambda done: on_progress(done, len(turns))))
+    journal.settle(turns)
 
 
 class _Prepared:

@@ -13,12 +13,12 @@ import numpy as np
 from dstress._version import __version__
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
-from dstress.errors import DstressError
+from dstress.errors import DstressError, unknown
 from dstress.metrics import metrics
 from dstress.pipeline.run import Run, RunOptions
 from dstress.registry import origin_of
 from dstress.runs.folder import ORIGINAL, Manifest, is_run
-from dstress.runs.scores import check_slices
+from dstress.runs.scores import check_metrics, check_slices
 from dstress.storage.source_hash import hash_source
 from dstress.stressors import create as create_stressor
 from dstress.suites import Suite
@@ -29,7 +29,9 @@ from dstress.trackers import Tracker
 def describe_run(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: RunOptions) -> Manifest:
     """What is to be run, with hashes of all that its answers depend on."""
     wanted = _restricted(load_suite(suite) if isinstance(suite, str) else suite, options.only)
-    check_slices(wanted, suite if isinstance(suite, str) else wanted.title)
+    name = suite if isinstance(suite, str) else wanted.title
+    check_metrics(wanted, name)
+    check_slices(wanted, name)
     hashes = {"tracker": tracker.fingerprint(), "corpus": _digest(map(msgspec.json.encode, corpus))}
     if corpus.whole is not None:
         hashes["whole corpus"] = corpus.whole.data
@@ -68,9 +70,9 @@ def _restricted(suite: Suite, only: tuple[str, ...]) -> Suite:
     """The suite with its stressors by their shortest specs, and only those that were asked for."""
     shortest = {spec: create_stressor(spec).spec for spec in suite.variants[1:]}
     wanted = [create_stressor(spec).spec for spec in only]
-    unknown = next((spec for spec in wanted if spec not in shortest.values()), None)
-    if unknown:
-        raise DstressError(f"the suite has no stressor {unknown}", fix=f"choose from {', '.join(shortest.values())}")
+    if stranger := next((spec for spec in wanted if spec not in shortest.values()), None):
+        fix = f"choose from {', '.join(shortest.values())}"
+        raise unknown("stressor of the suite", stranger, shortest.values(), where="--only", fix=fix)
     kept = [spec for spec in shortest if not wanted or shortest[spec] in wanted]
     groups = [
         msgspec.structs.replace(group, stressors=tuple(shortest[spec] for spec in group.stressors))

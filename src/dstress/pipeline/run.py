@@ -14,8 +14,8 @@ from dstress.runs.folder import RunFolder
 from dstress.runs.scores import find_errors, score_run
 from dstress.scoring.score import ScoringOptions
 
-OnProgress = Callable[[str, int], None]
-"""Called now and then with what is being done, and how many dialogues of it are done."""
+OnProgress = Callable[[str, int, int | None], None]
+"""Called now and then with what is being done, how much of it is done, and of how much, where that is known."""
 
 
 class RunOptions(NamedTuple):
@@ -28,7 +28,7 @@ class RunOptions(NamedTuple):
     resume: bool = False
     resamples: int = 1000
     report: bool = True
-    on_progress: OnProgress = lambda what, done: None
+    on_progress: OnProgress = lambda what, done, total: None
     draw: int = 0
     max_failed: float = 1.0
     """The share of a variant's turns that may stay without an answer."""

@@ -16,7 +16,7 @@ import msgspec
 
 from dstress.dialogue import Dialogue, Schema
 from dstress.engines.base import Engine, Job
-from dstress.errors import DstressError
+from dstress.errors import DstressError, naming
 from dstress.predictions.base import Prediction
 from dstress.resources import Resources
 from dstress.runs.journal import Journal
@@ -50,7 +50,8 @@ class Tracking(Job):
         self.traceback = ""
 
     def open(self) -> None:
-        self.tracker.prepare(self.resources())
+        with naming(self.tracker.spec):
+            self.tracker.prepare(self.resources())
 
     def close(self) -> None:
         self.tracker.close()
@@ -145,18 +146,17 @@ class Assignment(NamedTuple):
 def track(engine: Engine, job: Tracking, assignment: Assignment, on_progress: Callable[[int], None]) -> Counter[str]:
     """Answer every turn that the journal does not have, and say what that cost (tokens, requests).
 
-    `on_progress` is called with how many turns have been answered.
+    `on_progress` is called with how many turns have been answered, those that the journal had among them.
     """
-    answered, cost, trace, journal = 0, Counter[str](), "", assignment.journal
+    cost, trace, journal = Counter[str](), "", assignment.journal
     for _, result in engine.process(job, _pieces(assignment, job.tracker)):
         lines, used = split_result(result)
         journal.add(lines)
         cost.update(used)
         trace = trace or result.split(_PART)[-1].decode() if result.count(_PART) > 1 else trace
-        answered += lines.count(b"\n")
         if journal.failed >= _ENOUGH_FAILURES:
             _require_answers(journal, trace)
-        on_progress(answered)
+        on_progress(journal.turns)
     _require_answers(journal, trace)
     return cost
 

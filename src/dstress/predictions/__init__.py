@@ -56,10 +56,10 @@ formats: Registry[Format] = Registry(
 
 def detect(source: Source) -> Format:
     """The format whose shape the source has. No match is an error that says what was found and what is known."""
-    for name in formats.targets:
+    for name in formats.usable():
         if formats.get(name).matches(source):
             return formats.create(name)
-    known = "".join(f"\n    {name:<15} {formats.summary(name)}" for name in formats.targets)
+    known = "".join(f"\n    {name:<15} {formats.summary(name)}" for name in formats.usable())
     raise PredictionError(
         f"no known prediction format looks like this: {shape_of(source)}",
         where=source.address,

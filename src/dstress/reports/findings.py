@@ -139,7 +139,7 @@ def _hidden(scores: Scores) -> Iterator[Finding]:
             ):
                 continue
             start, end = (
-                f"{PAGE.percent(score.value)} % ({PAGE.interval(score.low, score.high)})" for score in (before, after)
+                f"{PAGE.percent(score.value)} % {PAGE.interval(score.low, score.high)}" for score in (before, after)
             )
             loss = PAGE.percent(-drop.difference)
             text = f"Under {variant} jga loses {loss} points; {metric} goes from {start} to {end}."

@@ -21,8 +21,6 @@ class NumberFormat(NamedTuple):
     minus: str
     unknown: str
     no_interval: str
-    between: str
-    between_changes: str
     zero_has_sign: bool
     p_digits: int
     below: str
@@ -42,17 +40,17 @@ class NumberFormat(NamedTuple):
             return text.lstrip("+-")
         return text.replace("-", self.minus)
 
-    def interval(self, low: float, high: float) -> str:
+    def interval(self, low: float | None, high: float | None, digits: int | None = None) -> str:
         """Where a value lies, in percent."""
-        if math.isnan(low) or math.isnan(high):
-            return self.no_interval
-        return f"{self.percent(low)}{self.between}{self.percent(high)}"
+        return self._between(self.percent(low, digits), self.percent(high, digits))
 
     def change_interval(self, low: float, high: float) -> str:
         """Where a difference lies, in points."""
-        if math.isnan(low) or math.isnan(high):
-            return self.no_interval
-        return f"{self.points(low)}{self.between_changes}{self.points(high)}"
+        return self._between(self.points(low), self.points(high))
+
+    def _between(self, low: str, high: str) -> str:
+        """The one way in which an interval is written: a dash could be taken for a minus."""
+        return self.no_interval if self.unknown in (low, high) else f"[{low}, {high}]"
 
     def measured(self, value: float | None, unit: str) -> str:
         """A value in its unit: percent, or as it is."""
@@ -85,5 +83,5 @@ class NumberFormat(NamedTuple):
         return f"{self.below}{smallest:.{self.p_digits}f}" if p < smallest else f"{p:.{self.p_digits}f}"
 
 
-PAGE = NumberFormat(1, "\N{MINUS SIGN}", "–", "", " – ", " to ", zero_has_sign=False, p_digits=3, below="< ")
-PLAIN = NumberFormat(2, "-", "-", "-", " - ", " - ", zero_has_sign=True, p_digits=4, below="<")
+PAGE = NumberFormat(1, "\N{MINUS SIGN}", "–", "", zero_has_sign=False, p_digits=3, below="< ")
+PLAIN = NumberFormat(2, "-", "-", "-", zero_has_sign=True, p_digits=4, below="<")

@@ -30,6 +30,8 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.turns = 0
+        """How many turns have an answer or a failure."""
         self._places: dict[str, dict[int, tuple[int, int]]] = {}
         self._failed: set[tuple[str, int]] = set()
         self._file: IO[bytes] | None = None
@@ -52,7 +54,9 @@ class Journal:
             answer = _PREDICTION.decode(line)
         except UNREADABLE_JSON:
             return
-        self._places.setdefault(answer.dialogue, {})[answer.turn] = (self._end, len(line))
+        places = self._places.setdefault(answer.dialogue, {})
+        self.turns += answer.turn not in places
+        places[answer.turn] = (self._end, len(line))
         key = (answer.dialogue, answer.turn)
         (self._failed.add if answer.failed else self._failed.discard)(key)
 
@@ -68,7 +72,7 @@ class Journal:
     @property
     def answered(self) -> int:
         """How many turns have an answer."""
-        return sum(map(len, self._places.values())) - self.failed
+        return self.turns - self.failed
 
     def answers(self, dialogue: str) -> dict[int, Prediction]:
         """A dialogue's answers by turn."""

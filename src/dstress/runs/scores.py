@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -14,8 +15,8 @@ from dstress.alignment.pairing import Pairing
 from dstress.conventions import conventions
 from dstress.corpora.base import Corpus, made_by
 from dstress.dialogue import Schema, slot_id
-from dstress.errors import DstressError
-from dstress.metrics import pair_metrics
+from dstress.errors import DstressError, unknown
+from dstress.metrics import metrics, pair_metrics
 from dstress.predictions.base import Prediction
 from dstress.runs.folder import Cell, Drop, RunFolder, Scores
 from dstress.schema_names import names_back, seen_by_variant
@@ -32,6 +33,7 @@ from dstress.scoring.versions import (
     WHAT_WAS_DONE,
     Cut,
     conditional_card,
+    measures_of_variants,
     slice_of_variants,
     variants_card,
 )
@@ -268,6 +270,23 @@ def _cell(column: Column, scores: Scores, judged: _Together) -> Cell:
     except DstressError as error:
         missing = error.problem
     return Cell(column.column, column.variant, column.metric, None, missing)
+
+
+def check_metrics(suite: Suite, where: str) -> None:
+    """Refuse a suite whose table names a metric that no run could compute, before anything is asked."""
+    for name in (*suite.metrics, *(group.metric for group in suite.across)):
+        metrics.create(name)
+    groups = {group.name: [one.name for one in chain(*measures_of_variants(group.metric))] for group in suite.across}
+    for column in suite.table:
+        place, name = f"{where}, [[table]] {column.column!r}", column.metric
+        if column.variant in groups:
+            if name not in groups[column.variant]:
+                raise unknown("metric of several variants", name, groups[column.variant], where=place)
+        elif _is_of_pairs(name):
+            pair_metrics.create(name)
+        elif name not in suite.metrics and not (column.slice and column.slice[0] == "slot"):
+            known = [*suite.metrics, *pair_metrics]
+            raise unknown("metric of the suite", name, known, where=place, fix="name under `metrics` what is computed")
 
 
 def _is_of_pairs(metric: str) -> bool:

@@ -152,7 +152,7 @@ def list_missing(missing: Mapping[str, str]) -> list[str]:
 
 def _selected(wanted: str | Sequence[str]) -> dict[str, Metric]:
     """The metrics asked for; `all` and `standard` are open: what cannot be computed is left out in the end."""
-    names = list(metrics.targets) if _is_open(wanted) else [wanted] if isinstance(wanted, str) else list(wanted)
+    names = list(metrics.usable()) if _is_open(wanted) else [wanted] if isinstance(wanted, str) else list(wanted)
     made = {name: metrics.create(name) for name in names}
     return {name: metric for name, metric in made.items() if wanted != STANDARD or not metric.on_request}
 

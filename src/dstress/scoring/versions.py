@@ -114,6 +114,12 @@ def variants(
     return variants_card(units, first, metric, convention, options, Cut(tuple(by)))
 
 
+def measures_of_variants(metric: str) -> tuple[list[OverRuns], list[OverRuns]]:
+    """What is computed of several variants together, and what needs the original as well."""
+    of_variants = [OverVariants(metric), Sensitivity(metric), Sensitivity(metric, "ever-right"), NeverRight()]
+    return of_variants, [OnOriginal(metric), DiffRel()]
+
+
 def variants_card(
     units: Sequence[UnitScores],
     original: UnitScores | None,
@@ -124,11 +130,11 @@ def variants_card(
 ) -> Scorecard:
     """The same from what is known of each unit, by position. The order is that of SGD-X's table 2."""
     parts = {"variants": str(len(units)), "conv": convention}
-    measured = [OverVariants(metric), Sensitivity(metric), Sensitivity(metric, "ever-right"), NeverRight()]
-    card = _card(units, measured, parts, options, cut)
+    of_variants, with_original = measures_of_variants(metric)
+    card = _card(units, of_variants, parts, options, cut)
     if original is None:
         return card
-    relative = _card([original, *units], [OnOriginal(metric), DiffRel()], parts, options, cut)
+    relative = _card([original, *units], with_original, parts, options, cut)
     card.notes.extend(note for note in relative.notes if note not in card.notes)
     order = (f"{metric}-orig", f"{metric}-v1-5", "diff-rel")
     card.metrics = _ordered(card.metrics | relative.metrics, order)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema
-from dstress.errors import CorpusError, SpecError
+from dstress.errors import CorpusError, SpecError, naming
 from dstress.resources import Resources
 from dstress.stressors.base import Effect, Scope, Stressor
 
@@ -58,7 +58,8 @@ class Composition(Stressor):
     def prepare(self, resources: Resources, seed: int = 1) -> None:
         """Prepare each part with the corpus as the parts before it leave it."""
         for number, part in enumerate(self.parts):
-            part.prepare(resources)
+            with naming(part.spec):
+                part.prepare(resources)
             # Turns that change by themselves leave the history as it is: later parts fit on the same.
             if part.scope == "dialogue" and number + 1 < len(self.parts):
                 resources = resources._replace(corpus=_StressedCorpus(resources.corpus, part, seed))
