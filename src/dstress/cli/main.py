@@ -99,6 +99,9 @@ def main(arguments: list[str] | None = None) -> None:
         # Somebody piped us into `head`. Point stdout elsewhere, or Python complains once more while it closes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except SystemExit as error:
+        # Not ours: a component's own code was called, and what was asked for is not done, whatever it says.
+        _fail(f"a component ended the process: sys.exit({error.code!r})")
     except OSError as error:
         _fail(f"{error.filename or ''}: {error.strerror or error}".lstrip(": "))
     sys.exit(outcome if isinstance(outcome, int) else 0)

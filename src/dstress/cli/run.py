@@ -9,7 +9,7 @@ import click
 
 from dstress.cli.output import OutputFiles, console, json_option, print_notes, print_table, table_options
 from dstress.cli.progress import counting
-from dstress.engines import Local, engines
+from dstress.engines import Engine, Local, engines
 from dstress.errors import DstressError
 from dstress.metrics.measures import measure_of
 from dstress.pipeline.evaluate import evaluate
@@ -20,6 +20,7 @@ from dstress.reports.tables import Table
 from dstress.runs.folder import Manifest, RunFolder, Scores
 from dstress.spec import parse, parse_list
 from dstress.suites import Suite
+from dstress.trackers import trackers
 
 
 @click.command("run")
@@ -85,7 +86,11 @@ def command(
         missing = "SUITE" if not suite else "--corpus" if tracker else "--tracker"
         raise click.UsageError(f"{missing} is missing; try `dstress run quick --tracker rules --corpus reminder:test`")
     engine_spec = parse(engine)
-    workforce = Local(workers, timeout) if engine_spec.name == "local" else engines.create(engine_spec)
+    if engine_spec.name == "local":
+        # A class of somebody's own may end its process, which then must not be ours.
+        workforce: Engine = Local(workers, timeout, isolated=bool(trackers.origin(order.tracker)))
+    else:
+        workforce = engines.create(engine_spec)
     folder = out or Path("runs") / Path(suite or "").stem
     with counting("done") as on_progress:
         options = order.options._replace(on_progress=on_progress, max_failed=max_failed / 100)
