@@ -56,7 +56,9 @@ def test_the_command_line_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixt
 )
 def test_a_tracker_that_ends_the_process_is_no_success(how: str, told: str, tmp_path: Path) -> None:
     tracker = f'tests.fakes.trackers:Naughty(how="{how}", every=1)'
-    arguments = ["run", "quick", "--tracker", tracker, "--corpus", "reminder:test", "--limit", "3"]
+    suite = tmp_path / "plain.toml"
+    suite.write_text('title = "Plain"\nmetrics = ["jga"]\n')
+    arguments = ["run", str(suite), "--tracker", tracker, "--corpus", "reminder:test", "--limit", "1"]
     command = [sys.executable, "-m", "dstress", *arguments, "--out", str(tmp_path / "run")]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": SEARCHED})
     assert done.returncode == 2 and told in done.stderr

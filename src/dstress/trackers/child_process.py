@@ -25,6 +25,7 @@ _AFTERTHOUGHT = 0.02
 
 DIED, HUNG, GARBAGE = "died", "timeout", "malformed"
 TOO_MANY, UNASKED = "too many lines", "a line that nobody asked for"
+NAMELESS = "an answer without its dialogue and turn"
 
 
 class Trouble(Exception):
