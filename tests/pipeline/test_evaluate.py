@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from dstress.corpora.base import Corpus
+from dstress.dialogue import Schema
 from dstress.engines import Local
 from dstress.errors import DstressError
 from dstress.pipeline.evaluate import evaluate
@@ -265,6 +266,14 @@ def test_another_tracker_is_refused(tmp_path: Path, suite: str) -> None:
     shorter = Corpus("reminder", "test", REMINDER.schema, lambda: iter(list(REMINDER)[:5]))
     with pytest.raises(DstressError, match="the corpus has changed since the run began"):
         evaluate(suite, "gold", shorter, tmp_path / "run", RunOptions(resamples=20, report=False, resume=True))
+
+
+def test_another_schema_is_refused(tmp_path: Path, suite: str) -> None:
+    options = RunOptions(resamples=20, report=False, only=("typos",))
+    evaluate(suite, "gold", REMINDER, tmp_path / "run", options)
+    fewer = Corpus("reminder", "test", Schema(REMINDER.schema.services[1:]), lambda: iter(REMINDER))
+    with pytest.raises(DstressError, match="the schema has changed since the run began"):
+        evaluate(suite, "gold", fewer, tmp_path / "run", options._replace(resume=True))
 
 
 @pytest.mark.parametrize("edited", ["own_words.toml", "own_helper.py", "own_parts.py"])

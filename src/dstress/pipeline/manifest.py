@@ -29,6 +29,7 @@ def describe_run(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: 
     """What is to be run, with hashes of all that its answers depend on."""
     wanted = _restricted(load_suite(suite) if isinstance(suite, str) else suite, options.only)
     hashes = {"tracker": tracker.fingerprint(), "corpus": _digest(map(msgspec.json.encode, corpus))}
+    hashes["schema"] = _digest([msgspec.json.encode(corpus.schema)])
     if corpus.whole is not None:
         hashes["whole corpus"] = corpus.whole.data
     read = [tracker.reads(corpus.train)]
