@@ -89,6 +89,8 @@ def command(
     if engine_spec.name == "local":
         # A class of somebody's own may end its process, which then must not be ours.
         workforce: Engine = Local(workers, timeout, isolated=bool(trackers.origin(order.tracker)))
+    elif workers > 1 or timeout is not None:
+        raise click.UsageError(f"--workers and --timeout are of the local engine; write {engine_spec.name}(workers=4)")
     else:
         workforce = engines.create(engine_spec)
     folder = out or Path("runs") / Path(suite or "").stem
