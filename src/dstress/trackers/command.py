@@ -170,7 +170,7 @@ def _read(line: bytes, context: Context) -> Answer:
     """An answer. A line that is none means that the program is out of step, and has to be started again."""
     try:
         data = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise Trouble(GARBAGE, f"a line that is no JSON: {line[:80].decode('utf-8', 'replace')!r}") from None
     try:
         answer = read_answer(data, context)
