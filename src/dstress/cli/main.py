@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -86,12 +88,14 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Exit codes: 0 fine, 1 a gate failed, 2 the input or the call is wrong."""
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))  # a person's own `module:Class` is looked for where they are
+    _end_on_signals()
     try:
         outcome: Any = cli.main(args=arguments, prog_name="dstress", standalone_mode=False)
     except DstressError as error:
         _fail(str(error))
-    except click.exceptions.Abort:
-        _fail("interrupted; nothing was left half-done", code=130)
+    except click.exceptions.Abort as error:
+        number = error.__cause__.args[0] if error.__cause__ and error.__cause__.args else signal.SIGINT
+        _fail("interrupted; nothing was left half-done", code=128 + number)
     except click.ClickException as error:
         error.show()
         sys.exit(2)
@@ -105,6 +109,18 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as error:
         _fail(f"{error.filename or ''}: {error.strerror or error}".lstrip(": "))
     sys.exit(outcome if isinstance(outcome, int) else 0)
+
+
+def _end_on_signals() -> None:
+    """End on SIGTERM and SIGHUP as on Ctrl-C, so that workers and programs end with us; not where `nohup` is asked."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, interrupt)
 
 
 def _fail(message: str, code: int = 2) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import pickle
+import threading
 import time
 import traceback
 from collections import deque
@@ -186,9 +188,18 @@ def _pickled(job: Job) -> bytes:
         ) from error
 
 
+def _end_with_parent() -> None:
+    """Nobody waits for a worker whose parent is gone, however it went; it may be in the middle of a long piece."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
 def _work(pipe: Connection, job: bytes | Job) -> None:
     """A worker's life: open the job, do pieces until nobody asks any more."""
     opened: Job | None = None
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
         while True:
             piece = pipe.recv_bytes()
