@@ -85,14 +85,7 @@ def command(
     else:
         missing = "SUITE" if not suite else "--corpus" if tracker else "--tracker"
         raise click.UsageError(f"{missing} is missing; try `dstress run quick --tracker rules --corpus reminder:test`")
-    engine_spec = parse(engine)
-    if engine_spec.name == "local":
-        # A class of somebody's own may end its process, which then must not be ours.
-        workforce: Engine = Local(workers, timeout, isolated=bool(trackers.origin(order.tracker)))
-    elif workers > 1 or timeout is not None:
-        raise click.UsageError(f"--workers and --timeout are of the local engine; write {engine_spec.name}(workers=4)")
-    else:
-        workforce = engines.create(engine_spec)
+    workforce = _workforce(engine, workers, timeout, order.tracker)
     folder = out or Path("runs") / Path(suite or "").stem
     with counting("done") as on_progress:
         options = order.options._replace(on_progress=on_progress, max_failed=max_failed / 100)
@@ -105,6 +98,16 @@ def command(
         print_table(table)
     print_notes(scores.notes)
     console().print(f"all of it is in {run.path}; look at {run.path / REPORT}", markup=False)
+
+
+def _workforce(engine: str, workers: int, timeout: float | None, tracker: str) -> Engine:
+    """Who does the work. A class of somebody's own may end its process, which then must not be ours."""
+    spec = parse(engine)
+    if spec.name == "local":
+        return Local(workers, timeout, isolated=bool(trackers.origin(tracker)))
+    if workers > 1 or timeout is not None:
+        raise click.UsageError(f"--workers and --timeout are of the local engine; write {spec.name}(workers=4)")
+    return engines.create(spec)
 
 
 class _Order(NamedTuple):
