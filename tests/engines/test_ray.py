@@ -7,10 +7,19 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import pytest
+from click.testing import CliRunner
+
+from dstress.cli.run import command
+from dstress.engines.ray import Ray
+from dstress.errors import DstressError
+from tests.engines.test_local import Doubling
 from tests.fakes.trackers import SUITE
 from tests.parts import need
 from tests.paths import SEARCHED
@@ -47,6 +56,15 @@ try:
     list(Ray(workers=1).process(Doubling(), [b"mistake"]))
 except DstressError as error:
     print(json.dumps(str(error)))
+"""
+ROOM = """
+import tempfile
+from dstress.errors import DstressError
+tempfile.tempdir = folder
+try:
+    list(Ray(gpus=1000).process(Doubling(), [b"1"]))
+except DstressError as error:
+    print(json.dumps([str(error), [name for name in os.listdir(folder) if name.startswith("ray")]]))
 """
 KILLED = """
 expected = run("local", Local())
@@ -107,6 +125,29 @@ def test_only_what_kills_a_worker_is_lost(tmp_path: Path) -> None:
 
 def test_mistakes_come_through(tmp_path: Path) -> None:
     assert answer(MISTAKE, tmp_path) == "a person's mistake\n  fix: mend it"
+
+
+def test_what_no_machine_can_hold_is_refused_and_nothing_stays_behind() -> None:
+    with TemporaryDirectory(dir="/tmp") as folder:  # Ray's sockets allow no long path
+        told, left = answer(ROOM, Path(folder))  # type: ignore[misc]
+    assert "no machine of the cluster has 1 processors and 1000 GPUs" in told and left == []
+
+
+def test_nobody_at_the_address_is_a_message() -> None:
+    need("ray")
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+        for spec in (address, f"ray://{address}"):
+            with pytest.raises(DstressError, match="no Ray cluster answers at"):
+                list(Ray(spec).process(Doubling(), [b"1"]))
+
+
+def test_options_of_the_local_engine_are_refused() -> None:
+    given = ["quick", "--tracker", "gold", "--corpus", "reminder:test", "--engine", "ray"]
+    for option in (["--timeout", "5"], ["--workers", "2"]):
+        shown = CliRunner().invoke(command, [*given, *option])
+        assert shown.exit_code == 2 and "are of the local engine" in shown.output
 
 
 def test_a_killed_worker_changes_no_byte(tmp_path: Path) -> None:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from dstress.trackers.base import Answer, Context, Tracker
+import numpy as np
+
+from dstress.predictions.base import FramePrediction, Prediction
+from dstress.resources import Resources
+from dstress.trackers.base import Answer, Context, Failed, Tracker
 
 SUITE = """
 title = "Small"
@@ -54,12 +60,58 @@ class Logged(Tracker):
         return gold
 
 
+def said(**fields: Any) -> Prediction:
+    return Prediction("", 0, **{"state": {}} | fields)
+
+
+class Mute(Exception):
+    """An error that cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+SLOT = "taxi-destination"
+ODD: dict[str, Any] = {
+    "text": "hotel in the north",
+    "key": {7: "x"},
+    "value": {SLOT: 5},
+    "none": None,
+    "list": {SLOT: ["x"]},
+    "nothing": {SLOT: None},
+    "bytes": {SLOT: b"x"},
+    "numpy": {SLOT: np.str_("x")},
+    "surrogate": {SLOT: "\ud800"},
+    "surrogate slot": {"\ud800": "x"},
+    "huge": {SLOT: "x" * (2 << 20)},
+    "intent": said(intent=5),
+    "requested": said(requested=5),
+    "response": said(response=b"x"),
+    "frames": said(frames=(FramePrediction("taxi", intent=5),)),  # type: ignore[arg-type]
+    "no state": said(state=None),
+    "state of list": said(state=["x"]),
+    "reason": Failed(5),  # type: ignore[arg-type]
+    "surrogate reason": Failed("\ud800"),
+}
+"""Answers that are none."""
+
+ENDS: dict[str, Any] = {"exit": SystemExit(0), "interrupt": KeyboardInterrupt(), "generator": GeneratorExit()}
+"""What ends a process, and passes by `except Exception`."""
+
+
 class Naughty(Logged):
     """Raises, hangs, answers too few or too many, or says what is no state, on some turns."""
 
     def __init__(self, how: str = "raise", every: int = 5, well: str = "") -> None:
         super().__init__()
         self.how, self.every, self.well, self.given = how, every, well, 0
+
+    def prepare(self, resources: Resources) -> None:
+        super().prepare(resources)
+        if self.how == "exit early":
+            sys.exit(0)
+        if self.how == "die early":
+            os._exit(0)
 
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
         bad = [context for context in contexts if keyed(context, self.every)]
@@ -70,18 +122,24 @@ class Naughty(Logged):
         if bad and self.how == "hang":
             time.sleep(60)
         if bad and self.how == "die":
-            os._exit(3)
+            os._exit(0)
+        if bad and self.how == "mute":
+            raise Mute
+        if bad and self.how in ENDS:
+            raise ENDS[self.how]
         answers = [self.answer(context) for context in contexts]
         self.given += len(answers)
         if bad and self.how == "few":
             return answers[:-1]
         if bad and self.how == "many":
             return [*answers, {}]
-        odd = {"text": "hotel in the north", "key": {7: "x"}, "value": {"taxi-destination": 5}, "none": None}
-        if self.how in odd:
-            return [odd[self.how] if c in bad else a for c, a in zip(contexts, answers, strict=True)]  # type: ignore[misc]
+        if self.how in ODD:
+            return [ODD[self.how] if c in bad else a for c, a in zip(contexts, answers, strict=True)]
         return answers
 
     def usage(self) -> dict[str, float]:
         given, self.given = self.given, 0
-        return {"answers": given}
+        if self.how == "usage raises":
+            raise ENDS["exit"]
+        odd: dict[str, Any] = {"usage nan": {"tokens": float("nan")}, "usage text": {"tokens": "many"}, "usage": 5}
+        return odd.get(self.how, {"answers": given})  # type: ignore[no-any-return]

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from dstress.corpora.base import Corpus
+from dstress.dialogue import Schema
 from dstress.engines import Local
 from dstress.errors import DstressError
 from dstress.pipeline.evaluate import evaluate
@@ -151,6 +152,31 @@ def test_workers_change_no_byte(tmp_path: Path, suite: str, engine: Local) -> No
         ("key", "malformed: 7 is no slot"),
         ("value", "malformed: the value of taxi-destination is no text: 5"),
         ("none", "malformed: None is no state"),
+        ("list", "malformed: the value of taxi-destination is no text: ['x']"),
+        ("nothing", "malformed: the value of taxi-destination is no text: None"),
+        ("bytes", "malformed: the value of taxi-destination is no text: b'x'"),
+        ("numpy", "malformed: Encoding objects of type numpy.str_ is unsupported"),
+        (
+            "surrogate",
+            "malformed: 'utf-8' codec can't encode character '\\ud800' in position 0: surrogates not allowed",
+        ),
+        (
+            "surrogate slot",
+            "malformed: 'utf-8' codec can't encode character '\\ud800' in position 0: surrogates not allowed",
+        ),
+        ("huge", "malformed: an answer of 2,097,2"),
+        ("intent", "malformed: Expected `str | null`, got `int` - at `$.intent`"),
+        ("requested", "malformed: Expected `array | null`, got `int` - at `$.requested`"),
+        ("response", "malformed: Expected `str | null`, got `bytes` - at `$.response`"),
+        ("frames", "malformed: Expected `str | null`, got `int` - at `$.frames[0].intent`"),
+        ("no state", "malformed: NoneType is no state"),
+        ("state of list", "malformed: list is no state"),
+        ("reason", "5"),
+        ("surrogate reason", "\\ud800"),
+        ("mute", "Mute: a Mute without words"),
+        ("exit", "SystemExit: 0"),
+        ("generator", "GeneratorExit: "),
+        ("interrupt", "the worker process died"),
         ("die", "the worker process died"),
         ("hang", "it took too long"),
     ],
@@ -159,13 +185,15 @@ def test_a_failing_turn_costs_only_itself(tmp_path: Path, suite: str, how: str, 
     corpus = sample("reminder", None, 3)
     bad = {(d.id, n) for d in corpus for n, turn in enumerate(d.turns) if sum(map(ord, turn.user)) % 11 == 0}
     assert bad
-    engine = Local(2, timeout=1.5) if how in ("hang", "die") else Local()
+    engine = {"hang": Local(2, timeout=1.5), "die": Local(isolated=True), "interrupt": Local(isolated=True)}.get(
+        how, Local()
+    )
     tracker = Naughty(how, 11, well=str(tmp_path / "well"))
     run = evaluate(
         suite, tracker, corpus, tmp_path / "run", RunOptions(resamples=20, report=False, only=("typos",)), engine
     )
     failed = {(answer.dialogue, answer.turn): answer.failed for answer in run.journal(ORIGINAL) if answer.failed}
-    assert failed == dict.fromkeys(bad, reason)
+    assert failed.keys() == bad and all(told.startswith(reason) for told in failed.values())
     assert run.scores.failed[ORIGINAL] == len(bad) and "count as wrong" in run.scores.notes[0]
     jga = run.scores.variants[ORIGINAL]["jga"]
     (tmp_path / "well").touch()
@@ -178,6 +206,13 @@ def test_a_failing_turn_costs_only_itself(tmp_path: Path, suite: str, how: str, 
         engine,
     )
     assert again.scores.failed == {} and again.scores.variants[ORIGINAL]["jga"].value > jga.value
+
+
+@pytest.mark.parametrize("how", ["usage nan", "usage text", "usage", "usage raises"])
+def test_a_broken_count_costs_no_answer(tmp_path: Path, suite: str, how: str) -> None:
+    options = RunOptions(resamples=20, report=False, only=("typos",))
+    run = evaluate(suite, Naughty(how), sample("reminder", None, 3), tmp_path / "run", options)
+    assert run.scores.failed == {} and set(run.scores.usage) == {"unreadable usage"}
 
 
 class Inventive(Gold):
@@ -231,6 +266,14 @@ def test_another_tracker_is_refused(tmp_path: Path, suite: str) -> None:
     shorter = Corpus("reminder", "test", REMINDER.schema, lambda: iter(list(REMINDER)[:5]))
     with pytest.raises(DstressError, match="the corpus has changed since the run began"):
         evaluate(suite, "gold", shorter, tmp_path / "run", RunOptions(resamples=20, report=False, resume=True))
+
+
+def test_another_schema_is_refused(tmp_path: Path, suite: str) -> None:
+    options = RunOptions(resamples=20, report=False, only=("typos",))
+    evaluate(suite, "gold", REMINDER, tmp_path / "run", options)
+    fewer = Corpus("reminder", "test", Schema(REMINDER.schema.services[1:]), lambda: iter(REMINDER))
+    with pytest.raises(DstressError, match="the schema has changed since the run began"):
+        evaluate(suite, "gold", fewer, tmp_path / "run", options._replace(resume=True))
 
 
 @pytest.mark.parametrize("edited", ["own_words.toml", "own_helper.py", "own_parts.py"])

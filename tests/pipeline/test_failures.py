@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.gate import Limits, gate
 from dstress.pipeline.run import RunOptions
 from tests.fakes.trackers import SUITE, Naughty
+from tests.paths import SEARCHED
 from tests.stressors.samples import sample
 
 REMINDER = sample("reminder", None, 24)
@@ -39,6 +43,42 @@ def test_the_command_line_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixt
         main(["run", "quick", "--tracker", tracker, "--corpus", "reminder:test", "--out", str(tmp_path / "run")])
     told = capsys.readouterr().err
     assert left.value.code == 2 and "in track" in told and "cannot understand this" in told
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("exit", "SystemExit: 0"),
+        ("die", "the worker process died"),
+        ("exit early", "the tracker ended the process while it was prepared: SystemExit: 0"),
+        ("die early", "the worker process ended before it could begin, with exit status 0"),
+    ],
+)
+def test_a_tracker_that_ends_the_process_is_no_success(how: str, told: str, tmp_path: Path) -> None:
+    tracker = f'tests.fakes.trackers:Naughty(how="{how}", every=1)'
+    suite = tmp_path / "plain.toml"
+    suite.write_text('title = "Plain"\nmetrics = ["jga"]\n')
+    arguments = ["run", str(suite), "--tracker", tracker, "--corpus", "reminder:test", "--limit", "1"]
+    command = [sys.executable, "-m", "dstress", *arguments, "--out", str(tmp_path / "run")]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": SEARCHED})
+    assert done.returncode == 2 and told in done.stderr
+
+
+def test_a_component_that_ends_the_process_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "leaving.py").write_text("import sys\nsys.exit(0)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SystemExit) as left:
+        main(["run", "quick", "--tracker", "leaving:Tracker", "--corpus", "reminder:test"])
+    assert left.value.code == 2 and "a component ended the process: sys.exit(0)" in capsys.readouterr().err
+
+
+def test_what_cannot_travel_says_so(suite: str, tmp_path: Path) -> None:
+    tracker = Naughty()
+    tracker.connection = lambda: None  # type: ignore[attr-defined]
+    with pytest.raises(DstressError, match=r"(?s)cannot be sent to a worker process.*fix: load models"):
+        evaluate(suite, tracker, REMINDER, tmp_path / "run", QUIET, Local(2))
 
 
 def test_max_failed(suite: str, tmp_path: Path) -> None:

@@ -26,12 +26,14 @@ starts = int((here / "starts").read_text()) if (here / "starts").exists() else 0
 (here / "starts").write_text(str(starts + 1))
 (here / "pid").write_text(str(os.getpid()))
 def answer(asked, **more):
-    print(json.dumps({"state": {"hotel-area": "north", "taxi-to": asked["user"]}} | more), flush=True)
+    named = {"dialogue": context["dialogue"], "turn": context["turn"]}
+    print(json.dumps(named | {"state": {"hotel-area": "north", "taxi-to": asked["user"]}} | more), flush=True)
 for line in sys.stdin:
     asked = json.loads(line)
     if "schema" in asked:
         schema = asked["schema"]
         continue
+    context = asked
     turn = asked["turn"]
 """
 """A program that counts its starts; what follows says how it behaves."""
@@ -108,7 +110,7 @@ def test_another_schema_is_told_to_the_same_program(make: Make, tmp_path: Path) 
 
 
 def test_a_program_that_keeps_its_words_back_is_made_to_speak(make: Make) -> None:
-    tracker = make("print(json.dumps({'state': {}}))")
+    tracker = make("print(json.dumps({'dialogue': 'd1', 'turn': turn, 'state': {}}))")
     assert tracker.track(contexts(2)) == [{}, {}]
 
 
@@ -137,8 +139,7 @@ def test_answers_before_reading_everything_do_not_lock(make: Make) -> None:
         ("print(b'\\xff', flush=True)", "malformed: a line that is no JSON"),
         ("print('[1]', flush=True)", "malformed: no answer: [1]"),
         ('print(\'{"level": "info"}\', flush=True); answer(asked)', "malformed: no answer: {'level': 'info'}"),
-        ("answer(asked, turn=9)", "malformed: an answer to dialogue None, turn 9, which was not asked for now"),
-        ("answer(asked); answer(asked)", "too many lines: "),
+        ("answer(asked, turn=9)", "malformed: an answer to dialogue d1, turn 9, which was not asked for now"),
     ],
 )
 def test_a_turn_that_breaks_the_program_fails_alone(make: Make, tmp_path: Path, trouble: str, reason: str) -> None:
@@ -153,7 +154,7 @@ def test_a_turn_that_breaks_the_program_fails_alone(make: Make, tmp_path: Path, 
 
 
 def test_an_unreadable_answer_costs_no_restart(make: Make, tmp_path: Path) -> None:
-    tracker = make('if turn == 1: print(\'{"state": {"taxi-to": []}}\', flush=True)\nelse: answer(asked)')
+    tracker = make("if turn == 1: answer(asked, state={'taxi-to': []})\nelse: answer(asked)")
     assert tracker.track(contexts()) == but(1, Failed("malformed: the value of taxi-to is no text: []"))
     assert starts(tmp_path) == 1
 
@@ -181,7 +182,6 @@ def test_blank_lines_say_nothing(make: Make) -> None:
     [
         ("sys.exit('no weights')", "has answered none of 3 turns; died: .* it says: no weights"),
         ("print('hello', flush=True)", "has answered none of 3 turns; malformed"),
-        ("answer(asked); answer(asked)", "has answered none of 3 turns; too many lines"),
     ],
 )
 def test_a_program_that_never_answers_stops_the_run(make: Make, trouble: str, problem: str) -> None:
@@ -200,13 +200,32 @@ def test_a_line_that_comes_later_puts_all_before_it_in_doubt(make: Make, tmp_pat
         tracker.track(contexts(2)[1:])
 
 
+def test_a_line_too_many_moves_no_answer(make: Make, tmp_path: Path) -> None:
+    assert make("answer(asked)\nif turn == 2: answer(asked)").track(contexts(5)) == right(5)
+    assert starts(tmp_path) == 2
+    for answer, expected in zip(make("answer(asked); answer(asked)").track(contexts(5)), right(5), strict=True):
+        assert answer == expected or (isinstance(answer, Failed) and answer.reason.startswith("too many lines"))
+
+
+def test_lines_without_names_never_pass_for_another_turns_answers(make: Make, tmp_path: Path) -> None:
+    nameless = "print(json.dumps({'state': {'hotel-area': 'south'}}), flush=True)"
+    with pytest.raises(DstressError, match="without its dialogue and turn") as caught:
+        make(nameless).track(contexts(3))
+    assert "copy `dialogue` and `turn`" in str(caught.value) and starts(tmp_path) == 1
+    answers = make(f"if turn == 1: {nameless}\nelse: answer(asked)").track(contexts(3))
+    failed = answers[1]
+    assert isinstance(failed, Failed) and failed.reason.startswith("an answer without its dialogue and turn")
+    assert answers == but(1, failed, 3)
+
+
 def test_what_a_program_has_started_ends_with_it(tmp_path: Path) -> None:
     script = tmp_path / "shell.sh"
+    answer = '{"dialogue":"d1","turn":0,"state":{}}'
     script.write_text(
-        f"sleep 60 & echo $! > {tmp_path}/pid; read schema\nwhile read line; do echo '{{\"state\":{{}}}}'; done; wait"
+        f"sleep 60 & echo $! > {tmp_path}/pid; read schema\nwhile read line; do echo '{answer}'; done; wait"
     )
     tracker = Command(f"sh {script}")
-    assert tracker.track(contexts(3)) == [{}, {}, {}]
+    assert tracker.track(contexts(1)) == [{}]
     tracker.close()
     assert gone(tmp_path)
 

@@ -119,7 +119,7 @@ def test_a_server_that_asks_for_patience_gets_it(server: Served, tracker: Http) 
         (status(200, {"answers": [{"state": {}}] * 9}), "malformed: 9 answers to 1 turns"),
         (serving.hang_up, "closed connection"),
         (serving.half, "closed connection"),
-        (serving.slow(1.0), "timeout: no answer in 0.7 seconds"),
+        (serving.slow(1.0), "timeout: no whole answer in 0.7 seconds"),
         (serving.drip, "timeout: no whole answer in 0.7 seconds"),
     ],
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import signal
 import sys
+import threading
 import warnings
 from pathlib import Path
 from typing import Any
@@ -98,12 +100,14 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter is no reason to stop
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
+    _end_on_signals()
     try:
         outcome: Any = cli.main(args=arguments, prog_name="dstress", standalone_mode=False)
     except DstressError as error:
         _fail(str(error))
-    except click.exceptions.Abort:
-        _fail("interrupted; nothing was left half-done", code=130)
+    except click.exceptions.Abort as error:
+        number = error.__cause__.args[0] if error.__cause__ and error.__cause__.args else signal.SIGINT
+        _fail("interrupted; nothing was left half-done", code=128 + number)
     except click.ClickException as error:
         error.show()
         sys.exit(2)
@@ -111,9 +115,24 @@ def main(arguments: list[str] | None = None) -> None:
         # Somebody piped us into `head`. Point stdout elsewhere, or Python complains once more while it closes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except SystemExit as error:
+        # Not ours: a component's own code was called, and what was asked for is not done, whatever it says.
+        _fail(f"a component ended the process: sys.exit({error.code!r})")
     except OSError as error:
         _fail(f"{error.filename or ''}: {error.strerror or error}".lstrip(": "))
     sys.exit(outcome if isinstance(outcome, int) else 0)
+
+
+def _end_on_signals() -> None:
+    """End on SIGTERM and SIGHUP as on Ctrl-C, so that workers and programs end with us; not where `nohup` is asked."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, interrupt)
 
 
 def _fail(message: str, code: int = 2) -> None:

@@ -19,7 +19,7 @@ from dstress.cli.output import (
     table_options,
 )
 from dstress.cli.progress import counting
-from dstress.engines import Local, engines
+from dstress.engines import Engine, Local, engines
 from dstress.errors import DstressError
 from dstress.metrics.measures import measure_of
 from dstress.pipeline.evaluate import evaluate
@@ -30,6 +30,7 @@ from dstress.reports.tables import Table
 from dstress.runs.folder import Manifest, RunFolder, Scores
 from dstress.spec import parse, parse_list
 from dstress.suites import Suite
+from dstress.trackers import trackers
 
 
 @click.command("run")
@@ -105,8 +106,7 @@ def command(
     else:
         missing = "SUITE" if not suite else "--corpus" if tracker else "--tracker"
         raise click.UsageError(f"{missing} is missing; try `dstress run quick --tracker rules --corpus reminder:test`")
-    engine_spec = parse(engine)
-    workforce = Local(workers, timeout) if engine_spec.name == "local" else engines.create(engine_spec)
+    workforce = _workforce(engine, workers, timeout, order.tracker)
     folder = out or Path("runs") / Path(suite or "").stem
     with counting() as on_progress:
         options = order.options._replace(on_progress=on_progress, max_failed=max_failed / 100)
@@ -119,6 +119,16 @@ def command(
         print_table(table)
     print_notes(scores.notes)
     console().print(f"all of it is in {run.path}; look at {run.path / REPORT}", markup=False)
+
+
+def _workforce(engine: str, workers: int, timeout: float | None, tracker: str) -> Engine:
+    """Who does the work. A class of somebody's own may end its process, which then must not be ours."""
+    spec = parse(engine)
+    if spec.name == "local":
+        return Local(workers, timeout, isolated=bool(trackers.origin(tracker)))
+    if workers > 1 or timeout is not None:
+        raise click.UsageError(f"--workers and --timeout are of the local engine; write {spec.name}(workers=4)")
+    return engines.create(spec)
 
 
 class _Order(NamedTuple):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import pickle
+import threading
 import time
 import traceback
 from collections import deque
@@ -26,24 +28,29 @@ _LONGEST = 10**6
 class Local(Engine):
     """Batches on this machine; `workers` processes, each with a copy of the job.
 
-    Without a `timeout` one worker works in this very process. With one, a worker that takes longer over a piece is
+    Without a `timeout` one worker works in this very process, unless it is to be `isolated`: a job that may end its
+    process then costs a worker and not the run. With a `timeout` a worker that takes longer over a piece is
     stopped and replaced, and the piece is split until the turn on which it hangs is found. Workers are spawned, since
     a process that shows progress has threads, and those do not survive a fork; a process without any may fork, which
     takes no time and gives the job as it is.
     """
 
     def __init__(
-        self, workers: int = 1, timeout: float | None = None, start: Literal["spawn", "fork"] = "spawn"
+        self,
+        workers: int = 1,
+        timeout: float | None = None,
+        start: Literal["spawn", "fork"] = "spawn",
+        isolated: bool = False,
     ) -> None:
         if workers < 1:
             raise DstressError(f"{workers} workers can do nothing", fix="give at least 1")
         if timeout is not None and not 0 < timeout < _LONGEST:
             raise DstressError(f"a timeout of {timeout} seconds is none", fix="give seconds, or leave it out")
-        self.workers, self.timeout, self.start = workers, timeout, start
+        self.workers, self.timeout, self.start, self.isolated = workers, timeout, start, isolated
 
     def process(self, job: Job, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
         """Results as they come."""
-        if self.workers == 1 and self.timeout is None:
+        if self.workers == 1 and self.timeout is None and not self.isolated:
             return _run_here(job, pieces)
         return _Pool(job, self.workers, self.timeout, self.start).results(pieces)
 
@@ -92,7 +99,9 @@ class _Pool:
 
     def __init__(self, job: Job, workers: int, timeout: float | None, start: str) -> None:
         self.job, self.timeout = job, timeout
-        self.given: bytes | Job = job if start == "fork" else pickle.dumps(job)
+        self.given: bytes | Job = job if start == "fork" else _pickled(job)
+        self.opened = False
+        self.unopened = 0
         self.workers = [_Worker(self.given) for _ in range(workers)]
         self.again: deque[Task] = deque()
 
@@ -138,7 +147,7 @@ class _Pool:
                 if isinstance(answer, BaseException):
                     raise answer
                 if answer == _READY:
-                    worker.ready = True
+                    worker.ready = self.opened = True
                     worker.start_clock(self.timeout)
                     return
                 worker.task = None
@@ -149,6 +158,12 @@ class _Pool:
     def _replace(self, worker: _Worker, task: Task, reason: str) -> Iterator[tuple[int, bytes]]:
         """Replace a worker; try its piece again in parts, and give up on a smallest part that costs another."""
         worker.stop()
+        self.unopened += not worker.ready
+        if not self.opened and self.unopened >= _CHANCES:
+            raise DstressError(
+                f"the worker process ended before it could begin, with exit status {worker.process.exitcode}",
+                fix="look at what is loaded there, a tracker's `prepare`; memory may have run out",
+            )
         self.workers[self.workers.index(worker)] = _Worker(self.given)
         parts = self.job.parts(task.piece)
         if len(parts) > 1:
@@ -165,9 +180,28 @@ class _Pool:
             yield task.number, result
 
 
+def _pickled(job: Job) -> bytes:
+    try:
+        return pickle.dumps(job)
+    except Exception as error:  # whatever a person's own class holds
+        raise DstressError(
+            f"it cannot be sent to a worker process: {type(error).__name__}: {error}",
+            fix="load models and open connections in `prepare`, not in the constructor, and define classes in a module",
+        ) from error
+
+
+def _end_with_parent() -> None:
+    """Nobody waits for a worker whose parent is gone, however it went; it may be in the middle of a long piece."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
 def _work(pipe: Connection, job: bytes | Job) -> None:
     """A worker's life: open the job, do pieces until nobody asks any more."""
     opened: Job | None = None
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
         while True:
             piece = pipe.recv_bytes()

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import pickle
+import socket
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 from dstress.engines.base import Engine, Job, Task
 from dstress.errors import DstressError, MissingExtraError
 
 _CHANCES = 3
 """How often a piece is tried: a lost node is no fault of the piece."""
+
+
+_KNOCK = 5.0
+"""Seconds in which a cluster's door must open."""
 
 
 class Ray(Engine):
@@ -34,25 +40,42 @@ class Ray(Engine):
         except ImportError:
             raise MissingExtraError("the engine ray needs Ray", fix="pip install 'dstress[ray]'") from None
         is_ours = not ray.is_initialized()
-        if is_ours:
-            self._connect(ray)
-        try:
-            yield from _Pool(ray, self, job).results(pieces)
-        finally:
+        # Sockets need a short path on a local disk.
+        with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
             if is_ours:
-                ray.shutdown()
+                self._connect(ray, folder)
+            try:
+                self._require_room(ray)
+                yield from _Pool(ray, self, job).results(pieces)
+            finally:
+                if is_ours:
+                    ray.shutdown()
 
-    def _connect(self, ray: Any) -> None:
-        """Join the cluster, or start one of our own; its sockets need a short path on a local disk."""
+    def _require_room(self, ray: Any) -> None:
+        """Ray waits for ever for a node that can hold a worker."""
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        if not any(node.get("CPU", 0) >= self.cpus and node.get("GPU", 0) >= self.gpus for node in nodes):
+            most = {what: max((node.get(what, 0) for node in nodes), default=0) for what in ("CPU", "GPU")}
+            raise DstressError(
+                f"ray: no machine of the cluster has {self.cpus:g} processors and {self.gpus:g} GPUs for a worker; "
+                f"the most is {most['CPU']:g} and {most['GPU']:g}",
+                fix="ask for less with cpus and gpus, or add a machine to the cluster",
+            )
+
+    def _connect(self, ray: Any, folder: str) -> None:
+        """Join the cluster, or start one of our own."""
         quiet = {"logging_level": "error", "log_to_driver": False}
         if not self.address:
-            folder = tempfile.mkdtemp(prefix="ray")
             # `local` says it: without an address Ray would join any cluster that runs on this machine.
             ray.init(address="local", include_dashboard=False, _temp_dir=folder, **quiet)
             return
         try:
+            # Ray itself would knock for minutes where nobody is.
+            place = urlsplit(self.address if "://" in self.address else f"//{self.address}")
+            if place.port:
+                socket.create_connection((place.hostname or "", place.port), _KNOCK).close()
             ray.init(address=self.address, **quiet)
-        except (ConnectionError, ValueError) as error:
+        except (OSError, ValueError) as error:
             raise DstressError(
                 f"no Ray cluster answers at {self.address!r}: {error}",
                 fix="start one with `ray start --head`, or leave address out for one of our own",

@@ -96,7 +96,7 @@ def read_reply(content: bytes, prompt_letters: int = 0) -> Reply:
     """The first choice. Tokens that an endpoint does not count are guessed from letters: budgets must hold."""
     try:
         completion = _COMPLETION.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Unanswered(BAD_REPLY, f"no chat completion ({error}): {content[:60]!r}") from None
     if not completion.choices:
         raise Unanswered(BAD_REPLY, "a chat completion without a choice")

@@ -14,6 +14,7 @@ import httpx
 import msgspec
 
 from dstress.errors import DstressError, SpecError
+from dstress.llm.deadline import deadline, limit
 from dstress.llm.retry import Passing, read_retry_after, retry
 from dstress.storage.secrets import fill_in, has_secret
 
@@ -72,8 +73,8 @@ def checked_url(owner: str, url: str) -> str:
 class Poster:
     """One address and the connections to it. Several threads may post at once.
 
-    `timeout` holds for each whole answer. `key` gives a secret that is sent as a bearer token; it is asked for each
-    time and kept nowhere, and is cut out of whatever the server says.
+    `timeout` holds for each whole request, from the connection to the last byte. `key` gives a secret that is sent as a
+    bearer token; it is asked for each time and kept nowhere, and is cut out of whatever the server says.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class Poster:
             # A proxy has no way to this machine.
             trust_env=httpx.URL(url).host not in ("localhost", "127.0.0.1", "::1"),
         )
+        limit(self._client)
 
     def post(self, body: bytes, *, tries: int | None = None) -> bytes:
         """The body of a good answer. Raises Unanswered, or DstressError where no request can ever succeed."""
@@ -147,7 +149,6 @@ class Poster:
             raise
 
     def _send(self, body: bytes) -> bytes:
-        deadline = time.monotonic() + self.timeout
         headers = {"Content-Type": "application/json"}
         key = self._key().strip()
         if not key.isascii() or not all(letter.isprintable() for letter in key):
@@ -156,18 +157,18 @@ class Poster:
             headers["Authorization"] = f"Bearer {key}"
         content = bytearray()
         try:
-            with self._client.stream("POST", fill_in(self.url), content=body, headers=headers) as answer:
+            with (
+                deadline(self.timeout),
+                self._client.stream("POST", fill_in(self.url), content=body, headers=headers) as answer,
+            ):
                 for chunk in answer.iter_bytes():
                     content += chunk
-                    # httpx's timeout is for each piece; an answer that comes in drops would never end.
-                    if time.monotonic() > deadline:
-                        raise _NotNow(TIMEOUT, f"no whole answer in {self.timeout:g} seconds")
                     if len(content) > _LARGEST:
                         raise Unanswered(REFUSED, f"an answer of more than {_LARGEST >> 20} megabytes")
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise _NotNow(UNREACHABLE, self._clean(str(error))) from None
         except httpx.TimeoutException:
-            raise _NotNow(TIMEOUT, f"no answer in {self.timeout:g} seconds") from None
+            raise _NotNow(TIMEOUT, f"no whole answer in {self.timeout:g} seconds") from None
         except httpx.RequestError as error:
             raise _NotNow(CLOSED, self._clean(str(error))) from None
         if answer.is_success:
@@ -218,7 +219,7 @@ def read_error(content: bytes) -> str:
     """The words of an error answer: OpenAI's `error.message`, FastAPI's `detail`, or whatever was sent."""
     try:
         data = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return content[: 4 * _LONGEST_DETAIL].decode("utf-8", "replace")
     error = data
     if isinstance(data, dict):

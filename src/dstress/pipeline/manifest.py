@@ -33,6 +33,7 @@ def describe_run(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: 
     check_metrics(wanted, name)
     check_slices(wanted, name)
     hashes = {"tracker": tracker.fingerprint(), "corpus": _digest(map(msgspec.json.encode, corpus))}
+    hashes["schema"] = _digest([msgspec.json.encode(corpus.schema)])
     if corpus.whole is not None:
         hashes["whole corpus"] = corpus.whole.data
     read = [tracker.reads(corpus.train)]

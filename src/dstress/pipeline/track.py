@@ -10,6 +10,7 @@ from __future__ import annotations
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import msgspec
@@ -23,6 +24,11 @@ from dstress.runs.journal import Journal
 from dstress.trackers.base import Answer, Context, Failed, Tracker
 
 _LONGEST_REASON = 300
+_LONGEST_ANSWER = 1 << 20
+"""Bytes of an answer as it is recorded: more is no state but a fault."""
+
+_RAISED = (Exception, SystemExit, GeneratorExit)
+"""What a person's own tracker may raise. `sys.exit` is no wish to end the run; a KeyboardInterrupt may be Ctrl-C."""
 
 
 class Request(msgspec.Struct):
@@ -50,17 +56,18 @@ class Tracking(Job):
         self.traceback = ""
 
     def open(self) -> None:
-        with naming(self.tracker.spec):
+        with naming(self.tracker.spec), _staying("while it was prepared"):
             self.tracker.prepare(self.resources())
 
     def close(self) -> None:
-        self.tracker.close()
+        with _staying("as it was closed"):
+            self.tracker.close()
 
     def run(self, piece: bytes) -> bytes:
         requests = _REQUESTS.decode(piece)
         answered = self._track_in_chains(requests) if self.tracker.sequential else self._track_independently(requests)
         lines = b"".join(msgspec.json.encode(answer) + b"\n" for answer in answered)
-        used = {what: amount for what, amount in self.tracker.usage().items() if amount}
+        used = self._usage()
         trace, self.traceback = self.traceback, ""
         if not used and not trace:
             return lines
@@ -81,6 +88,14 @@ class Tracking(Job):
         requests = _REQUESTS.decode(piece)
         failures = [_failure(request.dialogue.id, turn, reason) for request in requests for turn in request.turns]
         return b"".join(msgspec.json.encode(failure) + b"\n" for failure in failures)
+
+    def _usage(self) -> dict[str, float]:
+        """What the answers cost; amounts that are no numbers cost the count, and not the answers."""
+        try:
+            used = {what: amount for what, amount in self.tracker.usage().items() if amount}
+            return msgspec.json.decode(msgspec.json.encode(used), type=dict[str, float])
+        except _RAISED:
+            return {"unreadable usage": 1.0}
 
     def _track_independently(self, requests: Sequence[Request]) -> Iterator[Prediction]:
         contexts = [Context(request.dialogue, turn, self.schema) for request in requests for turn in request.turns]
@@ -113,8 +128,8 @@ class Tracking(Job):
             problem = f"{len(answers)} answers to {len(contexts)} turns"
         except DstressError:
             raise
-        except Exception as error:  # whatever a person's own tracker raises
-            problem = f"{type(error).__name__}: {error}"
+        except _RAISED as error:
+            problem = f"{type(error).__name__}: {_words(error)}"
             self.traceback = self.traceback or traceback.format_exc()
         if len(contexts) == 1:
             return [_failure(contexts[0].dialogue, contexts[0].turn, problem)]
@@ -122,17 +137,25 @@ class Tracking(Job):
         return [answer for context in contexts for answer in self._track([context])]
 
     def _checked(self, context: Context, answer: Answer) -> Prediction:
-        """The answer as it is recorded; one that is no state is a failure.
+        """The answer as it is recorded; one that could not be read again is a failure. Every answer comes by here.
 
         A slot that the schema does not have stays, as a wrong value: it costs that slot and not the turn.
         """
         if isinstance(answer, Failed):
             return _failure(context.dialogue, context.turn, answer.reason)
-        given = answer if isinstance(answer, Prediction) else Prediction(context.dialogue, context.turn, _plain(answer))
-        problem = _problem(given.state)
-        if problem:
-            return _failure(context.dialogue, context.turn, f"malformed: {problem}")
-        return msgspec.structs.replace(given, dialogue=context.dialogue, turn=context.turn)
+        try:
+            given = answer if isinstance(answer, Prediction) else Prediction("", 0, _plain(answer))
+            given = msgspec.structs.replace(given, dialogue=context.dialogue, turn=context.turn)
+            problem = _problem(given.state)
+            if not problem:
+                # As data and back: only then is each field, however deep, known to be what it is said to be.
+                data = msgspec.to_builtins(given, builtin_types=(bytes, bytearray, memoryview))
+                given = msgspec.convert(data, Prediction)
+                size = len(msgspec.json.encode(given))
+                problem = f"an answer of {size:,} bytes" if size > _LONGEST_ANSWER else ""
+        except Exception as error:  # whatever the encoder, or an object of the tracker's own, makes of it
+            problem = _words(error)
+        return _failure(context.dialogue, context.turn, f"malformed: {problem}") if problem else given
 
 
 class Assignment(NamedTuple):
@@ -244,5 +267,26 @@ def _problem(state: object) -> str:
     return ""
 
 
-def _failure(dialogue: str, turn: int, reason: str) -> Prediction:
-    return Prediction(dialogue, turn, {}, failed=reason[:_LONGEST_REASON] or "no reason given")
+def _failure(dialogue: str, turn: int, reason: object) -> Prediction:
+    text = _words(reason)[:_LONGEST_REASON].encode("utf-8", "backslashreplace").decode()
+    return Prediction(dialogue, turn, {}, failed=text or "no reason given")
+
+
+def _words(told: object) -> str:
+    """The text of what a tracker has raised or given, whose own `__str__` may raise in turn."""
+    try:
+        return str(told)
+    except Exception:
+        return f"a {type(told).__name__} without words"
+
+
+@contextmanager
+def _staying(when: str) -> Iterator[None]:
+    """A tracker that ends the process would end it as if all were well."""
+    try:
+        yield
+    except (SystemExit, GeneratorExit) as error:
+        raise DstressError(
+            f"the tracker ended the process {when}: {type(error).__name__}: {_words(error)}",
+            fix="raise an error that says what is wrong",
+        ) from error

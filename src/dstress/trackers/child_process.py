@@ -25,6 +25,7 @@ _AFTERTHOUGHT = 0.02
 
 DIED, HUNG, GARBAGE = "died", "timeout", "malformed"
 TOO_MANY, UNASKED = "too many lines", "a line that nobody asked for"
+NAMELESS = "an answer without its dialogue and turn"
 
 
 class Trouble(Exception):
@@ -52,7 +53,15 @@ class Child:
             # Python keeps back what it prints to a pipe; the program and we would then wait for each other.
             env=os.environ | {"PYTHONUNBUFFERED": "1"},
         )
-        self._ended = weakref.finalize(self, _kill, self._process)
+        # However we end, also by kill -9, this shell then reads the end of its input, and ends the program's group.
+        self._guard = subprocess.Popen(
+            ["sh", "-c", 'read line; kill -s KILL -- "-$1"', "sh", str(self._process.pid)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._ended = weakref.finalize(self, _kill, self._process, self._guard)
         self._rest = bytearray()
         self._messages = b""
         self._streams = selectors.DefaultSelector()
@@ -175,12 +184,14 @@ class Child:
         return f"the program ended with exit status {code}"
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def _kill(process: subprocess.Popen[bytes], guard: subprocess.Popen[bytes]) -> None:
+    guard.kill()
+    guard.wait()
     # Also what the program has started: a shell's own end would leave its children behind.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    for stream in (process.stdin, process.stdout, process.stderr):
+    for stream in (process.stdin, process.stdout, process.stderr, guard.stdin):
         if stream is not None:
             with contextlib.suppress(OSError):
                 stream.close()

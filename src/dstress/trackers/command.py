@@ -15,7 +15,7 @@ from dstress.dialogue import Schema
 from dstress.errors import DstressError, SpecError
 from dstress.resources import Resources
 from dstress.trackers.base import Answer, Context, Failed, Tracker
-from dstress.trackers.child_process import GARBAGE, TOO_MANY, UNASKED, Child, Trouble
+from dstress.trackers.child_process import GARBAGE, NAMELESS, TOO_MANY, UNASKED, Child, Trouble
 from dstress.trackers.wire import NoAnswer, Unreadable, context_data, group_by_schema, read_answer, schema_data
 
 _HOPELESS = 3
@@ -106,6 +106,12 @@ class Command(Tracker):
                         where=f"command({self.cmd})",
                         fix="print one line for each context and nothing else; messages go to standard error",
                     ) from None
+                if trouble.category == NAMELESS and not self._answered:
+                    raise DstressError(
+                        f"the program printed {trouble.category}, so nobody knows what it answers: {trouble.detail}",
+                        where=f"command({self.cmd})",
+                        fix="copy `dialogue` and `turn` from each context into its answer",
+                    ) from None
                 if trouble.category == TOO_MANY:
                     # No answer of the batch can be trusted to belong to its turn; one by one they can.
                     self._answered -= len(answers) - before
@@ -164,11 +170,14 @@ def _read(line: bytes, context: Context) -> Answer:
     """An answer. A line that is none means that the program is out of step, and has to be started again."""
     try:
         data = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise Trouble(GARBAGE, f"a line that is no JSON: {line[:80].decode('utf-8', 'replace')!r}") from None
     try:
-        return read_answer(data, context)
+        answer = read_answer(data, context)
     except NoAnswer as problem:
         raise Trouble(GARBAGE, str(problem)) from None
     except Unreadable as problem:
-        return Failed(f"{GARBAGE}: {problem}")
+        answer = Failed(f"{GARBAGE}: {problem}")
+    if not {"dialogue", "turn"} <= data.keys():
+        raise Trouble(NAMELESS, f"{data!r:.80}")
+    return answer

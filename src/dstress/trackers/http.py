@@ -103,7 +103,7 @@ class Http(Tracker):
 def _read(content: bytes, contexts: Sequence[Context]) -> list[Answer]:
     try:
         data = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Unanswered(MALFORMED, f"no JSON ({error}): {content[:60]!r}") from None
     answers = data.get("answers") if isinstance(data, dict) else None
     if not isinstance(answers, list):
