@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import click
 from rich.markup import escape
 
 from dstress.cli.output import OutputFiles, console, json_option, print_table, table_options
 from dstress.cli.progress import waiting
-from dstress.metrics.measures import measure_of
 from dstress.pipeline import compare as comparing
-from dstress.pipeline.compare import Comparison, Pair
+from dstress.pipeline.compare import Comparison
+from dstress.pipeline.tables import pair_table, slot_change_table, system_table
 from dstress.reports.numbers import PLAIN
-from dstress.reports.tables import Table
 from dstress.scoring.score import COMPARING, ScoringOptions
-from dstress.scoring.scorecard import signature_text
 from dstress.spec import parse_list
-
-_SLOTS_SHOWN = 5
 
 
 @click.command("compare")
@@ -43,6 +37,7 @@ def command(
     allow_partial: bool,
     markdown_file: str | None,
     latex_file: str | None,
+    csv_file: str | None,
     json_file: str | None,
 ) -> None:
     """Compare two or more systems on the same gold. The first is the baseline.
@@ -59,63 +54,17 @@ def command(
     options = ScoringOptions(allow_partial=allow_partial, format=format_, resamples=resamples, seed=seed)
     with waiting("comparing"):
         comparison = comparing.compare(files, gold, convention, parse_list(metrics), options)
-    tables, remarks = _tables(comparison), _remarks(comparison)
-    if OutputFiles(json_file, markdown_file, latex_file).write(comparison, tables, remarks):
+    tables = [system_table(comparison)]
+    for pair in comparison.pairs:
+        tables += [pair_table(pair), slot_change_table(pair)]
+    remarks = _remarks(comparison)
+    outputs = OutputFiles(json_file, markdown_file, latex_file, csv_file)
+    if outputs.write(comparison, tables, remarks, comparison.tables):
         return
     for table in tables:
         print_table(table)
     for remark in remarks:
         console().print(escape(remark))
-
-
-def _tables(comparison: Comparison) -> list[Table]:
-    """The comparison as tables, in percent: scores, and for each pair its tests and its slots."""
-    systems = comparison.systems
-    rows = []
-    for metric in next(iter(systems.values())):
-        scores = [metrics[metric] for metrics in systems.values()]
-        show = partial(PLAIN.measured, unit=measure_of(metric).unit)
-        rows.append((metric, *(f"{show(s.value)} [{show(s.low)}, {show(s.high)}]" for s in scores)))
-    rows.append(("avg-slack", *(PLAIN.percent(comparison.avg_slack[name]) for name in systems)))
-    caption = signature_text("signature", comparison.signature)
-    tables = [Table(("metric", *(f"#{name}" for name in systems)), rows, caption)]
-    for pair in comparison.pairs:
-        tables += [_tests(pair), _slots(pair)]
-    return tables
-
-
-def _tests(pair: Pair) -> Table:
-    rows = [
-        (
-            metric,
-            (show := partial(PLAIN.measured_change, unit=measure_of(metric).unit))(test.difference),
-            f"[{show(test.low)}, {show(test.high)}]",
-            *(PLAIN.probability(p, at_floor=test.at_floor) for p in (test.p, test.p_holm)),
-            PLAIN.probability(test.p_bootstrap),
-            "yes" if test.significant else "no",
-        )
-        for metric, test in pair.tests.items()
-    ]
-    columns = ("metric", "#difference", "#interval", "#p", "#p (Holm)", "#p (bootstrap)", "significant")
-    return Table(columns, rows, f"{pair.system} less {pair.baseline}, in points")
-
-
-def _slots(pair: Pair) -> Table:
-    gained = [change for change in pair.slots if change.difference > 0][:_SLOTS_SHOWN]
-    lost = [change for change in pair.slots if change.difference < 0][-_SLOTS_SHOWN:]
-    rows = [
-        (
-            change.slot,
-            PLAIN.points(change.difference),
-            PLAIN.percent(change.baseline),
-            PLAIN.percent(change.system),
-            f"{change.baseline_right:,} -> {change.system_right:,}",
-            f"{change.baseline_errors:,} -> {change.system_errors:,}",
-        )
-        for change in (*gained, *lost)
-    ]
-    columns = ("slot", "#F1 difference", f"#F1 {pair.baseline}", f"#F1 {pair.system}", "#right", "#errors")
-    return Table(columns, rows, f"The slots that {pair.system} gained and lost most against {pair.baseline}.")
 
 
 def _remarks(comparison: Comparison) -> list[str]:

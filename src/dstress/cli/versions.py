@@ -6,8 +6,8 @@ import click
 
 from dstress.cli.output import OutputFiles, json_option, print_notes, print_table, table_options
 from dstress.cli.progress import waiting
-from dstress.cli.score import score_table
 from dstress.errors import DstressError
+from dstress.reports.score_tables import score_table
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import COMPARING, ScoringOptions
 from dstress.scoring.versions import PAIR_METRICS, conditional, variants
@@ -37,6 +37,7 @@ def command(
     seed: int,
     markdown_file: str | None,
     latex_file: str | None,
+    csv_file: str | None,
     json_file: str | None,
 ) -> None:
     """Score one tracker over several versions of the data.
@@ -62,7 +63,7 @@ def command(
         else:
             raise DstressError("one version alone shows nothing", fix="add --original, or more versions")
     table = score_table(card)
-    if OutputFiles(json_file, markdown_file, latex_file).write(card, [table]):
+    if OutputFiles(json_file, markdown_file, latex_file, csv_file).write(card, [table]):
         return
     print_table(table)
     print_notes(card.notes)

@@ -14,19 +14,21 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from dstress import corpora
 from dstress.alignment.pairing import key
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, State
+from dstress.display import Displayed
 from dstress.errors import DstressError, PredictionError, place
 from dstress.metrics.base import PERCENT, Floats
 from dstress.metrics.consistency import paired
 from dstress.metrics.measures import measure_of
 from dstress.predictions.base import Prediction
 from dstress.scoring.open_pair import (
+    Gold,
     LoadedSystem,
     Predictions,
     PredictionSource,
+    load_gold,
     load_system,
     located,
     usual_convention,
@@ -88,8 +90,10 @@ class Pair(msgspec.Struct, frozen=True):
     slots: list[SlotChange]
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class Comparison(Displayed, msgspec.Struct, frozen=True):
     """Two or more systems on the same gold. The first is the baseline of every pair. Values are fractions."""
+
+    _tabled_by = "dstress.pipeline.tables:comparison_tables"
 
     signature: dict[str, str]
     systems: dict[str, dict[str, Score]]
@@ -100,10 +104,13 @@ class Comparison(msgspec.Struct, frozen=True):
     avg_slack: dict[str, float]
     """How far each system lies behind the best one, averaged over the metrics (CheckDST, table 3)."""
 
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(self.systems)} on {self.signature.get('corpus', '?')}: {self.conclusion})"
+
 
 def compare(
     files: Sequence[str | Path] | Mapping[str, Predictions],
-    gold: str | Corpus | None = None,
+    gold: Gold | None = None,
     convention: str = "",
     metrics: Sequence[str] = DEFAULT_METRICS,
     options: ScoringOptions = COMPARING,
@@ -115,7 +122,7 @@ def compare(
     named = files if isinstance(files, Mapping) else dict(zip(_names_of(files), files, strict=True))
     if len(named) < 2:
         raise DstressError("a comparison needs two systems or more", fix="give two or more prediction files")
-    corpus = corpora.load(gold) if isinstance(gold, str) else gold
+    corpus = load_gold(gold)
     systems = [
         load_system(PredictionSource(predictions, corpus), name, options.format) for name, predictions in named.items()
     ]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from dstress.display import Displayed
 from dstress.errors import DstressError
 from dstress.metrics import pair_metrics, variant_metrics
 from dstress.metrics.base import Floats
@@ -35,8 +36,10 @@ class Check(TestedDifference, frozen=True, kw_only=True):
     passed: bool
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class Verdict(Displayed, msgspec.Struct, frozen=True):
     """Every check, and whether all passed."""
+
+    _tabled_by = "dstress.pipeline.tables:verdict_tables"
 
     passed: bool
     metric: str
@@ -45,6 +48,11 @@ class Verdict(msgspec.Struct, frozen=True):
     alpha: float
     checks: dict[str, Check]
     left_out: list[str]
+
+    def __repr__(self) -> str:
+        failed = [variant for variant, check in self.checks.items() if not check.passed]
+        told = f"failed under {', '.join(failed)}" if failed else f"passed, {len(self.checks)} checks"
+        return f"Verdict({self.metric}: {told})"
 
 
 class Limits(msgspec.Struct, frozen=True):
