@@ -8,6 +8,7 @@ import pytest
 
 import dstress
 from dstress.errors import DstressError, PredictionError
+from dstress.scoring.score import ScoringOptions
 
 GOLD = {"d1": [{"hotel-area": "north"}, {"hotel-area": "north", "hotel-stars": "4"}], "d2": [{"taxi-day": "monday"}]}
 SAID = {"d1": [{"hotel-area": "north"}, {"hotel-area": "north", "hotel-stars": 3}], "d2": [{"taxi-day": "monday"}]}
@@ -97,6 +98,8 @@ def test_a_part_of_gold_leaves_the_other_predictions_out() -> None:
     )
     drawn = dstress.score(iter(answers), "reminder:test", metrics=["jga"], draw=7, seed=3)
     assert drawn.signature["corpus"] == "reminder.test.draw7" and drawn["jga"].value < 1
+    two = dstress.compare({"a": answers, "b": answers}, corpus, metrics=["jga"], options=ScoringOptions(limit=5))
+    assert two.systems["b"]["jga"].value == 1 and two.signature["corpus"] == "reminder.test.first5"
     strange = [*answers, dstress.Prediction("stranger", 0, {})]
     with pytest.raises(PredictionError, match="stranger"):
         dstress.score(strange, corpus, metrics=["jga"], limit=5)

@@ -156,7 +156,7 @@ class Corpus(Displayed):
             waiting = begun()
             if waiting is not None and inspect.getgeneratorstate(waiting) == inspect.GEN_CREATED:
                 held.extend(self._reading([]))
-                self.size = len(held)
+                self.size, self._latest = len(held), None  # from now on only the iterator holds them
             else:
                 self.size = sum(1 for _ in self)
         return self.size

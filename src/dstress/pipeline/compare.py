@@ -128,6 +128,7 @@ def compare(
     ]
     convention = convention or usual_convention(systems)
     shared, coverage = _shared_gold(systems, options)
+    options = msgspec.structs.replace(options, limit=0, draw=0)  # what is shared is that part
     compared = [_scored(system, shared, convention, metrics, options) for system in systems]
     if coverage < 1:
         for system in compared:
@@ -169,7 +170,7 @@ def _shared_gold(systems: Sequence[LoadedSystem], options: ScoringOptions) -> tu
 
     Sorted by id: the resampling tests go by place, and their answer should not depend on the order of a file.
     """
-    corpus = systems[0].corpus
+    corpus = systems[0].corpus.take(options.limit, options.draw, options.seed)
     if systems[0].turns:
         for other in systems[1:]:
             _require_same_gold(systems[0], other)
@@ -180,7 +181,9 @@ def _shared_gold(systems: Sequence[LoadedSystem], options: ScoringOptions) -> tu
     kept = sum(len(dialogue.turns) for dialogue in dialogues)
     if turns and not kept:
         raise PredictionError("the systems share no turn of the gold", fix="are these runs over the same split?")
-    return Corpus(corpus.name, corpus.split, corpus.schema, lambda: iter(dialogues)), kept / max(1, turns)
+    shared = Corpus(corpus.name, corpus.split, corpus.schema, lambda: iter(dialogues))
+    shared.whole, shared.part = corpus.whole, corpus.part
+    return shared, kept / max(1, turns)
 
 
 def _require_same_gold(first: LoadedSystem, other: LoadedSystem) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -16,24 +16,26 @@ from dstress.reports.tables import Table
 from dstress.scoring.scorecard import signature_text
 
 _SLOTS_SHOWN = 5
+_TEST_COLUMNS = ("metric", "#difference", "#interval", "#p", "#p (Holm)", "#p (bootstrap)", "significant")
 
 
 def comparison_tables(comparison: Comparison) -> dict[str, Table]:
-    """The systems' scores, the tests of all pairs, and every slot that changed."""
-    pairs = comparison.pairs
+    """The systems' scores, the tests of all pairs, and every slot."""
+    tests = {pair.system: pair_table(pair) for pair in comparison.pairs}
+    slots = {pair.system: slot_change_table(pair, pair.slots) for pair in comparison.pairs}
+    against = f"against {comparison.pairs[0].baseline}"
     return {
         "scores": system_table(comparison),
-        "tests": _joined(pairs, pair_table),
-        "slots": _joined(pairs, lambda pair: slot_change_table(pair, pair.slots)),
+        "tests": _joined(tests, _TEST_COLUMNS, f"{against}, in points"),
+        "slots": _joined(slots, ("slot", "#F1 difference", "#F1 baseline", "#F1 system", "#right", "#errors"), against),
     }
 
 
-def _joined(pairs: Iterable[Pair], make: Callable[[Pair], Table]) -> Table:
-    """The same table of every pair as one, with the system in front."""
-    made = {pair.system: make(pair) for pair in pairs}
-    first = next(iter(made.values()))
-    rows = [(system, *row) for system, table in made.items() for row in table.rows]
-    return Table(("system", *first.columns), rows, first.caption, [r for table in made.values() for r in table.records])
+def _joined(tables: Mapping[str, Table], columns: Sequence[str], caption: str) -> Table:
+    """The same table of every system as one, with the system in front."""
+    rows = [(system, *row) for system, table in tables.items() for row in table.rows]
+    records = [record for table in tables.values() for record in table.records]
+    return Table(("system", *columns), rows, caption, records)
 
 
 def system_table(comparison: Comparison) -> Table:
@@ -68,20 +70,18 @@ def pair_table(pair: Pair) -> Table:
         )
         for metric, test in pair.tests.items()
     ]
-    columns = ("metric", "#difference", "#interval", "#p", "#p (Holm)", "#p (bootstrap)", "significant")
     records = [
         {"system": pair.system, "baseline": pair.baseline, "metric": metric} | msgspec.structs.asdict(test)
         for metric, test in pair.tests.items()
     ]
-    return Table(columns, rows, f"{pair.system} less {pair.baseline}, in points", records)
+    return Table(_TEST_COLUMNS, rows, f"{pair.system} less {pair.baseline}, in points", records)
 
 
-def slot_change_table(pair: Pair, changes: Iterable[SlotChange] | None = None) -> Table:
+def slot_change_table(pair: Pair, changes: Sequence[SlotChange] = ()) -> Table:
     """The slots that gained and lost most, or those that are given."""
-    if changes is None:
-        gained = [change for change in pair.slots if change.difference > 0][:_SLOTS_SHOWN]
-        changes = gained + [change for change in pair.slots if change.difference < 0][-_SLOTS_SHOWN:]
-    changes = list(changes)
+    gained = [change for change in pair.slots if change.difference > 0][:_SLOTS_SHOWN]
+    lost = [change for change in pair.slots if change.difference < 0][-_SLOTS_SHOWN:]
+    changes = changes or gained + lost
     rows = [
         (
             change.slot,

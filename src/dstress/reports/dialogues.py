@@ -27,7 +27,7 @@ def dialogue_tables(dialogue: Dialogue) -> dict[str, Table]:
         {"turn": number, "system": turn.system, "user": turn.user, "state": _first_forms(turn.state)}
         for number, (turn, _) in enumerate(turns)
     ]
-    return {"turns": Table(("#turn", "system", "user", "state"), rows, records=records)}
+    return {"turns": Table(("#turn", "system", "user", "changes in the state"), rows, records=records)}
 
 
 def _changes(update: State) -> Iterable[str]:

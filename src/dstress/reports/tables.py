@@ -109,7 +109,7 @@ def html(table: Table) -> str:
 
 
 def _html_row(tag: str, cells: Sequence[str], sides: Sequence[str]) -> str:
-    style = "vertical-align: top; white-space: pre-line; text-align"
+    style = "vertical-align: top; white-space: pre-line; padding: 0 0.6em; text-align"
     shown = (f'<{tag} style="{style}: {side}">{escape(cell)}</{tag}>' for cell, side in zip(cells, sides, strict=True))
     return f"<tr>{''.join(shown)}</tr>"
 

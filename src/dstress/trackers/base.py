@@ -94,12 +94,12 @@ class Tracker(ABC):
     """The text that makes it again."""
 
     schema: Schema = Schema()
-    _given: tuple[Any, ...] = ()
+    _made_with: str = ""
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
-        """Remember what it was made with: of a tracker that was made in Python no spec tells."""
+        """Remember what it was made with, as text: of a tracker that was made in Python no spec tells."""
         tracker = super().__new__(cls)
-        tracker._given = (*args, *sorted(options.items()))
+        tracker._made_with = " ".join(map(encode_plain, (*args, *sorted(options.items()))))
         return tracker
 
     def check(self, variants: Sequence[str]) -> None:
@@ -120,8 +120,7 @@ class Tracker(ABC):
         Here the spec (or what the constructor was given, where that is plain data), the source of the class's module or
         cell and of the local modules that it imports, and their tables; a tracker with weights adds theirs.
         """
-        made_by = self.spec or "".join(map(encode_plain, self._given))
-        return hashlib.sha256(f"{made_by}\0{hash_source(type(self))}".encode()).hexdigest()[:16]
+        return hashlib.sha256(f"{self.spec or self._made_with}\0{hash_source(type(self))}".encode()).hexdigest()[:16]
 
     def reads(self, train: str) -> tuple[str, ...]:
         """The other corpora that it learns from; `train` is the training split of the one at hand, if it has one.
