@@ -65,6 +65,7 @@ WRONG: list[tuple[Any, Any, str]] = [
     ({"hotel-area": "north"}, GOLD, "predictions, dialogue hotel-area: 'north' are no turns"),
     ({"d1": {"hotel-area": "north"}}, GOLD, "predictions, dialogue d1: {'hotel-area': 'north'} are no turns"),
     ([{"hotel-area": "north"}], GOLD, "predictions: {'hotel-area': 'north'} does not say dialogue, turn and state"),
+    (records(GOLD, "gold"), None, "predictions: {'dialogue': 'd1', .* does not say dialogue, turn and state"),
     ([3], GOLD, "predictions: 3 does not say dialogue, turn and state"),
     ({"d1": [{"area": "north"}]}, GOLD, "predictions, dialogue d1, turn 0: the slot 'area' names no service"),
     ({"d1": ["north"]}, GOLD, "predictions, dialogue d1, turn 0: 'north' is no slot and value"),

@@ -35,7 +35,7 @@ class _Record(NamedTuple):
 def read_plain(given: Plain, what: str, schema: Schema | None = None) -> Iterator[Prediction]:
     """Predictions from plain data, one at a time; what is a `Prediction` already passes. `what` is for messages."""
     states = States(schema)
-    for record in _records(given, what):
+    for record in _records(given, what, STATE):
         if isinstance(record, Prediction):
             yield record
             continue
@@ -46,11 +46,10 @@ def read_plain(given: Plain, what: str, schema: Schema | None = None) -> Iterato
 def read_plain_gold(given: Plain, what: str) -> list[Prediction]:
     """The same of gold states, whose values may be lists of accepted forms: every turn of a dialogue must be there."""
     states, found, lengths = States(None), list[Prediction](), dict[str, int]()
-    for record in _records(given, what):
+    for record in _records(given, what, (*GOLD, *STATE)):
         if isinstance(record, Prediction):
             raise PredictionError("a prediction is no gold", where=what, fix=_SHAPES)
-        accepted = states.gold(record.state if record.gold is None else record.gold, record.where)
-        found.append(Prediction(record.dialogue, record.turn, {}, gold=accepted))
+        found.append(Prediction(record.dialogue, record.turn, {}, gold=states.gold(record.state, record.where)))
     if not found:
         raise PredictionError("there is no state in it", where=what, fix=_SHAPES)
     for prediction in sorted(found, key=lambda prediction: prediction.turn):
@@ -62,15 +61,16 @@ def read_plain_gold(given: Plain, what: str) -> list[Prediction]:
     return found
 
 
-def _records(given: Plain, what: str) -> Iterator[_Record | Prediction]:
+def _records(given: Plain, what: str, state_names: tuple[str, ...]) -> Iterator[_Record | Prediction]:
     turns = checks.Turns()
     items: Iterable[Any] = _by_turn(given, what) if isinstance(given, Mapping) else given
     for item in items:
         if isinstance(item, Prediction):
             yield item
             continue
-        keys = [key_of(item, names) for names in (DIALOGUE, TURN, STATE, GOLD)] if isinstance(item, Mapping) else [None]
-        if None in keys[:2] or keys[2:] in ([], [None, None]):
+        wanted = (DIALOGUE, TURN, state_names, GOLD)
+        keys = [key_of(item, names) for names in wanted] if isinstance(item, Mapping) else [None]
+        if None in keys[:3]:
             raise PredictionError(f"{item!r:.80} does not say dialogue, turn and state", where=what, fix=_SHAPES)
         dialogue, turn, state, gold = (None if key is None else item[key] for key in keys)
         dialogue = checks.dialogue_id(str(dialogue), what)
