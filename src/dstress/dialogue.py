@@ -1,7 +1,7 @@
 """The words of the house: what a schema, a dialogue, a turn, a frame and a state are.
 
 Everything else speaks in these structs. They are frozen, serialise to JSON as they are (one dialogue per line is the
-dstress corpus format) and import nothing internal.
+dstress corpus format).
 
 A *slot id* is `service-slot`, such as `hotel-book day` or `Restaurants_1-city`; a service's name has no hyphen, so
 the first one parts them. Inside a frame, where the service is known, slots go by their bare names.
@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from functools import cached_property
 
 import msgspec
+
+from dstress.display import Displayed
 
 State = dict[str, tuple[str, ...]]
 """Gold: slot id -> every accepted form of the value, the preferred one first. An absent slot is inactive."""
@@ -58,10 +60,15 @@ class Service(_Data, frozen=True):
     requestable: tuple[str, ...] = ()
 
 
-class Schema(msgspec.Struct, frozen=True, dict=True):
+class Schema(Displayed, msgspec.Struct, frozen=True, dict=True):
     """All services that a split's dialogues may use."""
 
+    _tabled_by = "dstress.reports.dialogues:schema_tables"
+
     services: tuple[Service, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Schema({len(self.services)} services, {len(self.slots)} slots)"
 
     @cached_property
     def by_name(self) -> dict[str, Service]:
@@ -197,13 +204,18 @@ class Goal(_Data, frozen=True):
     request: tuple[str, ...] = ()
 
 
-class Dialogue(_Data, frozen=True):
+class Dialogue(Displayed, _Data, frozen=True):
     """One conversation, in order. `services` are those it is about."""
+
+    _tabled_by = "dstress.reports.dialogues:dialogue_tables"
 
     id: str
     turns: tuple[Turn, ...]
     services: tuple[str, ...] = ()
     goal: Goal | None = None
+
+    def __repr__(self) -> str:
+        return f"Dialogue({self.id!r}, {len(self.turns)} turns, {', '.join(self.services) or 'no services named'})"
 
     def updates(self) -> Iterator[State]:
         """Per turn, what its utterance changed: new or changed slots, and `()` for slots that were dropped."""

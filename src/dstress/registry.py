@@ -19,6 +19,7 @@ from typing import Any, Generic, TypeVar, get_type_hints
 import msgspec
 
 from dstress.errors import DstressError, DuplicateNameError, SpecError, naming, unknown
+from dstress.interactive import definitions, is_typed_in
 from dstress.spec import ComponentSpec, Value, parse, print_value
 
 T = TypeVar("T")
@@ -173,11 +174,11 @@ def origin_of(component: type) -> str:
         return ""
     for owner in packages_distributions().get(package, ()):
         return f"{owner}-{version(owner)}"
-    try:
+    if is_typed_in(component):
+        content = definitions(component).text.encode()
+    else:
         source = Path(inspect.getsourcefile(component) or "")
-    except (TypeError, OSError):  # defined in an interactive session
-        source = Path()
-    content = source.read_bytes() if source.is_file() else b""
+        content = source.read_bytes() if source.is_file() else b""
     return f"{module}-{hashlib.sha256(content).hexdigest()[:8]}"
 
 

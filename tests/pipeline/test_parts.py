@@ -11,12 +11,11 @@ from click.testing import CliRunner
 
 import dstress
 from dstress.cli.main import cli
-from dstress.cli.run import run_tables
 from dstress.corpora.base import Corpus
 from dstress.errors import DstressError
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import RunOptions
-from dstress.pipeline.stress import take_drawn, take_first, take_part
+from dstress.reports.score_tables import run_tables
 from dstress.reports.tables import latex, markdown
 from dstress.reports.views import command
 
@@ -34,7 +33,7 @@ def test_a_part_is_stressed_as_in_the_whole(stressor: str) -> None:
     ]
     whole = Corpus("mixed", "test", dstress.load("reminder:test").schema, lambda: iter([*test, *loud]))
     stressed = {one.id: one for one in dstress.stress(whole, stressor)}
-    for part in (take_first(whole, 10), take_drawn(whole, 10, 1)):
+    for part in (whole.take(10), whole.take(draw=10, seed=1)):
         some = list(dstress.stress(part, stressor))
         assert some == [stressed[one.id] for one in some] and len(some) == 10
 
@@ -45,13 +44,13 @@ def _shouting(turn: dstress.Turn) -> dstress.Turn:
 
 def test_a_draw_is_a_sample_by_seed() -> None:
     whole = dstress.load("reminder:test")
-    first, again, other = (take_drawn(whole, DRAWN, seed) for seed in (1, 1, 2))
+    first, again, other = (whole.take(draw=DRAWN, seed=seed) for seed in (1, 1, 2))
     names = [[one.id for one in drawn] for drawn in (first, again, other)]
     assert names[0] == names[1] != names[2] and len(set(names[0])) == DRAWN
-    assert names[0] != [one.id for one in take_first(whole, DRAWN)] and names[0] == sorted(names[0])
-    assert set(names[0]) < {one.id for one in take_drawn(whole, 2 * DRAWN, 1)}
+    assert names[0] != [one.id for one in whole.take(DRAWN)] and names[0] == sorted(names[0])
+    assert set(names[0]) < {one.id for one in whole.take(draw=2 * DRAWN, seed=1)}
     with pytest.raises(DstressError, match="exclude each other"):
-        take_part(whole, 1, 1, 1)
+        whole.take(1, 1)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from dstress import corpora
 from dstress.dialogue import Dialogue
 from dstress.engines.local import Local
 from dstress.errors import CorpusError, DstressError, SpecError
-from dstress.pipeline.stress import calibrate_spec, stress, take_first, write_stressed
+from dstress.pipeline.stress import calibrate_spec, stress, write_stressed
 from dstress.scoring.score import score
 from dstress.stressors.base import Rewriter
 from dstress.stressors.quality import Quality
@@ -52,7 +52,7 @@ def test_an_english_stressor_refuses_another_language() -> None:
     corpus = in_memory(list(REMINDER), REMINDER.schema, "tagebuch")
     corpus.language = "de"
     with pytest.raises(CorpusError, match=r"^tagebuch:test: typos\(rate=0.3\) is for en, and the utterances are in de"):
-        stress(take_first(corpus, 3), "typos(rate=0.3)+verbosity")
+        stress(corpus.take(3), "typos(rate=0.3)+verbosity")
     with pytest.raises(CorpusError, match="speech is for en"):
         calibrate_spec(corpus, "speech", {"wer": 0.3})
     assert stress(corpus, Shout()).language == "de"
@@ -84,7 +84,7 @@ def test_scores_are_told_apart_by_what_was_done() -> None:
 
 
 def test_limits_take_the_first() -> None:
-    part = take_first(REMINDER, 3)
+    part = REMINDER.take(3)
     assert [dialogue.id for dialogue in part] == [dialogue.id for dialogue in REMINDER][:3] and part.size == 3
     assert list(stress(part, "typos")) == list(stress(REMINDER, "typos"))[:3]
 

@@ -15,7 +15,7 @@ from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import RunOptions
-from dstress.pipeline.stress import take_first, write_stressed
+from dstress.pipeline.stress import write_stressed
 from dstress.predictions.base import Prediction
 from dstress.registry import origin_of
 from dstress.stressors.quality import Quality
@@ -61,11 +61,11 @@ def test_the_order_of_dialogues_and_where_they_lie_do_not_matter(tmp_path: Path)
     dialogues = list(stored)[::-1]
     turned = Corpus("other", "train", stored.schema, lambda: iter(dialogues))
     assert stored.data == loose.data == turned.data != corpora.load("stored:test").data
-    assert take_first(stored, 1).data != stored.data
+    assert stored.take(1).data != stored.data
 
 
 def test_a_stressed_corpus_tells_stressor_seed_and_version(tmp_path: Path) -> None:
-    few = take_first(corpora.load("reminder:test"), 3)
+    few = corpora.load("reminder:test").take(3)
     parts = []
     for seed in (1, 2):
         stressed = dstress.stress(few, "typos(rate=0.3)", seed=seed)
@@ -81,7 +81,7 @@ def test_a_runs_signatures_are_those_of_its_data(tmp_path: Path) -> None:
     suite = tmp_path / "suite.toml"
     suite.write_text(SUITE)
     run = evaluate(str(suite), "gold", "reminder:test", tmp_path / "run", RunOptions(limit=5, report=False))
-    few = take_first(corpora.load("reminder:test"), 5)
+    few = corpora.load("reminder:test").take(5)
     typos = dstress.stress(few, "typos")
     assert run.scores.variants["original"].signature["data"] == few.data
     assert run.scores.variants["typos"].signature | typos.identity == run.scores.variants["typos"].signature
@@ -101,7 +101,7 @@ def test_a_plugin_is_named_with_its_version(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_the_file_says_it_too(tmp_path: Path) -> None:
-    few = take_first(corpora.load("reminder:test"), 2)
+    few = corpora.load("reminder:test").take(2)
     stressed = dstress.stress(few, "typos")
     write_stressed(stressed, tmp_path, Quality(stressed.stressor), lambda _: None)
     told = json.loads((tmp_path / "stress.json").read_text())

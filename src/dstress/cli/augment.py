@@ -13,7 +13,7 @@ from dstress.cli.stress import engine_for
 from dstress.corpora import load
 from dstress.errors import DstressError
 from dstress.pipeline.augment import TEST_DICTIONARY, Augmentation, Augmenting, Layout
-from dstress.pipeline.stress import SEED, take_first
+from dstress.pipeline.stress import SEED
 from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
 
@@ -66,7 +66,7 @@ def command(
       dstress augment mwz21-trade:train --with "counterfactual(values=train-O)" --layout examples --out examples
     """
     original = load(corpus)
-    original = take_first(original, limit) if limit else original
+    original = original.take(limit or 0)
     if out.exists() and any(out.iterdir()):
         raise DstressError("the folder is not empty", where=str(out), fix="give another --out, or empty it")
     engine = engine_for(stressor, workers)

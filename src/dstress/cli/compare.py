@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import click
 from rich.markup import escape
 
 from dstress.cli.output import SEEDS, OutputFiles, console, json_option, print_table, table_options
 from dstress.cli.progress import waiting
 from dstress.cli.score import parse_slices, slices_option
-from dstress.metrics.measures import describe, measure_of
 from dstress.pipeline import compare as comparing
-from dstress.pipeline.compare import Comparison, Pair
+from dstress.pipeline.compare import Comparison
+from dstress.pipeline.tables import shown_tables
 from dstress.reports.numbers import PLAIN
-from dstress.reports.tables import Table
 from dstress.scoring.score import COMPARING, ScoringOptions
-from dstress.scoring.scorecard import Score, signature_text
 from dstress.spec import parse_list
-
-_SLOTS_SHOWN = 5
 
 
 @click.command("compare")
@@ -51,6 +45,7 @@ def command(
     allow_partial: bool,
     markdown_file: str | None,
     latex_file: str | None,
+    csv_file: str | None,
     json_file: str | None,
 ) -> None:
     """Compare two or more systems on the same gold, as prediction files or as runs. The first is the baseline.
@@ -70,112 +65,14 @@ def command(
     chosen, by = parse_list(metrics) if metrics else (), parse_slices(slices)
     with waiting("comparing"):
         comparison = comparing.compare(files, gold, convention, chosen, options, by)
-    tables = _run_tables(comparison) if comparison.stressed else _tables(comparison)
-    remarks = _remarks(comparison)
-    if OutputFiles(json_file, markdown_file, latex_file).write(comparison, tables, remarks):
+    tables, remarks = shown_tables(comparison), _remarks(comparison)
+    outputs = OutputFiles(json_file, markdown_file, latex_file, csv_file)
+    if outputs.write(comparison, tables, remarks, comparison.tables):
         return
     for table in tables:
         print_table(table)
     for remark in remarks:
         console().print(escape(remark))
-
-
-def _tables(comparison: Comparison) -> list[Table]:
-    """The comparison as tables, in percent: scores, and for each pair its tests and its slots."""
-    systems = comparison.systems
-    rows = []
-    for metric in next(iter(systems.values())):
-        scores = [metrics[metric] for metrics in systems.values()]
-        rows.append((metric, *(_value(score, metric) for score in scores)))
-    rows.append(("avg-slack", *(PLAIN.percent(comparison.avg_slack[name]) for name in systems)))
-    caption = signature_text("signature", comparison.signature)
-    tables = [Table(("metric", *(f"#{name}" for name in systems)), rows, caption)]
-    for pair in comparison.pairs:
-        tables += [Table(("metric", *_TEST_COLUMNS), _tests(pair), _caption(pair)), _slots(pair)]
-    return [*tables, *_sliced(comparison)]
-
-
-def _sliced(comparison: Comparison) -> Iterator[Table]:
-    """For each slice the values of all systems side by side."""
-    metrics = next(iter(comparison.systems.values()))
-    for name in next(iter(comparison.slices.values())):
-        systems = [slices[name] for slices in comparison.slices.values()]
-        rows = [
-            (
-                key,
-                metric,
-                *(PLAIN.with_unit(keys.get(key, {}).get(metric), measure_of(metric).unit) for keys in systems),
-            )
-            for key in dict.fromkeys(key for keys in systems for key in keys)
-            for metric in metrics
-            if any(metric in keys.get(key, {}) for keys in systems)
-        ]
-        yield Table((name, "metric", *(f"#{system}" for system in comparison.slices)), rows)
-
-
-def _run_tables(comparison: Comparison) -> list[Table]:
-    """Runs: the same with a row for each metric of each variant; the slots of each are in JSON."""
-    rows = []
-    for variant, compared in comparison.variants.items():
-        for metric in dict.fromkeys(name for scores in compared.systems.values() for name in scores):
-            scores = (scores.get(metric) for scores in compared.systems.values())
-            rows.append((variant, metric, *(_value(score, metric) if score else "-" for score in scores)))
-    slack = comparison.avg_slack
-    rows.append(("", "avg-slack", *(PLAIN.percent(slack[name]) for name in slack)))
-    caption = signature_text("signature", comparison.signature)
-    tables = [Table(("variant", "metric", *(f"#{name}" for name in slack)), rows, caption)]
-    for number, pair in enumerate(comparison.pairs):
-        tests = [
-            (variant, *row)
-            for variant, compared in comparison.variants.items()
-            for row in _tests(compared.pairs[number])
-        ]
-        tables.append(Table(("variant", "metric", *_TEST_COLUMNS), tests, _caption(pair)))
-    return tables
-
-
-def _value(score: Score, metric: str) -> str:
-    unit = measure_of(metric).unit
-    return f"{PLAIN.with_unit(score.value, unit)} {PLAIN.measured_interval(score.low, score.high, unit)}"
-
-
-_TEST_COLUMNS = ("#difference", "#interval", "#p", "#p (Holm)", "#p (bootstrap)", "significant")
-
-
-def _caption(pair: Pair) -> str:
-    return f"{pair.system} less {pair.baseline}, in points"
-
-
-def _tests(pair: Pair) -> list[tuple[str, ...]]:
-    return [
-        (
-            describe(metric),
-            PLAIN.measured_change(test.difference, unit := measure_of(metric).unit),
-            PLAIN.measured_change_interval(test.low, test.high, unit),
-            *(PLAIN.probability(p, at_floor=test.at_floor) for p in (test.p, test.p_holm)),
-            PLAIN.probability(test.p_bootstrap),
-            "yes" if test.significant else "no",
-        )
-        for metric, test in pair.tests.items()
-    ]
-
-
-def _slots(pair: Pair) -> Table:
-    gained = [change for change in pair.slots if change.difference > 0][:_SLOTS_SHOWN]
-    lost = [change for change in pair.slots if change.difference < 0][-_SLOTS_SHOWN:]
-    rows = [
-        (
-            change.slot,
-            PLAIN.points(change.difference),
-            PLAIN.percent(change.baseline),
-            PLAIN.percent(change.system),
-            f"{change.baseline_right:,} -> {change.system_right:,}",
-            f"{change.baseline_errors:,} -> {change.system_errors:,}",
-        )
-        for change in (*gained, *lost)
-    ]
-    columns = ("slot", "#F1 difference", f"#F1 {pair.baseline}", f"#F1 {pair.system}", "#right", "#errors")
-    return Table(columns, rows, f"The slots that {pair.system} gained and lost most against {pair.baseline}.")
 
 
 def _remarks(comparison: Comparison) -> list[str]:

@@ -12,11 +12,11 @@ from dstress.cli.corpora import print_corpus
 from dstress.cli.output import console, print_table
 from dstress.cli.progress import counting
 from dstress.cli.report import print_findings
-from dstress.cli.run import run_tables
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import RunOptions
 from dstress.reports.findings import findings
 from dstress.reports.html import REPORT
+from dstress.reports.score_tables import run_tables
 from dstress.runs.folder import is_run
 
 

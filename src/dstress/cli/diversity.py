@@ -31,6 +31,7 @@ def command(
     slots: tuple[str, ...],
     markdown_file: str | None,
     latex_file: str | None,
+    csv_file: str | None,
     json_file: str | None,
 ) -> None:
     """Show how varied a corpus is: distinct n-grams, values known from training, slots that come together.
@@ -48,7 +49,7 @@ def command(
     with counting("dialogues") as on_progress:
         figures = measure(opened, corpus, train, on_progress)
     tables = _tables(figures, chosen)
-    if OutputFiles(json_file, markdown_file, latex_file).write(figures, tables):
+    if OutputFiles(json_file, markdown_file, latex_file, csv_file).write(figures, tables):
         return
     for table in tables:
         print_table(table)

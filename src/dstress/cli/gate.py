@@ -6,13 +6,12 @@ from pathlib import Path
 
 import click
 
-from dstress.cli.output import console, json_option, print_table, write_json
+from dstress.cli.output import OutputFiles, console, json_option, print_table, table_options
 from dstress.cli.progress import waiting
 from dstress.metrics.base import PERCENT
-from dstress.metrics.measures import describe, measure_of
-from dstress.pipeline.gate import Limits, Verdict, gate
-from dstress.reports.numbers import PLAIN
-from dstress.reports.tables import Table
+from dstress.metrics.measures import measure_of
+from dstress.pipeline.gate import Limits, gate
+from dstress.pipeline.tables import verdict_tables
 from dstress.runs.folder import RunFolder
 
 _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -27,9 +26,19 @@ _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
     "--metric", default="jga", show_default=True, help="any: also cjga, newly-wrong, ss(jga), diff-rel, jga-v1-5"
 )
 @click.option("--max-failed", default=10.0, show_default=True, help="percent of turns that may have no answer")
+@table_options
 @json_option
 def command(
-    new: Path, old: Path, max_drop: float, alpha: float, metric: str, max_failed: float, json_file: str | None
+    new: Path,
+    old: Path,
+    max_drop: float,
+    alpha: float,
+    metric: str,
+    max_failed: float,
+    markdown_file: str | None,
+    latex_file: str | None,
+    csv_file: str | None,
+    json_file: str | None,
 ) -> int:
     """Fail (exit code 1) where the run NEW is significantly less robust than the last.
 
@@ -46,33 +55,12 @@ def command(
     with waiting("comparing"):
         limits = Limits(allowed, alpha, metric, max_failed=max_failed / 100)
         verdict = gate(RunFolder.open(new), RunFolder.open(old), limits)
-    if json_file:
-        write_json(verdict, json_file)
-    else:
-        print_table(_table(verdict))
+    table = verdict_tables(verdict)["checks"]
+    if not OutputFiles(json_file, markdown_file, latex_file, csv_file).write(verdict, [table]):
+        print_table(table)
         for variant in verdict.left_out:
             console().print(f"not compared, only one run has it: {variant}", markup=False)
         for note in verdict.missing:
             console().print(f"not compared: {note}", markup=False)
         console().print("[green]passed[/green]" if verdict.passed else "[red]failed[/red]")
     return 0 if verdict.passed else 1
-
-
-def _table(verdict: Verdict) -> Table:
-    rows = [
-        (
-            variant,
-            PLAIN.measured(check.old, verdict.unit),
-            PLAIN.measured(check.new, verdict.unit),
-            PLAIN.measured_change(check.difference, verdict.unit),
-            PLAIN.measured_change_interval(check.low, check.high, verdict.unit),
-            PLAIN.probability(check.p_holm, at_floor=check.at_floor),
-            "passed" if check.passed else "FAILED",
-        )
-        for variant, check in verdict.checks.items()
-    ]
-    unit, allowed = verdict.unit, verdict.max_drop
-    columns = ("variant", f"#old {unit}", f"#new {unit}", "#change", "#interval", "#p (Holm)", "verdict")
-    limit = f"{100 * allowed:g} points" if unit == PERCENT else f"{allowed:g} {unit}"
-    rule = f"fails if p <= {verdict.alpha} and worse by over {limit}"
-    return Table(columns, rows, f"{describe(verdict.metric)}; {rule}")

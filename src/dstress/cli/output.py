@@ -6,7 +6,7 @@ Rich is imported when something is printed: a script that asks for JSON need not
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -84,8 +84,8 @@ def _write(text: str, file: str) -> None:
 
 
 def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--markdown FILE` and `--latex FILE` on a verb that prints a table; `-` is the screen."""
-    for option, form in (("--latex", "LaTeX (booktabs)"), ("--markdown", "Markdown")):
+    """`--markdown FILE`, `--latex FILE` and `--csv FILE` on a verb that prints a table; `-` is the screen."""
+    for option, form in (("--csv", "CSV, plain numbers"), ("--latex", "LaTeX (booktabs)"), ("--markdown", "Markdown")):
         parameter = f"{option.lstrip('-')}_file"
         text = f"write the table as {form}; - is the screen"
         command = click.option(option, parameter, metavar="FILE", help=text)(command)
@@ -93,14 +93,24 @@ def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class OutputFiles(NamedTuple):
-    """Where `--json`, `--markdown` and `--latex` write; None where they were not given."""
+    """Where `--json`, `--markdown`, `--latex` and `--csv` write; None where they were not given."""
 
     json: str | None
     markdown: str | None
     latex: str | None
+    csv: str | None
 
-    def write(self, content: Any, tables: Sequence[Table], remarks: Sequence[str] = ()) -> bool:
-        """Write content as JSON, tables and remarks as Markdown and LaTeX; tells whether any of it was asked for."""
+    def write(
+        self,
+        content: Any,
+        tables: Sequence[Table],
+        remarks: Sequence[str] = (),
+        data: Mapping[str, Table] | None = None,
+    ) -> bool:
+        """Write content as JSON, tables and remarks as Markdown and LaTeX; tells whether any of it was asked for.
+
+        CSV gets `data`, tables by name, where there are such: the first into the file, each other one beside it.
+        """
         if self.json:
             write_json(content, self.json)
         if self.markdown:
@@ -108,7 +118,18 @@ class OutputFiles(NamedTuple):
         if self.latex:
             comments = "".join(f"% {remark}\n" for remark in remarks)
             _write("\n".join([*map(latex, tables), *([comments] if comments else [])]), self.latex)
+        if self.csv:
+            _write_csv(data or {str(n): table for n, table in enumerate(tables, start=1)}, self.csv)
         return any(self)
+
+
+def _write_csv(tables: Mapping[str, Table], file: str) -> None:
+    """A CSV file holds one table, so `scores.csv` comes with `scores-slots.csv`; the screen gets the first alone."""
+    (_, first), *others = tables.items()
+    _write(first.to_csv(), file)
+    for name, table in others if file != "-" else []:
+        if table.rows:
+            table.to_csv(Path(file).with_stem(f"{Path(file).stem}-{name}"))
 
 
 def make_table(*columns: str) -> RichTable:

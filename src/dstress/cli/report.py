@@ -9,13 +9,13 @@ from rich.markup import escape
 
 from dstress.cli.output import OutputFiles, console, json_option, print_notes, print_table, table_options
 from dstress.cli.progress import waiting
-from dstress.cli.run import run_tables
 from dstress.reports.charts import export
 from dstress.reports.curves import make_curves
 from dstress.reports.findings import Finding, findings
 from dstress.reports.html import write_html
 from dstress.reports.original_names import scores_by_original_names
 from dstress.reports.plots import make_plots
+from dstress.reports.score_tables import run_tables
 from dstress.runs.folder import RunFolder
 from dstress.runs.scores import find_errors
 
@@ -34,6 +34,7 @@ def command(
     after: tuple[Path, ...],
     markdown_file: str | None,
     latex_file: str | None,
+    csv_file: str | None,
     json_file: str | None,
 ) -> None:
     """Report a RUN: its tables and findings here, and a page with every number, plot and example.
@@ -52,8 +53,8 @@ def command(
     scores = scores_by_original_names(run)
     earlier = [RunFolder.open(folder) for folder in after]
     tables, found = run_tables(run.manifest, scores), findings(scores)
-    files = OutputFiles(json_file, markdown_file, latex_file)
-    only_files = files.write({"findings": found, "scores": run.scores}, tables) or bool(plots_folder)
+    files = OutputFiles(json_file, markdown_file, latex_file, csv_file)
+    only_files = files.write({"findings": found, "scores": run.scores}, tables, data=run.tables) or bool(plots_folder)
     if plots_folder:
         with waiting("drawing"):
             drawn = [*make_plots(scores).values(), *([make_curves([*earlier, run])] if earlier else [])]

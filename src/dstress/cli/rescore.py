@@ -8,8 +8,8 @@ import click
 
 from dstress.cli.output import json_option, print_notes, print_table, write_json
 from dstress.cli.progress import waiting
-from dstress.cli.run import run_tables
 from dstress.pipeline.run import rescore
+from dstress.reports.score_tables import run_tables
 from dstress.runs.folder import RunFolder
 from dstress.spec import parse_list
 

@@ -21,13 +21,11 @@ from dstress.cli.output import (
 from dstress.cli.progress import counting
 from dstress.engines import Engine, Local, engines
 from dstress.errors import DstressError
-from dstress.metrics.measures import measure_of
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import RunOptions
 from dstress.reports.html import REPORT
-from dstress.reports.numbers import PLAIN
-from dstress.reports.tables import Table
-from dstress.runs.folder import Manifest, RunFolder, Scores
+from dstress.reports.score_tables import run_tables
+from dstress.runs.folder import RunFolder
 from dstress.spec import parse, parse_list
 from dstress.suites import Suite
 from dstress.trackers import trackers
@@ -80,6 +78,7 @@ def command(
     engine: str,
     markdown_file: str | None,
     latex_file: str | None,
+    csv_file: str | None,
     json_file: str | None,
 ) -> None:
     """Run a SUITE: stress a corpus, let a tracker answer, score, report.
@@ -113,7 +112,7 @@ def command(
         run = evaluate(order.suite, order.tracker, order.corpus, folder, options, workforce)
     scores = run.scores
     tables = run_tables(run.manifest, scores)
-    if OutputFiles(json_file, markdown_file, latex_file).write(scores, tables):
+    if OutputFiles(json_file, markdown_file, latex_file, csv_file).write(scores, tables, data=run.tables):
         return
     for table in tables:
         print_table(table)
@@ -147,31 +146,3 @@ def _continued(out: Path | None, tracker: str | None, corpus: str | None) -> _Or
     begun = RunFolder.open(out).manifest
     options = RunOptions(begun.seed, begun.limit, convention=begun.convention, resume=True, draw=begun.draw)
     return _Order(begun.suite, tracker or begun.tracker, corpus or begun.corpus, options)
-
-
-def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
-    """The suite's own table, and what each stressor costs."""
-    cells = []
-    for cell in scores.table:
-        score, unit = cell.score, measure_of(cell.metric).unit
-        shown = ("-", cell.missing, "")
-        if score:
-            ends = PLAIN.measured_interval(score.low, score.high, unit)
-            shown = (PLAIN.with_unit(score.value, unit), ends, f"{score.n:,.0f}" if score.n == score.n else "-")
-        cells.append((cell.column, *shown))
-    title = f"{manifest.suite.title}: {manifest.tracker} on {manifest.tracked}"
-    headline = Table(("measure", "#%", "#95 % interval", "#over"), cells, title)
-    if not scores.drops:
-        return [headline]
-    drops = [
-        (
-            variant,
-            PLAIN.percent(drop.stressed),
-            PLAIN.points(drop.difference),
-            PLAIN.change_interval(drop.low, drop.high),
-            PLAIN.probability(drop.p_holm, at_floor=drop.at_floor),
-        )
-        for variant, drop in scores.drops.items()
-    ]
-    columns = ("stressor", "#jga %", "#change", "#95 % interval", "#p (Holm)")
-    return [headline, Table(columns, drops, f"change in points of jga on {manifest.tracked}")]

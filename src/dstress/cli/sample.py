@@ -63,6 +63,7 @@ def command(
     judged: Path | None,
     markdown_file: str | None,
     latex_file: str | None,
+    csv_file: str | None,
     json_file: str | None,
 ) -> None:
     """Draw turns for people to judge, or score what they gave back.
@@ -77,7 +78,9 @@ def command(
       dstress sample --judged judge.key.json anna.csv ben.csv chloe.csv
     """
     if judged:
-        _print_verdict(score_sheets(judged, list(map(Path, paths))), OutputFiles(json_file, markdown_file, latex_file))
+        _print_verdict(
+            score_sheets(judged, list(map(Path, paths))), OutputFiles(json_file, markdown_file, latex_file, csv_file)
+        )
         return
     if len(paths) > 1 or not out:
         raise click.UsageError("give one run or folder and --out FILE; or --judged KEY and the sheets")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import click
@@ -10,17 +9,15 @@ import click
 from dstress.cli.output import SEEDS, OutputFiles, console, json_option, print_notes, print_table, table_options
 from dstress.cli.progress import waiting
 from dstress.conventions import conventions
-from dstress.metrics.measures import measure_of
-from dstress.reports.numbers import PLAIN
+from dstress.reports.score_tables import convention_table, score_table
 from dstress.reports.tables import Table
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import STANDARD, ScoringOptions, tally_predictions
-from dstress.scoring.scorecard import Scorecard, signature_text
+from dstress.scoring.scorecard import Scorecard
 from dstress.scoring.slices import SLICES
 from dstress.spec import parse_list
 
 _WORST_SLOTS = 12
-_MOST_METRICS = 6
 
 slices_option = click.option("--by", "slices", default="", metavar=",".join(SLICES), help="slices to show as well")
 
@@ -62,6 +59,7 @@ def command(
     interval: Literal["percentile", "bca"],
     markdown_file: str | None,
     latex_file: str | None,
+    csv_file: str | None,
     json_file: str | None,
 ) -> None:
     """Score a prediction file as the official scripts would, with confidence intervals.
@@ -91,71 +89,23 @@ def command(
         cards = {one.convention: one.card() for one in scored}
     card = next(iter(cards.values()))
     is_one = len(wanted) == 1
-    table = score_table(card) if is_one else _convention_table(cards)
-    files = OutputFiles(json_file, markdown_file, latex_file)
-    if files.write(card if is_one else {"conventions": cards}, [table]):
+    table = score_table(card) if is_one else convention_table(cards)
+    files = OutputFiles(json_file, markdown_file, latex_file, csv_file)
+    if files.write(card if is_one else {"conventions": cards}, [table], data=card.tables if is_one else {}):
         return
     print_table(table)
     if is_one:
         _print_details(card)
 
 
-def score_table(card: Scorecard) -> Table:
-    """Every metric with its interval; the signature is the caption."""
-    rows = [
-        (
-            name,
-            PLAIN.with_unit(score.value, unit),
-            PLAIN.measured_interval(score.low, score.high, unit),
-            f"{score.n:,.0f}",
-        )
-        for name, score in card.metrics.items()
-        for unit in (measure_of(name).unit,)
-    ]
-    return Table(("metric", "#%", "#95 % interval", "#over"), rows, signature_text("signature", card.signature))
-
-
-def slice_table(
-    name: str, keys: Mapping[str, Mapping[str, float | None]], metrics: Sequence[str], counts: Sequence[str] = ()
-) -> Table:
-    """A row for each key of a slice: counts, then metrics."""
-    rows = [
-        (
-            key,
-            *(f"{values.get(count) or 0:,.0f}" for count in counts),
-            *(PLAIN.with_unit(values.get(metric), measure_of(metric).unit) for metric in metrics),
-        )
-        for key, values in keys.items()
-    ]
-    return Table((name, *(f"#{column}" for column in (*counts, *metrics))), rows)
-
-
-def _convention_table(cards: dict[str, Scorecard]) -> Table:
-    """The same metrics under each convention: a row a convention."""
-    names = list(dict.fromkeys(name for card in cards.values() for name in card))
-    rows = []
-    for convention, card in cards.items():
-        values = (PLAIN.with_unit(card[n].value if n in card else None, measure_of(n).unit) for n in names)
-        rows.append((convention, card.signature["unit"], *values))
-    signature = next(iter(cards.values())).signature
-    shared = {key: value for key, value in signature.items() if key not in ("conv", "unit", "fuzz", "frames")}
-    return Table(("convention", "unit", *(f"#{name}" for name in names)), rows, signature_text("%", shared))
-
-
 def _print_details(card: Scorecard) -> None:
     """The slices, the slots with the most errors, and the notes."""
-    for name, keys in card.slices.items():
-        if name != "slot":
-            shown = [metric for metric in card.metrics if any(metric in values for values in keys.values())]
-            print_table(slice_table(name, keys, shown[:_MOST_METRICS]))
-    worst = sorted(card.slots.items(), key=lambda item: -(item[1].wrong + item[1].missed + item[1].extra))
-    limit = len(worst) if "slot" in card.slices else _WORST_SLOTS
-    rows = []
-    for slot, errors in worst[:limit]:
-        counts = (f"{number:,}" for number in (errors.right, errors.wrong, errors.missed, errors.extra))
-        confusions = [f"{gold} -> {predicted} ({times:,})" for gold, predicted, times in errors.confusions[:1]]
-        rows.append((slot, *counts, "".join(confusions)))
-    print_table(Table(("slot", "#right", "#wrong", "#missed", "#extra", "most frequent confusion"), rows))
-    if len(worst) > limit:
-        console().print(f"... and {len(worst) - limit} more slots; --by slot shows all")
+    tables = card.tables
+    for name in [name for name in card.slices if name in tables]:
+        print_table(tables[name])
+    slots = tables["slots"]
+    shown = slots.rows if "slot" in card.slices else slots.rows[:_WORST_SLOTS]
+    print_table(Table(slots.columns, shown))
+    if len(slots.rows) > len(shown):
+        console().print(f"... and {len(slots.rows) - len(shown)} more slots; --by slot shows all")
     print_notes(card.notes)

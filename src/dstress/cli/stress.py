@@ -24,7 +24,6 @@ from dstress.pipeline.stress import (
     calibrate_spec,
     describe,
     stress,
-    take_part,
     write_corpus,
     write_stressed,
 )
@@ -89,7 +88,7 @@ def command(
       dstress stress sgd:test --with "schema_variant(version=v3)" --out v3
       dstress stress multiwoz21:test --with typos,paraphrase --layout trade --out stressed
     """
-    original = take_part(load(corpus), limit, draw, seed)
+    original = load(corpus, limit=limit, draw=draw, seed=seed)
     specs = parse_list(stressors)
     if calibrate:
         target = _parse_target(calibrate)

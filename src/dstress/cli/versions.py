@@ -8,8 +8,9 @@ import click
 
 from dstress.cli.output import SEEDS, OutputFiles, json_option, print_notes, print_table, table_options
 from dstress.cli.progress import waiting
-from dstress.cli.score import parse_slices, score_table, slice_table, slices_option
+from dstress.cli.score import parse_slices, slices_option
 from dstress.errors import DstressError
+from dstress.reports.score_tables import score_table, slice_table
 from dstress.reports.tables import Table
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import COMPARING, ScoringOptions
@@ -49,6 +50,7 @@ def command(
     seed: int,
     markdown_file: str | None,
     latex_file: str | None,
+    csv_file: str | None,
     json_file: str | None,
 ) -> None:
     """Score one tracker over several versions of the data.
@@ -75,7 +77,7 @@ def command(
         else:
             raise DstressError("one version alone shows nothing", fix="add --original, or more versions")
     tables = [score_table(card), *_slice_tables(card)]
-    if OutputFiles(json_file, markdown_file, latex_file).write(card, tables):
+    if OutputFiles(json_file, markdown_file, latex_file, csv_file).write(card, tables):
         return
     for table in tables:
         print_table(table)

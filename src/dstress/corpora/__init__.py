@@ -45,11 +45,16 @@ _DEFAULT_SPLIT = "test"
 _DESCRIPTION = msgspec.json.Decoder(dict[str, Any])
 
 
-def load(text: str) -> Corpus:
+def load(text: str, *, limit: int = 0, draw: int = 0, seed: int = 1) -> Corpus:
     """`multiwoz21:test`, `sgd-x/v3:dev`, `reminder:train`, or a path to any source: a corpus split to iterate.
 
     A name that is imported is that corpus, whatever lies in the working directory; `./sgd` is a folder `sgd` there.
+    `limit` takes the first dialogues, `draw` some at random, by the seed.
     """
+    return _load_whole(text).take(limit, draw, seed)
+
+
+def _load_whole(text: str) -> Corpus:
     name, _, split = text.rpartition(":") if ":" in text else (text, "", "")
     if not (name == EMBEDDED or store.is_stored(name)) and (Path(text).exists() or Path(name).exists()):
         return _load_path(*((text, "") if Path(text).exists() else (name, split)))
@@ -135,7 +140,7 @@ def _open_variant(entry: Manifest, split: str) -> Corpus:
             yield rename_dialogue(dialogue, names)
 
     variant = Corpus(entry.name, split, store.read_schema(entry.name, split), read)
-    variant.language = original.language
+    variant.language, variant.size = original.language, original.size
     return variant
 
 

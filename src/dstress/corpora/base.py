@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
+import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from heapq import nsmallest
+from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import msgspec
 
 from dstress.dialogue import Dialogue, Schema
-from dstress.errors import CorpusError
+from dstress.display import Displayed
+from dstress.errors import CorpusError, DstressError
 from dstress.storage.sources import Source
 
 ENGLISH = "en"
@@ -65,8 +70,13 @@ class Importer(ABC):
         )
 
 
-class Corpus:
-    """A corpus split that can be iterated any number of times, without holding its dialogues."""
+class Corpus(Displayed):
+    """A corpus split that can be iterated any number of times, without holding its dialogues.
+
+    `corpus[0]` is a dialogue, `corpus[:20]` a corpus again, which is read when it is iterated.
+    """
+
+    _tabled_by = "dstress.reports.dialogues:corpus_tables"
 
     def __init__(self, name: str, split: str, schema: Schema, read: Callable[[], Iterator[Dialogue]]) -> None:
         self.name, self.split, self.schema, self._read = name, split, schema, read
@@ -93,6 +103,8 @@ class Corpus:
         self.part = ""
         """Which part, in a signature: `first60`, `draw60`."""
         self._content = b""
+        self._latest: tuple[weakref.ref[Generator[Dialogue, None, None]], list[Dialogue]] | None = None
+        """The iterator that was made last, and what it shall give, if that has been read before it began."""
 
     @property
     def signature(self) -> str:
@@ -117,7 +129,13 @@ class Corpus:
         return {"data": self.data} | stress
 
     def __iter__(self) -> Iterator[Dialogue]:
-        return self._read() if self._content or self.lines else self._read_hashing()
+        held: list[Dialogue] = []
+        reading = self._reading(held)
+        self._latest = weakref.ref(reading), held
+        return reading
+
+    def _reading(self, held: list[Dialogue]) -> Generator[Dialogue, None, None]:
+        yield from held or (self._read() if self._content or self.lines else self._read_hashing())
 
     def _read_hashing(self) -> Iterator[Dialogue]:
         """The first to read all of it knows what it holds."""
@@ -127,8 +145,82 @@ class Corpus:
             yield dialogue
         self._content, self.size = content.digest(), size
 
+    def __len__(self) -> int:
+        """How many dialogues there are; where that is not known, they are read to count them.
+
+        `list(corpus)` makes an iterator and asks for the length before it begins: then what is read here is what it
+        gives, so that nothing is read twice.
+        """
+        if self.size is None:
+            begun, held = self._latest or (lambda: None, [])
+            waiting = begun()
+            if waiting is not None and inspect.getgeneratorstate(waiting) == inspect.GEN_CREATED:
+                held.extend(self._reading([]))
+                self.size, self._latest = len(held), None  # from now on only the iterator holds them
+            else:
+                self.size = sum(1 for _ in self)
+        return self.size
+
+    def __bool__(self) -> bool:
+        """True, however many dialogues there are: `corpus or other` must not read them."""
+        return True
+
+    @overload
+    def __getitem__(self, place: int) -> Dialogue: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Corpus: ...
+
+    def __getitem__(self, place: int | slice) -> Dialogue | Corpus:
+        if isinstance(place, slice):
+            return self._slice(place)
+        wanted = place if place >= 0 else len(self) + place
+        for dialogue in islice(self, wanted, wanted + 1) if wanted >= 0 else ():
+            return dialogue
+        raise IndexError(f"{self.signature} has no dialogue {place}")
+
+    def take(self, limit: int = 0, draw: int = 0, seed: int = 1) -> Corpus:
+        """The first `limit` dialogues, or `draw` of them at random, as a corpus; 0 of both is all of it.
+
+        Those drawn stay in order; a larger draw with the same seed holds a smaller one.
+        """
+        if limit and draw:
+            raise DstressError("limit and draw exclude each other", fix="the first N dialogues, or N at random")
+        if limit < 0 or draw < 0:
+            raise DstressError(f"{min(limit, draw)} dialogues cannot be", fix="give a number above 0, or none for all")
+        if not draw:
+            return self[:limit] if limit else self
+        lots = (hashlib.sha256(f"{seed} {dialogue.id}".encode()).digest() for dialogue in self)
+        drawn = frozenset(place for _, place in nsmallest(draw, ((lot, place) for place, lot in enumerate(lots))))
+
+        def read() -> Iterator[Dialogue]:
+            return (dialogue for place, dialogue in enumerate(self) if place in drawn)
+
+        return self._part(f"draw{draw}", len(drawn), read)
+
+    def _slice(self, wanted: slice) -> Corpus:
+        if wanted.step is not None and wanted.step < 1:
+            raise DstressError("a corpus is read forwards", fix="list(corpus)[::-1] holds it in memory and turns it")
+        start, stop, step = wanted.start or 0, wanted.stop, wanted.step or 1
+        if start < 0 or (stop is not None and stop < 0):
+            start, stop, step = wanted.indices(len(self))
+        if (start, stop, step) == (0, None, 1):
+            return self
+        name = f"first{stop}" if (start, step) == (0, 1) else f"{start}to{'end' if stop is None else stop}"
+        size = None if self.size is None else len(range(*slice(start, stop, step).indices(self.size)))
+        return self._part(name if step == 1 else f"{name}by{step}", size, lambda: islice(iter(self), start, stop, step))
+
+    def _part(self, name: str, size: int | None, read: Callable[[], Iterator[Dialogue]]) -> Corpus:
+        part = Corpus(self.name, self.split, self.schema, read)
+        part.seen, part.train, part.stressed, part.made = self.seen, self.train, self.stressed, self.made
+        part.language, part.size = self.language, size
+        part.whole, part.part = self.whole or self, ".".join(filter(None, (self.part, name)))
+        return part
+
     def __repr__(self) -> str:
-        return f"Corpus({self.name}:{self.split}, {len(self.schema.services)} services)"
+        named = f"{self.name}:{self.split}".rstrip(":") + (f", {self.part}" if self.part else "")
+        size = "" if self.size is None else f", {self.size:,} dialogues"
+        return f"{type(self).__name__}({named}{size}, {len(self.schema.services)} services)"
 
 
 def made_by(description: Mapping[str, Any]) -> dict[str, str]:

@@ -10,9 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+import cloudpickle
+
+from dstress.errors import DstressError
+
 
 class Job(ABC):
-    """Work that can be shared out. It travels to its workers pickled, before it is opened."""
+    """Work that can be shared out. It travels to its workers packed, before it is opened."""
 
     def open(self) -> None:
         """Load what is needed, in the worker."""
@@ -33,6 +37,20 @@ class Job(ABC):
     def lost(self, piece: bytes, reason: str) -> bytes | None:
         """The result of a smallest piece that no worker survived; None if the job cannot go on without it."""
         return None
+
+
+def pack(thing: object) -> bytes:
+    """A job for its workers, or what a worker has to say, for `pickle.loads`.
+
+    Classes that no file holds, such as a tracker of a notebook's cell, travel with their definition.
+    """
+    try:
+        return bytes(cloudpickle.dumps(thing))
+    except Exception as error:  # whatever refuses to be pickled
+        raise DstressError(
+            f"the work cannot be sent to another process: {type(error).__name__}: {error}",
+            fix="open files, locks and connections in prepare(), not in the constructor; or use one worker",
+        ) from error
 
 
 class Task(NamedTuple):

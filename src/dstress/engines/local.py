@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any, Literal
 
-from dstress.engines.base import Engine, Job, Task
+from dstress.engines.base import Engine, Job, Task, pack
 from dstress.errors import DstressError
 
 _CHANCES = 2
@@ -99,7 +99,7 @@ class _Pool:
 
     def __init__(self, job: Job, workers: int, timeout: float | None, start: str) -> None:
         self.job, self.timeout = job, timeout
-        self.given: bytes | Job = job if start == "fork" else _pickled(job)
+        self.given: bytes | Job = job if start == "fork" else pack(job)
         self.opened = False
         self.unopened = 0
         self.workers = [_Worker(self.given) for _ in range(workers)]
@@ -209,11 +209,11 @@ def _work(pipe: Connection, job: bytes | Job) -> None:
                 if opened is None:
                     opened = pickle.loads(job) if isinstance(job, bytes) else job
                     opened.open()
-                    pipe.send_bytes(pickle.dumps(_READY))
+                    pipe.send_bytes(pack(_READY))
                 answer: Any = opened.run(piece)
             except DstressError as error:
                 answer = error
             except Exception as error:
                 error.add_note("in a worker process:\n" + traceback.format_exc())
                 answer = error
-            pipe.send_bytes(pickle.dumps(answer))
+            pipe.send_bytes(pack(answer))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from dstress.engines.base import Engine, Job, Task
+from dstress.engines.base import Engine, Job, Task, pack
 from dstress.errors import DstressError, MissingExtraError
 
 _CHANCES = 3
@@ -87,7 +87,7 @@ class _Pool:
 
     def __init__(self, ray: Any, engine: Ray, job: Job) -> None:
         self.ray, self.job = ray, job
-        self.pickled = pickle.dumps(job)
+        self.pickled = pack(job)
         self.actor = ray.remote(num_cpus=engine.cpus, num_gpus=engine.gpus)(_Actor)
         self.idle: deque[Any] = deque()
         self.joining: dict[Any, Any] = {}

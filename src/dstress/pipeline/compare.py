@@ -14,10 +14,10 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from dstress import corpora
 from dstress.alignment.pairing import key
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, State
+from dstress.display import Displayed
 from dstress.errors import DstressError, PredictionError, place
 from dstress.metrics import metrics as known_metrics
 from dstress.metrics.base import PERCENT, Floats
@@ -28,9 +28,11 @@ from dstress.runs.comparability import require_comparable
 from dstress.runs.folder import ORIGINAL, RunFolder, is_run
 from dstress.runs.measured import MeasuredRun, gather_notes, nothing_to_compare
 from dstress.scoring.open_pair import (
+    Gold,
     LoadedSystem,
     Predictions,
     PredictionSource,
+    load_gold,
     load_system,
     located,
     usual_convention,
@@ -102,11 +104,13 @@ class VariantComparison(msgspec.Struct, frozen=True):
     pairs: list[Pair]
 
 
-class Comparison(VariantComparison, frozen=True):
+class Comparison(Displayed, VariantComparison, frozen=True):
     """Two or more systems on the same gold; of runs, on the original, and `stressed` has every other variant.
 
     Holm's correction and the conclusion are over all of it.
     """
+
+    _tabled_by = "dstress.pipeline.tables:comparison_tables"
 
     alpha: float
     conclusion: str
@@ -123,10 +127,13 @@ class Comparison(VariantComparison, frozen=True):
         """The original, and all that is made of it."""
         return {ORIGINAL: self, **self.stressed}
 
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(self.systems)} on {self.signature.get('corpus', '?')}: {self.conclusion})"
+
 
 def compare(
     files: Sequence[str | Path | RunFolder] | Mapping[str, Predictions | RunFolder],
-    gold: str | Corpus | None = None,
+    gold: Gold | None = None,
     convention: str = "",
     metrics: Sequence[str] = (),
     options: ScoringOptions = COMPARING,
@@ -150,12 +157,13 @@ def compare(
             )
         return _compare_runs(runs, convention, metrics, options)
     metrics = metrics or DEFAULT_METRICS
-    corpus = corpora.load(gold) if isinstance(gold, str) else gold
+    corpus = load_gold(gold)
     systems = [
         load_system(PredictionSource(predictions, corpus), name, options.format) for name, predictions in named.items()
     ]
     convention = convention or usual_convention(systems)
     shared, coverage = _shared_gold(systems, options)
+    options = msgspec.structs.replace(options, limit=0, draw=0)  # what is shared is that part
     compared = [_scored(system, shared, convention, metrics, options, by) for system in systems]
     if coverage < 1:
         for system in compared:
@@ -281,7 +289,7 @@ def _shared_gold(systems: Sequence[LoadedSystem], options: ScoringOptions) -> tu
 
     Sorted by id: the resampling tests go by place, and their answer should not depend on the order of a file.
     """
-    corpus = systems[0].corpus
+    corpus = systems[0].corpus.take(options.limit, options.draw, options.seed)
     if systems[0].turns:
         for other in systems[1:]:
             _require_same_gold(systems[0], other)
@@ -294,6 +302,7 @@ def _shared_gold(systems: Sequence[LoadedSystem], options: ScoringOptions) -> tu
         raise PredictionError("the systems share no turn of the gold", fix="are these runs over the same split?")
     shared = Corpus(corpus.name, corpus.split, corpus.schema, lambda: iter(dialogues))
     shared.seen, shared.stressed = corpus.seen, corpus.stressed
+    shared.whole, shared.part = corpus.whole, corpus.part
     return shared, kept / max(1, turns)
 
 

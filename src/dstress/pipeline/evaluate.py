@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Unpack
+
+import msgspec
 
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
@@ -19,8 +22,8 @@ from dstress.engines.base import Engine
 from dstress.engines.local import Local
 from dstress.errors import DstressError
 from dstress.pipeline.manifest import describe_run, open_run
-from dstress.pipeline.run import Run, RunOptions
-from dstress.pipeline.stress import describe, stress, take_part
+from dstress.pipeline.run import Run, RunChanges, RunOptions
+from dstress.pipeline.stress import describe, stress
 from dstress.pipeline.track import Assignment, Tracking, track
 from dstress.predictions import read_predictions
 from dstress.reports.html import write_html
@@ -45,12 +48,18 @@ def evaluate(
     out: str | Path,
     options: RunOptions = RunOptions(),  # noqa: B008  it is frozen
     engine: Engine | None = None,
+    **changes: Unpack[RunChanges],
 ) -> Run:
-    """Stress a corpus as a suite says, let a tracker answer, and score the answers, all in the folder `out`."""
+    """Stress a corpus as a suite says, let a tracker answer, and score the answers, all in the folder `out`.
+
+    Options may be given by name: `limit=20`, `draw=20`, `resume=True`, `seed=2` ...
+    """
+    options = options._replace(**changes)
     tracker = create_tracker(tracker) if isinstance(tracker, str) else tracker
     original = load(corpus) if isinstance(corpus, str) else corpus
-    original = take_part(original, options.limit, options.draw, options.seed)
-    manifest = describe_run(suite, tracker, original, options)
+    taken = original.part
+    original = original.take(options.limit, options.draw, options.seed)
+    manifest = msgspec.structs.replace(describe_run(suite, tracker, original, options), taken=taken)
     tracker.check(manifest.suite.variants)
     fresh = not Path(out).exists()
     run = open_run(Path(out), manifest, options.resume)

@@ -10,6 +10,7 @@ import math
 
 import msgspec
 
+from dstress.display import Displayed
 from dstress.metrics.measures import measure_of
 from dstress.runs.comparability import require_comparable
 from dstress.runs.folder import RunFolder, require_answers
@@ -27,8 +28,10 @@ class Check(TestedDifference, frozen=True, kw_only=True):
     passed: bool
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class Verdict(Displayed, msgspec.Struct, frozen=True):
     """Every check, and whether all passed."""
+
+    _tabled_by = "dstress.pipeline.tables:verdict_tables"
 
     passed: bool
     metric: str
@@ -40,6 +43,11 @@ class Verdict(msgspec.Struct, frozen=True):
     """Variants that only one of the runs has."""
     missing: list[str]
     """Where the metric cannot be computed, and why."""
+
+    def __repr__(self) -> str:
+        failed = [variant for variant, check in self.checks.items() if not check.passed]
+        told = f"failed under {', '.join(failed)}" if failed else f"passed, {len(self.checks)} checks"
+        return f"Verdict({self.metric}: {told})"
 
 
 class Limits(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import msgspec
 
@@ -34,6 +34,21 @@ class RunOptions(NamedTuple):
     """The share of a variant's turns that may stay without an answer."""
     also: tuple[str, ...] = ()
     """Options of the command line that change no answer: the report repeats them."""
+
+
+class RunChanges(TypedDict, total=False):
+    """Those of the options that `evaluate` also takes by name."""
+
+    seed: int
+    limit: int
+    draw: int
+    only: tuple[str, ...]
+    convention: str
+    resume: bool
+    resamples: int
+    report: bool
+    max_failed: float
+    on_progress: OnProgress
 
 
 class Run(RunFolder):

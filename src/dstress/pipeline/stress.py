@@ -6,9 +6,7 @@ left, so the result is the same whoever did the work, and never more than a few 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from heapq import nsmallest
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,7 @@ from dstress.corpora.base import Corpus, made_by
 from dstress.corpora.unfold import unfold
 from dstress.dialogue import Dialogue
 from dstress.engines.base import Engine, Job
-from dstress.errors import DstressError, SpecError
+from dstress.errors import SpecError
 from dstress.registry import origin_of
 from dstress.resources import Resources
 from dstress.schema_names import seen_by_variant
@@ -86,38 +84,6 @@ def reseed(stressed: StressedCorpus, seed: int, engine: Engine | None = None) ->
         return _stressed(original, stressor, seed, engine)
 
     return StressedCorpus(original, stressor, seed, read)
-
-
-def take_first(corpus: Corpus, dialogues: int) -> Corpus:
-    """The first dialogues of a corpus, as a corpus."""
-    return _part(corpus, f"first{dialogues}", dialogues, lambda: islice(iter(corpus), dialogues))
-
-
-def take_drawn(corpus: Corpus, dialogues: int, seed: int) -> Corpus:
-    """Dialogues drawn at random, in the corpus's order; a larger draw with the same seed holds a smaller one."""
-    lots = (hashlib.sha256(f"{seed} {dialogue.id}".encode()).digest() for dialogue in corpus)
-    drawn = frozenset(place for _, place in nsmallest(dialogues, ((lot, place) for place, lot in enumerate(lots))))
-
-    def read() -> Iterator[Dialogue]:
-        return (dialogue for place, dialogue in enumerate(corpus) if place in drawn)
-
-    return _part(corpus, f"draw{dialogues}", dialogues, read)
-
-
-def take_part(corpus: Corpus, limit: int, draw: int, seed: int) -> Corpus:
-    """What `--limit` and `--draw` ask for: 0 is no limit."""
-    if limit and draw:
-        raise DstressError("--limit and --draw exclude each other", fix="the first N dialogues, or N at random")
-    return take_drawn(corpus, draw, seed) if draw else take_first(corpus, limit) if limit else corpus
-
-
-def _part(corpus: Corpus, name: str, most: int, read: Callable[[], Iterator[Dialogue]]) -> Corpus:
-    part = Corpus(corpus.name, corpus.split, corpus.schema, read)
-    part.seen, part.train, part.stressed, part.made = corpus.seen, corpus.train, corpus.stressed, corpus.made
-    part.language = corpus.language
-    part.whole, part.part = corpus.whole or corpus, name
-    part.size = None if corpus.size is None else min(corpus.size, most)
-    return part
 
 
 def calibrate_spec(

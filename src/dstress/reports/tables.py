@@ -1,11 +1,20 @@
-"""A table as Markdown or as LaTeX (booktabs), from the same rows that the console shows."""
+"""A table as Markdown, LaTeX (booktabs), HTML, CSV or a DataFrame, from the same rows that the console shows."""
 
 from __future__ import annotations
 
+import csv
+import io
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
 
 import msgspec
+
+from dstress.errors import MissingExtraError
+from dstress.storage.atomic import replacing
 
 _SPECIAL = re.compile(r"[&%$#_{}~^\\|<>]")
 _WRITTEN = {
@@ -19,11 +28,16 @@ _WRITTEN = {
 
 
 class Table(msgspec.Struct):
-    """Rows of text under named columns; a column whose name starts with `#` holds numbers."""
+    """Rows of text under named columns; a column whose name starts with `#` holds numbers.
+
+    `records` are the same rows as plain values, for whoever goes on reckoning: shares are fractions, an interval is two
+    numbers. Without them the text is all there is.
+    """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     caption: str = ""
+    records: Sequence[Mapping[str, Any]] = ()
 
     def is_number(self, column: int) -> bool:
         """Whether a column is set to the right."""
@@ -33,6 +47,42 @@ class Table(msgspec.Struct):
     def names(self) -> list[str]:
         """The columns' names as they are shown."""
         return [column.lstrip("#") for column in self.columns]
+
+    @property
+    def data(self) -> Sequence[Mapping[str, Any]]:
+        """What CSV and pandas get of each row."""
+        return self.records or [dict(zip(self.names, row, strict=True)) for row in self.rows]
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """The rows as CSV, full numbers under a line of names; with a path, the file is written as well."""
+        out = io.StringIO()
+        names = list(dict.fromkeys(name for record in self.data for name in record)) or self.names
+        writer = csv.DictWriter(out, names, lineterminator="\n")
+        writer.writeheader()
+        for record in self.data:
+            writer.writerow({name: "" if _is_undefined(value) else value for name, value in record.items()})
+        if path is not None:
+            with replacing(Path(path)) as file:
+                file.write(out.getvalue().encode())
+        return out.getvalue()
+
+    def to_pandas(self) -> Any:
+        """The rows as a DataFrame."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtraError("pandas is not installed", fix="pip install 'dstress[notebook]'") from None
+        return pandas.DataFrame(list(self.data), columns=None if self.data else self.names)
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
+    def __repr__(self) -> str:
+        return f"Table({', '.join(self.names)}; {len(self.rows):,} rows)"
+
+
+def _is_undefined(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def markdown(table: Table) -> str:
@@ -46,6 +96,22 @@ def markdown(table: Table) -> str:
 
 def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def html(table: Table) -> str:
+    """The table for a notebook. All that it holds is escaped: values and names come from data."""
+    sides = ["right" if table.is_number(column) else "left" for column in range(len(table.columns))]
+    lines = [_html_row("th", table.names, sides), *(_html_row("td", row, sides) for row in table.rows)]
+    caption = f'<caption style="caption-side: bottom; text-align: left">{escape(table.caption)}</caption>'
+    return (
+        f"<table>{caption if table.caption else ''}<thead>{lines[0]}</thead><tbody>{''.join(lines[1:])}</tbody></table>"
+    )
+
+
+def _html_row(tag: str, cells: Sequence[str], sides: Sequence[str]) -> str:
+    style = "vertical-align: top; white-space: pre-line; padding: 0 0.6em; text-align"
+    shown = (f'<{tag} style="{style}: {side}">{escape(cell)}</{tag}>' for cell, side in zip(cells, sides, strict=True))
+    return f"<tr>{''.join(shown)}</tr>"
 
 
 def latex(table: Table) -> str:

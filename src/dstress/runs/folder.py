@@ -23,6 +23,7 @@ from typing import Any, Self
 import msgspec
 
 from dstress.dialogue import Dialogue, Schema
+from dstress.display import Displayed
 from dstress.errors import UNREADABLE_JSON, DstressError
 from dstress.runs.journal import Journal
 from dstress.scoring.scorecard import Score, Scorecard, Slices, TestedDifference
@@ -64,17 +65,27 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     """The services that the corpus's training data shows, where it is known."""
     metrics: tuple[str, ...] = ()
     """Those of a rescoring, in place of the suite's."""
+    taken: str = ""
+    """The part of the corpus that was given, where it was one already, as in Python `corpus[:20]` is."""
 
     @property
     def part(self) -> str:
         """Which part of the corpus was asked for, in a signature; empty for all of it."""
-        return f"draw{self.draw}" if self.draw else f"first{self.limit}" if self.limit else ""
+        asked = f"draw{self.draw}" if self.draw else f"first{self.limit}" if self.limit else ""
+        return ".".join(filter(None, (self.taken, asked)))
 
     @property
     def tracked(self) -> str:
         """The corpus for a title: a part is never shown as the whole."""
-        dialogues = f"{self.draw} dialogues drawn at random" if self.draw else f"the first {self.limit} dialogues"
-        return f"{self.corpus}, {dialogues}" if self.part else self.corpus
+        return ", ".join((self.corpus, *map(_in_words, filter(None, self.part.split(".")))))
+
+
+def _in_words(part: str) -> str:
+    """`first60` -> `the first 60 dialogues`."""
+    for start, words in (("first", "the first {} dialogues"), ("draw", "{} dialogues drawn at random")):
+        if part.startswith(start):
+            return words.format(part.removeprefix(start))
+    return f"dialogues {part}"
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -94,8 +105,10 @@ class Drop(TestedDifference, frozen=True, kw_only=True):
     stressed: float
 
 
-class Scores(msgspec.Struct):
+class Scores(Displayed, msgspec.Struct):
     """Every number of a run: `scores.json`."""
+
+    _tabled_by = "dstress.reports.score_tables:tables_of_scores"
 
     variants: dict[str, Scorecard]
     paired: dict[str, dict[str, Score]] = {}
@@ -113,9 +126,15 @@ class Scores(msgspec.Struct):
         """The convention that the scores stand on; after a rescoring it is not the one that the run began with."""
         return self.variants[ORIGINAL].signature.get("conv", "exact")
 
+    def __repr__(self) -> str:
+        cells = [f"{cell.column} {cell.score.value:.4f}" for cell in self.table if cell.score]
+        return f"Scores({len(self.variants)} variants: {', '.join(cells[:8])}{' ...' if cells[8:] else ''})"
 
-class RunFolder:
+
+class RunFolder(Displayed):
     """One run's folder. Variants are `original` and the stressors' specs."""
+
+    _tabled_by = "dstress.reports.score_tables:tables_of_run"
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         self.path, self.manifest = path, manifest
@@ -148,6 +167,10 @@ class RunFolder:
         """Write down what was asked for."""
         with replacing(self.path / _MANIFEST) as out:
             out.write(msgspec.toml.encode(self.manifest))
+
+    def __repr__(self) -> str:
+        manifest = self.manifest
+        return f"{type(self).__name__}({self.path}: {manifest.suite_name}, {manifest.tracker} on {manifest.tracked})"
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from dstress.alignment.pairing import key
+from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue
 from dstress.errors import PredictionError
 from dstress.predictions.base import Prediction
@@ -46,3 +47,18 @@ class LeftOut:
                 self._met.add(found)
             else:
                 yield thing
+
+
+def predictions_within(corpus: Corpus, predictions: Iterable[Prediction]) -> Iterable[Prediction]:
+    """For a corpus that is a part, the predictions without those of the rest; strangers to the whole stay."""
+    return predictions if corpus.whole is None else _within(corpus, corpus.whole, predictions)
+
+
+def _within(part: Corpus, whole: Corpus, predictions: Iterable[Prediction]) -> Iterator[Prediction]:
+    inside, known = {key(dialogue.id) for dialogue in part}, set[str]()
+    for prediction in predictions:
+        found = key(prediction.dialogue)
+        if found not in inside and not known:  # only now does it matter what else the whole has
+            known = {key(dialogue.id) for dialogue in whole}
+        if found in inside or found not in known:
+            yield prediction

@@ -12,12 +12,16 @@ from dstress import corpora
 from dstress.alignment.own_gold import own_gold
 from dstress.alignment.pairing import key
 from dstress.corpora.base import Corpus
+from dstress.corpora.checks import derive_schema
+from dstress.dialogue import Dialogue
 from dstress.errors import DstressError, PredictionError
 from dstress.predictions import detect, formats
 from dstress.predictions.base import Format, Prediction
+from dstress.predictions.plain import Plain, read_plain, read_plain_gold
 from dstress.storage.sources import Source, open_source
 
-Predictions = str | Path | Iterable[Prediction]
+Predictions = str | Path | Iterable[Prediction] | Plain
+Gold = str | Path | Corpus | Iterable[Dialogue] | Plain
 _PLAIN = "exact"
 """The convention of predictions that no file format speaks for."""
 
@@ -26,7 +30,7 @@ class PredictionSource(NamedTuple):
     """Predictions, as a file or themselves, and the gold that they answer to; without gold, the file's own."""
 
     predictions: Predictions
-    gold: str | Corpus | None = None
+    gold: Gold | None = None
 
 
 class OpenPair(NamedTuple):
@@ -58,12 +62,10 @@ class LoadedSystem(NamedTuple):
 def open_pair(source: PredictionSource, format_name: str = "") -> Iterator[OpenPair]:
     """Open predictions with the gold that is named, or else with the gold that they carry."""
     predictions, gold = source
-    corpus = corpora.load(gold) if isinstance(gold, str) else gold
+    corpus = load_gold(gold)
     if not isinstance(predictions, str | Path):
-        if corpus is not None:
-            yield OpenPair(corpus, predictions, _PLAIN)
-        else:
-            yield _carried("predictions", list(predictions), _PLAIN)
+        read = read_plain(predictions, "predictions", corpus.schema if corpus else None)
+        yield OpenPair(corpus, read, _PLAIN) if corpus else _carried("predictions", list(read), _PLAIN)
         return
     with open_source(predictions) as opened:
         reader = _reader(opened, format_name)
@@ -75,6 +77,18 @@ def open_pair(source: PredictionSource, format_name: str = "") -> Iterator[OpenP
             raise PredictionError(
                 f"the format {reader.name!r} carries no gold", where=str(predictions), fix="add --gold CORPUS:SPLIT"
             )
+
+
+def load_gold(gold: Gold | None) -> Corpus | None:
+    """Gold by its name, as dialogues, or as plain states, which make a corpus without words."""
+    if gold is None or isinstance(gold, Corpus):
+        return gold
+    if isinstance(gold, str | Path):
+        return corpora.load(str(gold))
+    dialogues = [] if isinstance(gold, Mapping) else list(gold)
+    if dialogues and all(isinstance(item, Dialogue) for item in dialogues):
+        return Corpus("gold", "", derive_schema(dialogues), lambda: iter(dialogues))
+    return own_gold("gold", read_plain_gold(dialogues or gold, "gold"))[0]
 
 
 def _reader(source: Source, format_name: str) -> Format:

@@ -6,7 +6,7 @@ Everything streams: gold and predictions are paired as they are read, laid out s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 import msgspec
 import numpy as np
@@ -21,8 +21,8 @@ from dstress.errors import DstressError, PredictionError, UnknownNameError
 from dstress.metrics import metrics
 from dstress.metrics.base import Floats, Metric
 from dstress.scoring.garbage import without_collection
-from dstress.scoring.left_out import LeftOut
-from dstress.scoring.open_pair import Predictions, PredictionSource, open_pair
+from dstress.scoring.left_out import LeftOut, predictions_within
+from dstress.scoring.open_pair import Gold, Predictions, PredictionSource, open_pair
 from dstress.scoring.resampling import interval
 from dstress.scoring.scorecard import Score, Scorecard, SlotErrors, signature_text
 from dstress.scoring.shards import Plan, Watcher, in_halves, tally_pairs
@@ -49,11 +49,28 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     """Dialogues that do not count, gold and predictions alike; their ids go into the signature."""
     lenient: bool = False
     """Leave out a metric for which the data has nothing, even if it was asked for by name."""
+    limit: int = 0
+    """Score only the first dialogues of gold."""
+    draw: int = 0
+    """Score only so many dialogues of gold, drawn at random by the seed."""
 
     def __post_init__(self) -> None:
         if self.seed < 0 or self.resamples < 0 or not 0 < self.level < 1:
             problem = f"seed {self.seed}, {self.resamples} resamples, level {self.level}: that cannot be"
             raise DstressError(problem, fix="seed and resamples are 0 or more, the level lies between 0 and 1")
+
+
+class ScoringChanges(TypedDict, total=False):
+    """Those of the options that `score` also takes by name."""
+
+    allow_partial: bool
+    format: str
+    resamples: int
+    seed: int
+    interval: Literal["percentile", "bca"]
+    leave_out: tuple[str, ...]
+    limit: int
+    draw: int
 
 
 DEFAULTS = ScoringOptions()
@@ -91,16 +108,19 @@ class Scored(msgspec.Struct):
 
 def score(
     predictions: Predictions,
-    gold: str | Corpus | None = None,
+    gold: Gold | None = None,
     convention: str = "",
     metrics: str | Sequence[str] = STANDARD,
     by: Sequence[str] = (),
     options: ScoringOptions = DEFAULTS,
+    **changes: Unpack[ScoringChanges],
 ) -> Scorecard:
     """Score a prediction file (or predictions) against gold, under one convention.
 
-    Without `gold` the file must carry its own. Without `convention`, the one of the script that reads such files.
+    Both may be plain dicts, `{dialogue: [{slot: value}, ...]}`. Without `gold` the file must carry its own. Without
+    `convention`, the one of the script that reads such files. Options may be given by name: `limit=20` ...
     """
+    options = msgspec.structs.replace(options, **changes)
     (scored,) = tally_predictions(PredictionSource(predictions, gold), [convention], metrics, by, options)
     return scored.card()
 
@@ -120,15 +140,17 @@ def tally_predictions(
     for name in by:
         check_slice(name)
     with without_collection(), open_pair(source, options.format) as pair:
-        corpus, texts = pair.corpus, [text or pair.convention for text in wanted]
+        corpus = pair.corpus.take(options.limit, options.draw, options.seed)
+        texts = [text or pair.convention for text in wanted]
         chosen = [conventions.create(text) for text in texts]
         # Results on a stressed corpus are always told apart by what the stressor did, such as seen and unseen values.
         told = (*by, "stress") if corpus.stressed and "stress" not in by else by
         slices = possible_slices(told, corpus, lenient=options.lenient)
         plan = Plan(corpus, chosen, _selected(metrics), slices, options.resamples, options.seed, tuple(watchers))
         left_out = LeftOut(options.leave_out)
-        pairing = Pairing(left_out.gold(corpus), left_out.predictions(pair.predictions), corpus.schema)
-        halves = None if options.leave_out else in_halves(pair, pairing, plan)
+        predictions = left_out.predictions(predictions_within(corpus, pair.predictions))
+        pairing = Pairing(left_out.gold(corpus), predictions, corpus.schema)
+        halves = None if options.leave_out or corpus.whole else in_halves(pair, pairing, plan)
         tallies, notes = halves or tally_pairs(pairing, plan)
         left_out.require_met()
     _check(pairing, corpus, options)

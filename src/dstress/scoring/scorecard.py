@@ -6,6 +6,11 @@ from collections.abc import Iterator
 
 import msgspec
 
+from dstress.display import Displayed
+
+_SHOWN = 4
+"""Metrics that a card shows of itself in one line."""
+
 
 class Score(msgspec.Struct, frozen=True):
     """One number, how sure it is, what it stands on, and what exactly it is."""
@@ -46,11 +51,13 @@ Slices = dict[str, dict[str, dict[str, float | None]]]
 """Slice -> key -> metric -> value."""
 
 
-class Scorecard(msgspec.Struct):
+class Scorecard(Displayed, msgspec.Struct):
     """Scores of one prediction file under one convention.
 
     `signature` says what was scored, for all scores alike.
     """
+
+    _tabled_by = "dstress.reports.score_tables:card_tables"
 
     signature: dict[str, str]
     metrics: dict[str, Score]
@@ -66,6 +73,12 @@ class Scorecard(msgspec.Struct):
 
     def __contains__(self, metric: object) -> bool:
         return metric in self.metrics
+
+    def __repr__(self) -> str:
+        shown = [f"{name} {score.value:.4f}" for name, score in self.metrics.items()]
+        more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+        corpus, convention = (self.signature.get(part, "?") for part in ("corpus", "conv"))
+        return f"Scorecard({corpus}, {convention}: {', '.join(shown[:_SHOWN])}{more})"
 
     def by(self, name: str) -> dict[str, dict[str, float | None]]:
         """One slice, such as `service`: key -> metric -> value."""

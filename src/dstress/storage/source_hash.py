@@ -1,7 +1,7 @@
 """What a component's behaviour depends on, hashed: its module, the modules it imports that are its own, their tables.
 
 Installed packages are known by their versions. A person's own modules, and a component's own package, are known by
-their content, and so are the files that lie beside them and that they name.
+their content, and so are the files that lie beside them and that they name, and the definitions of a notebook's cells.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from importlib.util import find_spec, resolve_name
 from pathlib import Path
 from typing import NamedTuple
 
+from dstress.interactive import definitions, is_typed_in
+
 _HOUSE = "dstress"
 _LARGEST_READ = 1 << 26
 """Bytes; a larger file, such as weights, is known by its size and its time."""
@@ -23,7 +25,7 @@ _LARGEST_READ = 1 << 26
 
 def hash_source(component: type) -> str:
     """A hash of all own source that a class stands on."""
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(definitions(component).text.encode() if is_typed_in(component) else b"")
     for file in sorted(source_files(component)):
         digest.update(file.name.encode() + b"\0" + _content(file) + b"\0")
     return digest.hexdigest()[:16]
@@ -34,6 +36,8 @@ def source_files(component: type) -> set[Path]:
     start = component.__module__
     own = start.partition(".")[0]
     waiting, seen, files = [start], {_HOUSE}, set[Path]()  # the house's own door opens onto every room
+    if is_typed_in(component):
+        waiting = definitions(component).modules
     while waiting:
         name = waiting.pop()
         path = None if name in seen else _file_of(name, component if name == start else None)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 from dstress.dialogue import Dialogue, Schema, Turn
+from dstress.interactive import encode_plain
 from dstress.predictions.base import Prediction
 from dstress.resources import Resources
 from dstress.storage.source_hash import hash_source
@@ -93,6 +94,13 @@ class Tracker(ABC):
     """The text that makes it again."""
 
     schema: Schema = Schema()
+    _made_with: str = ""
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """Remember what it was made with, as text: of a tracker that was made in Python no spec tells."""
+        tracker = super().__new__(cls)
+        tracker._made_with = " ".join(map(encode_plain, (*args, *sorted(options.items()))))
+        return tracker
 
     def check(self, variants: Sequence[str]) -> None:
         """Raise a DstressError where it cannot answer one of these variants of a corpus; asked before any work."""
@@ -109,10 +117,10 @@ class Tracker(ABC):
     def fingerprint(self) -> str:
         """What its answers depend on, hashed: a run never mixes the answers of two different trackers.
 
-        Here the spec, the source of the class's module and of the local modules that it imports, and their tables; a
-        tracker with weights adds theirs.
+        Here the spec (or what the constructor was given, where that is plain data), the source of the class's module or
+        cell and of the local modules that it imports, and their tables; a tracker with weights adds theirs.
         """
-        return hashlib.sha256(f"{self.spec}\0{hash_source(type(self))}".encode()).hexdigest()[:16]
+        return hashlib.sha256(f"{self.spec or self._made_with}\0{hash_source(type(self))}".encode()).hexdigest()[:16]
 
     def reads(self, train: str) -> tuple[str, ...]:
         """The other corpora that it learns from; `train` is the training split of the one at hand, if it has one.

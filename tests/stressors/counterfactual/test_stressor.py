@@ -14,7 +14,7 @@ from dstress.errors import CorpusError, DstressError
 from dstress.generators import Candidate, Generator, Goal
 from dstress.generators.matching import find_unsaid
 from dstress.pipeline.evaluate import evaluate
-from dstress.pipeline.stress import StressedCorpus, stress, take_first
+from dstress.pipeline.stress import StressedCorpus, stress
 from dstress.resources import Material, Resources
 from dstress.stressors import create
 from dstress.stressors.counterfactual.filters import CANDIDATES
@@ -219,7 +219,7 @@ def test_the_page_shows_what_comes_out() -> None:
         r"^(counterfactual.*) \| (\S+), turn (\d+)\n  - (.*)\n  \+ (.*)$", page.read_text(), re.MULTILINE
     )
     assert len(shown) == 6
-    corpus = take_first(load("reminder:test"), 12)
+    corpus = load("reminder:test").take(12)
     for spec in dict.fromkeys(row[0] for row in shown):
         found = {dialogue.id: dialogue for dialogue in stress(corpus, spec)}
         for _, dialogue, turn, before, after in (row for row in shown if row[0] == spec):

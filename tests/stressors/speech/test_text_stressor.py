@@ -11,7 +11,7 @@ from dstress.corpora import load
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Turn
 from dstress.errors import SpecError
-from dstress.pipeline.stress import stress, take_first
+from dstress.pipeline.stress import stress
 from dstress.stressors import stressors
 from dstress.stressors.speech import confusion_fit as fitting
 from dstress.stressors.speech.confusion_fit import FILE, load_or_fit, sample_texts, shipped
@@ -44,7 +44,7 @@ def test_rate_and_mix_are_the_channels_on_turns_it_was_not_set_on(wer: float) ->
 
 @pytest.mark.parametrize("noise", ["white", "babble"])
 def test_rate_and_mix_hold_on_a_corpus_that_it_was_not_fitted_on(shared: Path, noise: str) -> None:
-    corpus = take_first(load(f"{shared / 'data' / 'multiwoz21-raw'}:test"), 150)
+    corpus = load(f"{shared / 'data' / 'multiwoz21-raw'}:test").take(150)
     found = errors(stress(corpus, f"speech_text(noise={noise})"))
     assert found.rate == pytest.approx(0.3, abs=0.03)
     assert found.mix == pytest.approx(blend(shipped().levels[noise], 0.3).mix, abs=0.05)
