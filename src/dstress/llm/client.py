@@ -16,7 +16,7 @@ import msgspec
 
 from dstress.errors import SpecError
 from dstress.llm.chat import BAD_REPLY, Endpoint, Reply
-from dstress.llm.post import Unanswered
+from dstress.llm.post import REFUSED, Unanswered
 from dstress.storage.cache import ResponseCache, Spent, key_of
 
 OVER_BUDGET = "budget spent"
@@ -88,11 +88,15 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Question(NamedTuple, Generic[T]):
-    """A request, the name of its response, and how to read one: `read` raises Unanswered for one of no use."""
+    """A request, the name of its response, and how to read one: `read` raises Unanswered for one of no use.
+
+    `otherwise` is a request that asks the same in another way, where the response to the first is of no use.
+    """
 
     key: str
     request: dict[str, Any]
     read: Callable[[Reply], T]
+    otherwise: dict[str, Any] | None = None
 
 
 class Client:
@@ -167,21 +171,32 @@ class Client:
 
     def _answer(self, handles: _Handles, question: Question[T], failed: Callable[[Unanswered], T]) -> T:
         """One answer, from the cache or from the model; whatever it costs is counted, whatever it is worth."""
-        reply = handles.kept_reply(question.key)
-        is_cached = reply is not None
+        kept = handles.kept_reply(question.key)
         try:
-            if reply is None:
-                reply = self._buy(handles, question.request)
-            answer = question.read(reply)
+            reply, answer = self._ask(handles, question) if kept is None else (kept, question.read(kept))
         except Unanswered as problem:
             self.count(malformed=problem.category == BAD_REPLY)
             return failed(problem)
-        if is_cached:
+        if kept is not None:
             self.count(cached=1)
         else:
             # Only what can be used is kept: asking again for the rest may help.
             handles.cache.put(question.key, self.model, msgspec.json.encode(reply))
         return answer
+
+    def _ask(self, handles: _Handles, question: Question[T]) -> tuple[Reply, T]:
+        """The response, and what was read from it."""
+        reply = self._buy(handles, question.request)
+        try:
+            return reply, question.read(reply)
+        except Unanswered as problem:
+            if question.otherwise is None:
+                raise
+            try:
+                reply = self._buy(handles, question.otherwise)
+            except Unanswered as second:  # an endpoint that does not know the other way tells nothing by refusing it
+                raise (problem if second.category == REFUSED else second) from None
+            return reply, question.read(reply)
 
     def _buy(self, handles: _Handles, request: Mapping[str, Any]) -> Reply:
         if problem := self.options.overspent(handles.cache.spent(self._purse)):

@@ -33,6 +33,10 @@ NO_ANSWER = "(no answer)"
 """The value that stands for a failed turn when it is scored: wrong under every convention, also where gold is empty."""
 
 _REASONS = 3
+_UNCALLED = (
+    "{:,.0f} answers came as JSON and not as the tool call that was asked for, since the endpoint did not hold the model "
+    "to the call; docs/trackers/llm.md says why"
+)
 
 
 class ScoredRun(NamedTuple):
@@ -88,6 +92,8 @@ def score_run(run: RunFolder, options: ScoringOptions) -> ScoredRun:
     scores.table = [_cell(column, scores) for column in suite.table]
     scores.notes = [_failures(run, variant, count) for variant, count in scores.failed.items()]
     scores.usage = run.usage
+    if uncalled := scores.usage.get("uncalled"):
+        scores.notes.append(_UNCALLED.format(uncalled))
     return ScoredRun(scores, {name: variant.errors for name, variant in judged.items()})
 
 

@@ -80,7 +80,7 @@ class Llm(Tracker):
         self.base_url, self.model, self.mode = checked_url("llm", base_url), model, mode
         self.shots, self.train = shots, train
         self.batch = _BATCHES * self.options.concurrency
-        self._client = Client(self.base_url, model, self.options, ("over_budget", "cut", "lost_slots"))
+        self._client = Client(self.base_url, model, self.options, ("over_budget", "cut", "lost_slots", "uncalled"))
         self._folder: Path | None = None
         self._examples: list[Context] = []
 
@@ -133,16 +133,24 @@ class Llm(Tracker):
         return [self._question(context, part) for part in prompt.split_schema(schema, self.options.slots)]
 
     def _question(self, context: Context, part: Schema) -> Question[State]:
-        messages = prompt.messages(context, part, self._examples, self.mode)
+        """The question about a part. Where no tool is called although it has to be, JSON is asked for."""
+        question = self._question_in(self.mode, context, part)
+        if self.mode == "json":
+            return question
+        return question._replace(otherwise=self._question_in("json", context, part).request)
+
+    def _question_in(self, mode: str, context: Context, part: Schema) -> Question[State]:
+        messages = prompt.messages(context, part, self._examples, mode)
         read = partial(self._read, context.schema, part)
-        return self._client.question(messages, prompt.constraint(part, self.mode), read)
+        return self._client.question(messages, prompt.constraint(part, mode), read)
 
     def _read(self, schema: Schema, part: Schema, reply: Reply) -> dict[str, str]:
         try:
-            read = answer.read_state_of(reply, schema, self.mode)
+            read = answer.read_state_of(reply, schema)
         except Unreadable as problem:
             raise Unanswered(BAD_REPLY, str(problem)) from None
-        self._client.count(cut=read.is_cut, lost_slots=len(read.lost))
+        is_uncalled = self.mode == "tools" and not reply.calls
+        self._client.count(cut=read.is_cut, lost_slots=len(read.lost), uncalled=is_uncalled)
         return {slot: value for slot, value in read.state.items() if slot in part.slots}
 
     def _failed(self, problem: Unanswered) -> Failed:
