@@ -14,6 +14,7 @@ from dstress.errors import DstressError
 from dstress.metrics.measures import measure_of
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import RunOptions
+from dstress.reports import views
 from dstress.reports.html import REPORT
 from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
@@ -34,6 +35,9 @@ from dstress.suites import Suite
 @click.option("--limit", type=click.IntRange(0), default=0, metavar="N", help="only the first N dialogues")
 @click.option("--draw", type=click.IntRange(0), default=0, metavar="N", help="only N dialogues, drawn by the seed")
 @click.option("--seed", default=1, show_default=True, help="seed of all randomness")
+@click.option(
+    "--repeats", type=click.IntRange(1), default=1, metavar="N", help="ask every turn N times; show the noise"
+)
 @click.option("--convention", default="", help="what counts as correct; default: what the suite says")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="worker processes")
 @click.option("--timeout", type=float, metavar="SECONDS", help="give up on a turn that takes longer, and say so")
@@ -51,6 +55,7 @@ def command(
     limit: int,
     draw: int,
     seed: int,
+    repeats: int,
     convention: str,
     workers: int,
     timeout: float | None,
@@ -77,7 +82,7 @@ def command(
         also += ["--timeout", str(timeout)] if timeout else []
         also += ["--max-failed", f"{max_failed:g}"] if max_failed < 100 else []
         also += ["--engine", engine] if engine != "local" else []
-        options = RunOptions(seed, limit, names, convention, resume, draw=draw, also=tuple(also))
+        options = RunOptions(seed, limit, names, convention, resume, draw=draw, also=tuple(also), repeats=repeats)
         order = _Order(suite, tracker, corpus, options)
     elif resume:
         order = _continued(out, tracker, corpus)
@@ -114,7 +119,8 @@ def _continued(out: Path | None, tracker: str | None, corpus: str | None) -> _Or
     if not out:
         raise DstressError("which run is to go on?", fix="give its folder with --out")
     begun = RunFolder.open(out).manifest
-    options = RunOptions(begun.seed, begun.limit, convention=begun.convention, resume=True, draw=begun.draw)
+    kept = {"seed": begun.seed, "limit": begun.limit, "draw": begun.draw, "repeats": begun.repeats}
+    options = RunOptions(**kept, convention=begun.convention, resume=True)
     return _Order(begun.suite, tracker or begun.tracker, corpus or begun.corpus, options)
 
 
@@ -130,8 +136,9 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
         cells.append((cell.column, *shown))
     title = f"{manifest.suite.title}: {manifest.tracker} on {manifest.tracked}"
     headline = Table(("measure", "#%", "#95 % interval", "#over"), cells, title)
+    repeated = [views.repeats(scores, PLAIN)] if scores.repeats else []
     if not scores.drops:
-        return [headline]
+        return [headline, *repeated]
     drops = [
         (
             variant,
@@ -143,4 +150,4 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
         for variant, drop in scores.drops.items()
     ]
     columns = ("stressor", "#jga %", "#change", "#95 % interval", "#p (Holm)")
-    return [headline, Table(columns, drops, f"change in points of jga on {manifest.tracked}")]
+    return [headline, Table(columns, drops, f"change in points of jga on {manifest.tracked}"), *repeated]

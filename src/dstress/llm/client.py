@@ -120,11 +120,23 @@ class Client:
         return type(self), (self.base_url, self.model, self.options, self._counted, self._purse)
 
     def question(
-        self, messages: Sequence[Mapping[str, Any]], constraint: Mapping[str, Any], read: Callable[[Reply], T]
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        constraint: Mapping[str, Any],
+        read: Callable[[Reply], T],
+        repeat: int = 1,
     ) -> Question[T]:
-        """The question that these messages ask; `constraint` are the fields that bind the answer to a shape."""
+        """The question that these messages ask; `constraint` are the fields that bind the answer to a shape.
+
+        Each `repeat` of a question has a response of its own, and is asked with the next seed.
+        """
         request = {"model": self.model, "messages": messages, **self.options.parameters(), **constraint}
-        return Question(key_of(self.base_url, msgspec.json.encode(request), self.options.version), request, read)
+        version = self.options.version
+        if repeat > 1:
+            version = f"{version}\0{repeat}"
+            if self.options.seed is not None:
+                request["seed"] = self.options.seed + repeat - 1
+        return Question(key_of(self.base_url, msgspec.json.encode(request), version), request, read)
 
     def ask_all(self, questions: Sequence[Question[T]], folder: Path, failed: Callable[[Unanswered], T]) -> list[T]:
         """What was read from each answer, in order, or what `failed` makes of the one that did not come.

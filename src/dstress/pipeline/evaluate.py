@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
@@ -69,9 +70,10 @@ def _work(run: Run, tracker: Tracker, original: Corpus, options: RunOptions, eng
     with run.held():
         for variant in (*run.variants, *_clean_variants(run, tracker)):
             _stress(run, variant, original, engine, options.on_progress)
-        for variant in _in_tracking_order(run, tracker):
-            _track(run, variant, tracker, engine, options.on_progress)
-            require_answers(run, variant, options.max_failed)
+        for repeat in range(1, run.manifest.repeats + 1):
+            for variant in _in_tracking_order(run, tracker):
+                _track(_Asked(run, variant, repeat), tracker, engine, options.on_progress)
+                require_answers(run, variant, options.max_failed, repeat)
         options.on_progress("scoring", 0)
         errors = run.score(options.resamples)
         if options.report:
@@ -100,27 +102,32 @@ def _counted(dialogues: Iterable[Dialogue], what: str, on_progress: OnProgress) 
         on_progress(f"stressing: {what}", done)
 
 
-def _track(run: RunFolder, variant: str, tracker: Tracker, engine: Engine, on_progress: OnProgress) -> None:
-    """Ask for every answer that is not there, then put the answers in order."""
-    journal, schema = run.journal(variant), run.schema(variant)
-    clean_variant = _clean_variant(variant)
-    clean = run.journal(clean_variant) if clean_variant != variant else None
-    job = Tracking(tracker, _Prepared(run, variant), schema)
-    assignment = Assignment(corpus_of(run, variant), journal, clean)
-    with closing(journal):
-        run.add_usage(track(engine, job, assignment, lambda done: on_progress(f"tracking: {variant}", done)))
-    journal.settle((d.id, turn) for d in run.dialogues(variant) for turn in range(len(d.turns)))
+class _Asked(NamedTuple):
+    """A variant, and the how manieth time it is asked; makes a tracker's resources in whichever process it works."""
 
-
-class _Prepared:
-    """Makes a tracker's resources in whichever process it works."""
-
-    def __init__(self, run: RunFolder, variant: str) -> None:
-        self.run, self.variant = run, variant
+    run: RunFolder
+    variant: str
+    repeat: int
 
     def __call__(self) -> Resources:
         corpus = corpus_of(self.run, self.variant)
-        return Resources(corpus.schema, corpus, load, home(), read_predictions, variant=self.variant)
+        return Resources(
+            corpus.schema, corpus, load, home(), read_predictions, variant=self.variant, repeat=self.repeat
+        )
+
+
+def _track(asked: _Asked, tracker: Tracker, engine: Engine, on_progress: OnProgress) -> None:
+    """Ask for every answer that is not there, then put the answers in order."""
+    run, variant, repeat = asked
+    journal, schema = run.journal(variant, repeat), run.schema(variant)
+    clean_variant = _clean_variant(variant)
+    clean = run.journal(clean_variant, repeat) if clean_variant != variant else None
+    job = Tracking(tracker, asked, schema)
+    assignment = Assignment(corpus_of(run, variant), journal, clean)
+    what = f"tracking: {variant}" + (f", repeat {repeat}" if repeat > 1 else "")
+    with closing(journal):
+        run.add_usage(track(engine, job, assignment, lambda done: on_progress(what, done)))
+    journal.settle((d.id, turn) for d in run.dialogues(variant) for turn in range(len(d.turns)))
 
 
 def _clean_variant(variant: str) -> str:

@@ -34,6 +34,8 @@ class RunOptions(NamedTuple):
     """The share of a variant's turns that may stay without an answer."""
     also: tuple[str, ...] = ()
     """Options of the command line that change no answer: the report repeats them."""
+    repeats: int = 1
+    """How often every turn is asked: more than once shows how far the tracker agrees with itself."""
 
 
 class Run(RunFolder):

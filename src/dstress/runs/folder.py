@@ -2,7 +2,7 @@
 
     run.toml             what was asked for: suite, tracker, corpus, seed; versions; what the answers depend on, hashed
     stressed/*.jsonl     the corpus as it is and under each stressor, with its schema and a summary of what changed
-    predictions/*.jsonl  the tracker's answers, a line each
+    predictions/*.jsonl  the tracker's answers, a line each; predictions-2 and so on where every turn is asked again
     usage.json           what the answers cost, where the tracker counts it: tokens, requests, money
     scores.json          every number
     report.html          the numbers to look at
@@ -25,6 +25,7 @@ import msgspec
 from dstress.dialogue import Dialogue, Schema
 from dstress.errors import DstressError
 from dstress.runs.journal import Journal
+from dstress.runs.repeats import Repeats
 from dstress.scoring.scorecard import Score, Scorecard, TestedDifference
 from dstress.storage.atomic import replacing
 from dstress.storage.file_names import folder_name
@@ -51,6 +52,8 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     only: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     """Options of the command line that change no answer, as they were written."""
+    repeats: int = 1
+    """How often every turn is asked; all scores but those of `repeats` stand on the first answers."""
 
     @property
     def part(self) -> str:
@@ -92,6 +95,7 @@ class Scores(msgspec.Struct):
     failed: dict[str, int] = {}
     usage: dict[str, float] = {}
     notes: list[str] = []
+    repeats: dict[str, Repeats] = {}
 
     @property
     def convention(self) -> str:
@@ -183,13 +187,14 @@ class RunFolder:
         with replacing(path.with_suffix(".json")) as out:
             out.write(msgspec.json.format(msgspec.json.encode(describe()), indent=2) + b"\n")
 
-    def predictions_path(self, variant: str) -> Path:
+    def predictions_path(self, variant: str, repeat: int = 1) -> Path:
         """Where the answers to a variant are."""
-        return self.path / "predictions" / f"{folder_name(variant)}.jsonl"
+        folder = "predictions" if repeat == 1 else f"predictions-{repeat}"
+        return self.path / folder / f"{folder_name(variant)}.jsonl"
 
-    def journal(self, variant: str) -> Journal:
+    def journal(self, variant: str, repeat: int = 1) -> Journal:
         """The answers to a variant, so far."""
-        return Journal(self.predictions_path(variant))
+        return Journal(self.predictions_path(variant, repeat))
 
     @property
     def usage(self) -> dict[str, float]:
@@ -225,9 +230,9 @@ def is_run(path: Path) -> bool:
     return (path / _MANIFEST).is_file()
 
 
-def require_answers(run: RunFolder, variant: str, most: float) -> None:
+def require_answers(run: RunFolder, variant: str, most: float, repeat: int = 1) -> None:
     """Refuse a variant of which more than a share of the turns has no answer."""
-    journal = run.journal(variant)
+    journal = run.journal(variant, repeat)
     share = journal.failed / max(1, journal.failed + journal.answered)
     if share > most:
         reason = next((answer.failed for answer in journal if answer.failed), "")

@@ -18,6 +18,7 @@ from dstress.errors import DstressError
 from dstress.metrics import pair_metrics
 from dstress.predictions.base import Prediction
 from dstress.runs.folder import Cell, Drop, RunFolder, Scores
+from dstress.runs.repeats import Repeats, compare_repeats
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import ScoringOptions, tally_predictions
 from dstress.scoring.scorecard import Score, Scorecard
@@ -34,8 +35,8 @@ NO_ANSWER = "(no answer)"
 
 _REASONS = 3
 _UNCALLED = (
-    "{:,.0f} answers came as JSON and not as the tool call that was asked for, since the endpoint did not hold the model "
-    "to the call; docs/trackers/llm.md says why"
+    "{:,.0f} answers came as JSON and not as the tool call that was asked for, since the endpoint did not hold the "
+    "model to the call; docs/trackers/llm.md says why"
 )
 
 
@@ -91,6 +92,8 @@ def score_run(run: RunFolder, options: ScoringOptions) -> ScoredRun:
     scores.failed = {name: variant.failed for name, variant in judged.items() if variant.failed}
     scores.table = [_cell(column, scores) for column in suite.table]
     scores.notes = [_failures(run, variant, count) for variant, count in scores.failed.items()]
+    if run.manifest.repeats > 1:
+        scores.repeats = {name: _repeats(run, name, variant, options) for name, variant in judged.items()}
     scores.usage = run.usage
     if uncalled := scores.usage.get("uncalled"):
         scores.notes.append(_UNCALLED.format(uncalled))
@@ -118,6 +121,18 @@ def convention_of(run: RunFolder) -> str:
     return run.manifest.convention or run.manifest.suite.convention
 
 
+def _repeats(run: RunFolder, name: str, variant: _Variant, options: ScoringOptions) -> Repeats:
+    """How far the repeated answers to a variant agree."""
+    repeats = range(1, run.manifest.repeats + 1)
+    values = [variant.units().values]
+    for repeat in repeats[1:]:
+        collector = UnitCollector("jga", by_service=False)
+        source = PredictionSource(predictions_of(run, name, repeat), variant.corpus)
+        tally_predictions(source, [convention_of(run)], ["jga"], (), options, [collector])
+        values.append(collector.scores(variant.corpus).values)
+    return compare_repeats(values, zip(*(run.journal(name, repeat) for repeat in repeats), strict=True))
+
+
 def _failures(run: RunFolder, variant: str, count: int) -> str:
     """How many turns failed, and why most of them did."""
     failures = [answer.failed for answer in run.journal(variant) if answer.failed]
@@ -137,9 +152,9 @@ def corpus_of(run: RunFolder, variant: str) -> Corpus:
     return corpus
 
 
-def predictions_of(run: RunFolder, variant: str) -> Iterator[Prediction]:
+def predictions_of(run: RunFolder, variant: str, repeat: int = 1) -> Iterator[Prediction]:
     """A variant's answers as they are scored."""
-    schema, journal = run.schema(variant), run.journal(variant)
+    schema, journal = run.schema(variant), run.journal(variant, repeat)
     turns: dict[tuple[str, int], tuple[str, ...]] = {}
     if journal.failed:
         turns = {

@@ -24,7 +24,10 @@ class ReadState(NamedTuple):
 
 
 def read_state_of(reply: Reply, schema: Schema) -> ReadState:
-    """The state in a reply: in its call, or in its text. What is wrong with a slot costs that slot; raises Unreadable where nothing can be read."""
+    """The state in a reply's call or, where it has none, in its text.
+
+    What is wrong with a slot costs that slot; raises Unreadable where nothing can be read.
+    """
     text = _read_call(reply) if reply.calls else reply.text
     found = _last_object(text)
     names, read, lost = SlotNames(schema), dict[str, str | None](), dict[str, str]()

@@ -83,6 +83,7 @@ class Llm(Tracker):
         self._client = Client(self.base_url, model, self.options, ("over_budget", "cut", "lost_slots", "uncalled"))
         self._folder: Path | None = None
         self._examples: list[Context] = []
+        self._repeat = 1
 
     def __getstate__(self) -> dict[str, Any]:
         """Another process draws the examples itself."""
@@ -91,7 +92,7 @@ class Llm(Tracker):
     def prepare(self, resources: Resources) -> None:
         """Draw the examples."""
         super().prepare(resources)
-        self._folder = resources.folder / "llm"
+        self._folder, self._repeat = resources.folder / "llm", resources.repeat
         if self.shots:
             self._examples = examples.draw(resources.load(self.train), self.shots, self.options.seed or 0, self.train)
 
@@ -142,7 +143,7 @@ class Llm(Tracker):
     def _question_in(self, mode: str, context: Context, part: Schema) -> Question[State]:
         messages = prompt.messages(context, part, self._examples, mode)
         read = partial(self._read, context.schema, part)
-        return self._client.question(messages, prompt.constraint(part, mode), read)
+        return self._client.question(messages, prompt.constraint(part, mode), read, self._repeat)
 
     def _read(self, schema: Schema, part: Schema, reply: Reply) -> dict[str, str]:
         try:
