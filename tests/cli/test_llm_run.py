@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import pytest
 
 from dstress.cli.main import main
+from dstress.pipeline.estimate import UnconfirmedCost
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import RunOptions
 from dstress.runs.folder import RunFolder
+from dstress.trackers.llm.tracker import Llm
 from tests.trackers import serving
 from tests.trackers.serving import Served, completion
 
@@ -41,7 +44,7 @@ Run = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def run(server: Served, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs the suite on a few dialogues; the exit code, and all that was said, comes back."""
+    """Runs the suite on a few dialogues; the exit code, and what was said, comes back."""
 
     def start(arguments: str = "", *more: str) -> tuple[int, str]:
         tracker = f'llm("{server.url}", model=small, services=dialogue, retries=0{arguments})'
@@ -49,7 +52,8 @@ def run(server: Served, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> R
         with pytest.raises(SystemExit) as end:
             main(["run", str(tmp_path / "small.toml"), *asked, *more])
         told = capsys.readouterr()
-        return int(end.value.code or 0), " ".join((told.out + told.err).split())
+        error = told.err.partition("error: ")[2]  # without the progress, of which a slow machine shows more
+        return int(end.value.code or 0), " ".join((told.out + error).split())
 
     return start
 
@@ -100,7 +104,7 @@ def test_repeats_go_on_where_they_were_killed(server: Served, run: Run, tmp_path
     assert {path.name: path.read_bytes() for path in (tmp_path / "run" / "predictions-2").iterdir()} == whole
     assert run("", "--repeats", "3", "--resume") == (
         2,
-        f"error: {tmp_path}/run: the run was begun with another repeats fix: give another --out",
+        f"{tmp_path}/run: the run was begun with another repeats fix: give another --out",
     )
 
 
@@ -110,3 +114,64 @@ def test_a_deterministic_tracker_agrees_with_itself(tmp_path: Path) -> None:
     for variant, found in scores.repeats.items():
         assert (found.spread, found.differing) == (0, 0)
         assert found.jga == found.passed == pytest.approx([scores.variants[variant].metrics["jga"].value] * 2)
+
+
+PRICED = ", price_in=1000.0, price_out=10000.0"
+"""Money for a million tokens: a turn of 100 and 10 tokens costs 0.2."""
+
+
+def test_a_priced_run_stops_with_an_estimate_that_holds(server: Served, run: Run, tmp_path: Path) -> None:
+    code, told = run(PRICED)
+    few = len(server.asked)
+    assert code == 2 and few >= 8
+    found = re.search(r"([\d,]+) more turns would cost about ([\d.]+) \(([\d,]+) tokens in, ([\d,]+) out\)", told)
+    assert found, told
+    assert f"by {few} that were asked" in told and "--resume --yes" in told
+    assert RunFolder.open(tmp_path / "run").journal("original").answered == few
+    # Whoever tries again gets the same estimate, and pays for no more.
+    assert run(PRICED, "--resume") == (code, told)
+    assert len(server.asked) == few
+    code, _ = run(PRICED, "--resume", "--yes")
+    assert code == 0
+    turns, money, tokens_in, tokens_out = (float(text.replace(",", "")) for text in found.groups())
+    asked = len(server.asked) - few
+    assert (turns, money, tokens_in, tokens_out) == (asked, pytest.approx(0.2 * asked), 100 * asked, 10 * asked)
+    contents = [asked["messages"][-1]["content"] for asked in server.asked]
+    assert len(contents) == len(set(contents))
+
+
+def test_a_person_is_asked(server: Served, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    questions: list[str] = []
+    replies = iter([False, True])
+
+    def confirm(question: str, **_: object) -> bool:
+        questions.append(question)
+        return next(replies)
+
+    monkeypatch.setattr("click.confirm", confirm)
+    assert run(PRICED)[0] == 2
+    few = len(server.asked)
+    assert run(PRICED, "--resume")[0] == 0
+    assert len(server.asked) > few
+    assert questions[0] == questions[1] and questions[0].endswith("Go on?")
+
+
+def test_what_was_answered_before_tells_nothing_of_prices(server: Served, run: Run, tmp_path: Path) -> None:
+    assert run("")[0] == 0  # nobody is asked about a tracker without a price
+    unpriced = len(server.asked)
+    code, told = run(PRICED, "--limit", "9", "--out", str(tmp_path / "more"))
+    few = len(server.asked) - unpriced
+    found = re.search(r"([\d,]+) more turns would cost about ([\d.]+) .* by (\d+) that were asked", told)
+    assert code == 2 and found, told
+    assert int(found[3]) == few >= 8
+    assert float(found[2]) == pytest.approx(0.2 * int(found[1]))
+
+
+def test_in_python_nobody_is_asked_unless_it_is_wanted(server: Served, tmp_path: Path) -> None:
+    suite, tracker = str(tmp_path / "small.toml"), Llm(server.url, "small", services="dialogue", price_in=1.0)
+    options = RunOptions(limit=3, resamples=20, report=False)
+    with pytest.raises(UnconfirmedCost) as stopped:
+        evaluate(suite, tracker, "reminder:test", tmp_path / "run", options._replace(confirmed=False))
+    assert stopped.value.estimate.turns > stopped.value.estimate.by > 0
+    assert evaluate(suite, tracker, "reminder:test", tmp_path / "run", options._replace(resume=True)).scores

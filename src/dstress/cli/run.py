@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,11 +10,12 @@ import click
 
 from dstress.cli.output import OutputFiles, console, json_option, print_notes, print_table, table_options
 from dstress.cli.progress import counting
-from dstress.engines import Local, engines
+from dstress.engines import Engine, Local, engines
 from dstress.errors import DstressError
 from dstress.metrics.measures import measure_of
+from dstress.pipeline.estimate import UnconfirmedCost
 from dstress.pipeline.evaluate import evaluate
-from dstress.pipeline.run import RunOptions
+from dstress.pipeline.run import Run, RunOptions
 from dstress.reports import views
 from dstress.reports.html import REPORT
 from dstress.reports.numbers import PLAIN
@@ -42,6 +44,7 @@ from dstress.suites import Suite
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="worker processes")
 @click.option("--timeout", type=float, metavar="SECONDS", help="give up on a turn that takes longer, and say so")
 @click.option("--max-failed", default=100.0, show_default=True, help="percent of turns that may have no answer")
+@click.option("--yes", is_flag=True, help="spend what a priced tracker costs, without an estimate and a question")
 @click.option("--engine", default="local", show_default=True, help="local, ray, or ray(address=...)")
 @table_options
 @json_option
@@ -60,6 +63,7 @@ def command(
     workers: int,
     timeout: float | None,
     max_failed: float,
+    yes: bool,
     engine: str,
     markdown_file: str | None,
     latex_file: str | None,
@@ -92,9 +96,8 @@ def command(
     engine_spec = parse(engine)
     workforce = Local(workers, timeout) if engine_spec.name == "local" else engines.create(engine_spec)
     folder = out or Path("runs") / Path(suite or "").stem
-    with counting("done") as on_progress:
-        options = order.options._replace(on_progress=on_progress, max_failed=max_failed / 100)
-        run = evaluate(order.suite, order.tracker, order.corpus, folder, options, workforce)
+    options = order.options._replace(max_failed=max_failed / 100, confirmed=yes)
+    run = _evaluate(order._replace(options=options), folder, workforce)
     scores = run.scores
     tables = run_tables(run.manifest, scores)
     if OutputFiles(json_file, markdown_file, latex_file).write(scores, tables):
@@ -114,13 +117,26 @@ class _Order(NamedTuple):
     options: RunOptions
 
 
+def _evaluate(order: _Order, folder: Path, engine: Engine) -> Run:
+    """Do what was ordered; a person at a terminal is asked about what it costs, once no progress is drawn there."""
+    try:
+        with counting("done") as on_progress:
+            options = order.options._replace(on_progress=on_progress)
+            return evaluate(order.suite, order.tracker, order.corpus, folder, options, engine)
+    except UnconfirmedCost as cost:
+        if not sys.stdin.isatty() or not click.confirm(f"{cost.estimate}. Go on?", err=True):
+            raise
+    return _evaluate(order._replace(options=order.options._replace(confirmed=True, resume=True)), folder, engine)
+
+
 def _continued(out: Path | None, tracker: str | None, corpus: str | None) -> _Order:
     """The run in `out`, as its manifest describes it; the tracker and the corpus may be named anew."""
     if not out:
         raise DstressError("which run is to go on?", fix="give its folder with --out")
     begun = RunFolder.open(out).manifest
-    kept = {"seed": begun.seed, "limit": begun.limit, "draw": begun.draw, "repeats": begun.repeats}
-    options = RunOptions(**kept, convention=begun.convention, resume=True)
+    options = RunOptions(
+        begun.seed, begun.limit, convention=begun.convention, resume=True, draw=begun.draw, repeats=begun.repeats
+    )
     return _Order(begun.suite, tracker or begun.tracker, corpus or begun.corpus, options)
 
 

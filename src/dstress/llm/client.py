@@ -71,6 +71,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         values = {"temperature": self.temperature, "seed": self.seed, "max_tokens": self.max_tokens}
         return {name: value for name, value in values.items() if value is not None}
 
+    @property
+    def is_priced(self) -> bool:
+        """Whether tokens cost money."""
+        return self.price_in > 0 or self.price_out > 0
+
     def cost(self, reply: Reply) -> Spent:
         """What a reply cost."""
         money = (reply.tokens_in * self.price_in + reply.tokens_out * self.price_out) / _MILLION
@@ -80,10 +85,13 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         """Why no more may be asked; empty if more may be."""
         if self.budget is None:
             return ""
-        priced = self.price_in > 0 or self.price_out > 0
-        if (spent.money if priced else spent.tokens) < self.budget:
+        if (spent.money if self.is_priced else spent.tokens) < self.budget:
             return ""
-        bill = f"{spent.money:.4f} of {self.budget:g}" if priced else f"{spent.tokens:,} of {self.budget:,.0f} tokens"
+        bill = (
+            f"{spent.money:.4f} of {self.budget:g}"
+            if self.is_priced
+            else f"{spent.tokens:,} of {self.budget:,.0f} tokens"
+        )
         return f"{bill}; raise budget= and resume"
 
 

@@ -7,9 +7,10 @@ a run that was killed goes on where it stopped, and ends with the same bytes as 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from random import Random
 from typing import NamedTuple
 
 from dstress.corpora import load
@@ -18,6 +19,7 @@ from dstress.dialogue import Dialogue
 from dstress.engines.base import Engine
 from dstress.engines.local import Local
 from dstress.errors import DstressError
+from dstress.pipeline.estimate import Estimate, UnconfirmedCost
 from dstress.pipeline.manifest import describe_run, open_run
 from dstress.pipeline.run import OnProgress, Run, RunOptions
 from dstress.pipeline.stress import describe, stress, take_part
@@ -33,6 +35,9 @@ from dstress.stressors.quality import Quality
 from dstress.suites import Suite
 from dstress.trackers import Tracker
 from dstress.trackers import create as create_tracker
+
+_FEW_DIALOGUES, _ENOUGH_REQUESTS = 2, 8
+"""What is asked for an estimate: whole dialogues, since prompts grow from turn to turn."""
 
 
 def evaluate(
@@ -70,10 +75,13 @@ def _work(run: Run, tracker: Tracker, original: Corpus, options: RunOptions, eng
     with run.held():
         for variant in (*run.variants, *_clean_variants(run, tracker)):
             _stress(run, variant, original, engine, options.on_progress)
-        for repeat in range(1, run.manifest.repeats + 1):
-            for variant in _in_tracking_order(run, tracker):
-                _track(_Asked(run, variant, repeat), tracker, engine, options.on_progress)
-                require_answers(run, variant, options.max_failed, repeat)
+        repeats = range(1, run.manifest.repeats + 1)
+        order = [_Asked(run, variant, repeat) for repeat in repeats for variant in _in_tracking_order(run, tracker)]
+        if tracker.priced and not options.confirmed:
+            _require_consent(order, tracker, engine, options.on_progress)
+        for asked in order:
+            _track(asked, tracker, engine, options.on_progress)
+            require_answers(run, asked.variant, options.max_failed, asked.repeat)
         options.on_progress("scoring", 0)
         errors = run.score(options.resamples)
         if options.report:
@@ -103,13 +111,14 @@ def _counted(dialogues: Iterable[Dialogue], what: str, on_progress: OnProgress) 
 
 
 class _Asked(NamedTuple):
-    """A variant, and the how manieth time it is asked; makes a tracker's resources in whichever process it works."""
+    """A variant, and the how manieth time it is asked."""
 
     run: RunFolder
     variant: str
     repeat: int
 
-    def __call__(self) -> Resources:
+    def resources(self) -> Resources:
+        """What a tracker is prepared with, in whichever process it works."""
         corpus = corpus_of(self.run, self.variant)
         return Resources(
             corpus.schema, corpus, load, home(), read_predictions, variant=self.variant, repeat=self.repeat
@@ -119,15 +128,50 @@ class _Asked(NamedTuple):
 def _track(asked: _Asked, tracker: Tracker, engine: Engine, on_progress: OnProgress) -> None:
     """Ask for every answer that is not there, then put the answers in order."""
     run, variant, repeat = asked
-    journal, schema = run.journal(variant, repeat), run.schema(variant)
+    _ask(asked, run.dialogues(variant), tracker, engine, on_progress)
+    order = ((d.id, turn) for d in run.dialogues(variant) for turn in range(len(d.turns)))
+    run.journal(variant, repeat).settle(order)
+
+
+def _ask(
+    asked: _Asked, dialogues: Iterable[Dialogue], tracker: Tracker, engine: Engine, on_progress: OnProgress
+) -> None:
+    """Ask for the answers to some dialogues that are not there."""
+    run, variant, repeat = asked
     clean_variant = _clean_variant(variant)
     clean = run.journal(clean_variant, repeat) if clean_variant != variant else None
-    job = Tracking(tracker, asked, schema)
-    assignment = Assignment(corpus_of(run, variant), journal, clean)
+    job = Tracking(tracker, asked.resources, run.schema(variant))
     what = f"tracking: {variant}" + (f", repeat {repeat}" if repeat > 1 else "")
-    with closing(journal):
+    with closing(run.journal(variant, repeat)) as journal:
+        assignment = Assignment(dialogues, journal, clean)
         run.add_usage(track(engine, job, assignment, lambda done: on_progress(what, done)))
-    journal.settle((d.id, turn) for d in run.dialogues(variant) for turn in range(len(d.turns)))
+
+
+def _require_consent(order: Sequence[_Asked], tracker: Tracker, engine: Engine, on_progress: OnProgress) -> None:
+    """Say what the answers that are not there would cost, by a few that are asked for now."""
+    run = order[0].run
+    for asked in order:
+        dialogues = list(run.dialogues(asked.variant))
+        Random(run.manifest.seed).shuffle(dialogues)
+        few = _FEW_DIALOGUES
+        while dialogues and run.usage.get("requests", 0) < _ENOUGH_REQUESTS:
+            _ask(asked, dialogues[:few], tracker, engine, on_progress)
+            del dialogues[:few]
+            few *= 2  # what the tracker knew already tells nothing of prices
+    if left := sum(map(_turns_left, order)):
+        raise UnconfirmedCost(Estimate.of(left, run.usage), str(run.path))
+
+
+def _turns_left(asked: _Asked) -> int:
+    """How many turns have no answer and will be asked: not those that keep the answer of the original."""
+    run, variant, repeat = asked
+    journal, is_clean = run.journal(variant, repeat), _clean_variant(variant) == variant
+    return sum(
+        (is_clean or turn.changed) and number not in done
+        for dialogue in run.dialogues(variant)
+        for done in [journal.done(dialogue.id)]
+        for number, turn in enumerate(dialogue.turns)
+    )
 
 
 def _clean_variant(variant: str) -> str:

@@ -36,6 +36,8 @@ class RunOptions(NamedTuple):
     """Options of the command line that change no answer: the report repeats them."""
     repeats: int = 1
     """How often every turn is asked: more than once shows how far the tracker agrees with itself."""
+    confirmed: bool = True
+    """Whether a tracker may cost money; otherwise a few turns are asked, and UnconfirmedCost has an estimate."""
 
 
 class Run(RunFolder):

@@ -463,6 +463,7 @@ def test_what_passes_is_tried_again(server: Served, make: Trackers, trick: Any) 
         "tokens_out": 10,
         "cost": 0,
         "malformed": 0,
+        "turns": 1,
         "over_budget": 0,
         "cut": 0,
         "lost_slots": 0,

@@ -79,8 +79,11 @@ class Llm(Tracker):
             )
         self.base_url, self.model, self.mode = checked_url("llm", base_url), model, mode
         self.shots, self.train = shots, train
+        self.priced = self.options.is_priced
         self.batch = _BATCHES * self.options.concurrency
-        self._client = Client(self.base_url, model, self.options, ("over_budget", "cut", "lost_slots", "uncalled"))
+        self._client = Client(
+            self.base_url, model, self.options, ("turns", "over_budget", "cut", "lost_slots", "uncalled")
+        )
         self._folder: Path | None = None
         self._examples: list[Context] = []
         self._repeat = 1
@@ -100,6 +103,7 @@ class Llm(Tracker):
         """The model's answers, several asked for at once, in the order of the contexts."""
         if self._folder is None:
             raise DstressError("the tracker was not prepared", fix="call prepare(resources) first")
+        self._client.count(turns=len(contexts))
         asked = [self._questions(context) for context in contexts]
         answers = iter(self._client.ask_all([*chain.from_iterable(asked)], self._folder, self._failed))
         return [_join([next(answers) for _ in questions]) for questions in asked]
