@@ -31,3 +31,5 @@ class Resources(NamedTuple):
     """The name of the corpus's own training split, `mwz21-trade:train`; empty where it has none."""
     variant: str = ""
     """Which variant of the corpus a tracker is to answer: `original`, or the stressor's spec."""
+    repeat: int = 1
+    """The how manieth time a tracker is asked about the variant: one that keeps answers gives another each time."""

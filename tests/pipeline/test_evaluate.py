@@ -20,7 +20,7 @@ from dstress.engines import Local
 from dstress.errors import DstressError
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import RunOptions, rescore
-from dstress.runs.folder import ORIGINAL, RunFolder
+from dstress.runs.folder import ORIGINAL, RunFolder, hold_run
 from dstress.trackers.base import Answer, Context
 from dstress.trackers.gold import Gold
 from tests.fakes.trackers import SUITE, Naughty
@@ -299,7 +299,7 @@ def test_what_a_component_stands_on_is_refused_when_it_changed(
 
 def test_two_at_once_are_refused(tmp_path: Path, suite: str) -> None:
     run = evaluate(suite, "gold", REMINDER, tmp_path / "run", RunOptions(resamples=20, report=False))
-    with run.held(), pytest.raises(DstressError, match="another process is at work on this run"):
+    with hold_run(run.path), pytest.raises(DstressError, match="another process is at work on this run"):
         evaluate(suite, "gold", REMINDER, tmp_path / "run", RunOptions(resamples=20, report=False, resume=True))
 
 

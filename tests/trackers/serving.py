@@ -216,7 +216,7 @@ def model(asked: dict[str, Any]) -> dict[str, Any]:
     text = json.dumps({slot: values.get(slot) for slot in asked_slots(asked)})
     if "tools" not in asked:
         return completion(text)
-    name = asked["tool_choice"]["function"]["name"]
+    name = asked["tools"][0]["function"]["name"]
     call = {"id": "c1", "type": "function", "function": {"name": name, "arguments": text}}
     return completion(None, message={"tool_calls": [call]}, finish="tool_calls")
 

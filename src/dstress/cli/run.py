@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,8 +22,9 @@ from dstress.cli.output import (
 from dstress.cli.progress import counting
 from dstress.engines import Engine, Local, engines
 from dstress.errors import DstressError
+from dstress.pipeline.estimate import UnconfirmedCost
 from dstress.pipeline.evaluate import evaluate
-from dstress.pipeline.run import RunOptions
+from dstress.pipeline.run import Run, RunOptions
 from dstress.reports.html import REPORT
 from dstress.reports.score_tables import run_tables
 from dstress.runs.folder import RunFolder
@@ -43,6 +45,9 @@ from dstress.trackers import trackers
 @click.option("--limit", type=COUNTS, default=0, metavar="N", help="only the first N dialogues")
 @click.option("--draw", type=COUNTS, default=0, metavar="N", help="only N dialogues, drawn by the seed")
 @click.option("--seed", type=SEEDS, default=1, show_default=True, help="seed of all randomness")
+@click.option(
+    "--repeats", type=click.IntRange(1), default=1, metavar="N", help="ask every turn N times; show the noise"
+)
 @click.option("--convention", default="", help="what counts as correct; default: what the suite says")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="worker processes")
 @click.option(
@@ -58,6 +63,7 @@ from dstress.trackers import trackers
     show_default=True,
     help="percent of turns that may have no answer",
 )
+@click.option("--yes", is_flag=True, help="spend what a priced tracker costs, without an estimate and a question")
 @click.option("--engine", default="local", show_default=True, help="local, ray, or ray(address=...)")
 @table_options
 @json_option
@@ -71,10 +77,12 @@ def command(
     limit: int,
     draw: int,
     seed: int,
+    repeats: int,
     convention: str,
     workers: int,
     timeout: float | None,
     max_failed: float,
+    yes: bool,
     engine: str,
     markdown_file: str | None,
     latex_file: str | None,
@@ -98,7 +106,7 @@ def command(
         also += ["--timeout", str(timeout)] if timeout else []
         also += ["--max-failed", f"{max_failed:g}"] if max_failed < 100 else []
         also += ["--engine", engine] if engine != "local" else []
-        options = RunOptions(seed, limit, names, convention, resume, draw=draw, also=tuple(also))
+        options = RunOptions(seed, limit, names, convention, resume, draw=draw, also=tuple(also), repeats=repeats)
         order = _Order(suite, tracker, corpus, options)
     elif resume:
         order = _continued(out, tracker, corpus)
@@ -107,9 +115,8 @@ def command(
         raise click.UsageError(f"{missing} is missing; try `dstress run quick --tracker rules --corpus reminder:test`")
     workforce = _workforce(engine, workers, timeout, order.tracker)
     folder = out or Path("runs") / Path(suite or "").stem
-    with counting() as on_progress:
-        options = order.options._replace(on_progress=on_progress, max_failed=max_failed / 100)
-        run = evaluate(order.suite, order.tracker, order.corpus, folder, options, workforce)
+    options = order.options._replace(max_failed=max_failed / 100, confirmed=yes)
+    run = _evaluate(order._replace(options=options), folder, workforce)
     scores = run.scores
     tables = run_tables(run.manifest, scores)
     if OutputFiles(json_file, markdown_file, latex_file, csv_file).write(scores, tables, data=run.tables):
@@ -139,10 +146,24 @@ class _Order(NamedTuple):
     options: RunOptions
 
 
+def _evaluate(order: _Order, folder: Path, engine: Engine) -> Run:
+    """Do what was ordered; a person at a terminal is asked about what it costs, once no progress is drawn there."""
+    try:
+        with counting() as on_progress:
+            options = order.options._replace(on_progress=on_progress)
+            return evaluate(order.suite, order.tracker, order.corpus, folder, options, engine)
+    except UnconfirmedCost as cost:
+        if not sys.stdin.isatty() or not click.confirm(f"{cost.estimate}. Go on?", err=True):
+            raise
+    return _evaluate(order._replace(options=order.options._replace(confirmed=True, resume=True)), folder, engine)
+
+
 def _continued(out: Path | None, tracker: str | None, corpus: str | None) -> _Order:
     """The run in `out`, as its manifest describes it; the tracker and the corpus may be named anew."""
     if not out:
         raise DstressError("which run is to go on?", fix="give its folder with --out")
     begun = RunFolder.open(out).manifest
-    options = RunOptions(begun.seed, begun.limit, convention=begun.convention, resume=True, draw=begun.draw)
+    options = RunOptions(
+        begun.seed, begun.limit, convention=begun.convention, resume=True, draw=begun.draw, repeats=begun.repeats
+    )
     return _Order(begun.suite, tracker or begun.tracker, corpus or begun.corpus, options)

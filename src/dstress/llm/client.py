@@ -16,7 +16,7 @@ import msgspec
 
 from dstress.errors import SpecError
 from dstress.llm.chat import BAD_REPLY, Endpoint, Reply
-from dstress.llm.post import Unanswered
+from dstress.llm.post import REFUSED, Unanswered
 from dstress.storage.cache import ResponseCache, Spent, key_of
 
 OVER_BUDGET = "budget spent"
@@ -71,6 +71,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         values = {"temperature": self.temperature, "seed": self.seed, "max_tokens": self.max_tokens}
         return {name: value for name, value in values.items() if value is not None}
 
+    @property
+    def is_priced(self) -> bool:
+        """Whether tokens cost money."""
+        return self.price_in > 0 or self.price_out > 0
+
     def cost(self, reply: Reply) -> Spent:
         """What a reply cost."""
         money = (reply.tokens_in * self.price_in + reply.tokens_out * self.price_out) / _MILLION
@@ -80,19 +85,26 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         """Why no more may be asked; empty if more may be."""
         if self.budget is None:
             return ""
-        priced = self.price_in > 0 or self.price_out > 0
-        if (spent.money if priced else spent.tokens) < self.budget:
+        if (spent.money if self.is_priced else spent.tokens) < self.budget:
             return ""
-        bill = f"{spent.money:.4f} of {self.budget:g}" if priced else f"{spent.tokens:,} of {self.budget:,.0f} tokens"
+        bill = (
+            f"{spent.money:.4f} of {self.budget:g}"
+            if self.is_priced
+            else f"{spent.tokens:,} of {self.budget:,.0f} tokens"
+        )
         return f"{bill}; raise budget= and resume"
 
 
 class Question(NamedTuple, Generic[T]):
-    """A request, the name of its response, and how to read one: `read` raises Unanswered for one of no use."""
+    """A request, the name of its response, and how to read one: `read` raises Unanswered for one of no use.
+
+    `otherwise` is a request that asks the same in another way, where the response to the first is of no use.
+    """
 
     key: str
     request: dict[str, Any]
     read: Callable[[Reply], T]
+    otherwise: dict[str, Any] | None = None
 
 
 class Client:
@@ -116,11 +128,23 @@ class Client:
         return type(self), (self.base_url, self.model, self.options, self._counted, self._purse)
 
     def question(
-        self, messages: Sequence[Mapping[str, Any]], constraint: Mapping[str, Any], read: Callable[[Reply], T]
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        constraint: Mapping[str, Any],
+        read: Callable[[Reply], T],
+        repeat: int = 1,
     ) -> Question[T]:
-        """The question that these messages ask; `constraint` are the fields that bind the answer to a shape."""
+        """The question that these messages ask; `constraint` are the fields that bind the answer to a shape.
+
+        Each `repeat` of a question has a response of its own, and is asked with the next seed.
+        """
         request = {"model": self.model, "messages": messages, **self.options.parameters(), **constraint}
-        return Question(key_of(self.base_url, msgspec.json.encode(request), self.options.version), request, read)
+        version = self.options.version
+        if repeat > 1:
+            version = f"{version}\0{repeat}"
+            if self.options.seed is not None:
+                request["seed"] = self.options.seed + repeat - 1
+        return Question(key_of(self.base_url, msgspec.json.encode(request), version), request, read)
 
     def ask_all(self, questions: Sequence[Question[T]], folder: Path, failed: Callable[[Unanswered], T]) -> list[T]:
         """What was read from each answer, in order, or what `failed` makes of the one that did not come.
@@ -167,21 +191,32 @@ class Client:
 
     def _answer(self, handles: _Handles, question: Question[T], failed: Callable[[Unanswered], T]) -> T:
         """One answer, from the cache or from the model; whatever it costs is counted, whatever it is worth."""
-        reply = handles.kept_reply(question.key)
-        is_cached = reply is not None
+        kept = handles.kept_reply(question.key)
         try:
-            if reply is None:
-                reply = self._buy(handles, question.request)
-            answer = question.read(reply)
+            reply, answer = self._ask(handles, question) if kept is None else (kept, question.read(kept))
         except Unanswered as problem:
             self.count(malformed=problem.category == BAD_REPLY)
             return failed(problem)
-        if is_cached:
+        if kept is not None:
             self.count(cached=1)
         else:
             # Only what can be used is kept: asking again for the rest may help.
             handles.cache.put(question.key, self.model, msgspec.json.encode(reply))
         return answer
+
+    def _ask(self, handles: _Handles, question: Question[T]) -> tuple[Reply, T]:
+        """The response, and what was read from it."""
+        reply = self._buy(handles, question.request)
+        try:
+            return reply, question.read(reply)
+        except Unanswered as problem:
+            if question.otherwise is None:
+                raise
+            try:
+                reply = self._buy(handles, question.otherwise)
+            except Unanswered as second:  # an endpoint that does not know the other way tells nothing by refusing it
+                raise (problem if second.category == REFUSED else second) from None
+            return reply, question.read(reply)
 
     def _buy(self, handles: _Handles, request: Mapping[str, Any]) -> Reply:
         if problem := self.options.overspent(handles.cache.spent(self._purse)):

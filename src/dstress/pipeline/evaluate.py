@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Unpack
+from random import Random
+from typing import NamedTuple, Unpack
 
 import msgspec
 
@@ -21,6 +22,7 @@ from dstress.dialogue import Dialogue
 from dstress.engines.base import Engine
 from dstress.engines.local import Local
 from dstress.errors import DstressError
+from dstress.pipeline.estimate import Estimate, UnconfirmedCost
 from dstress.pipeline.manifest import describe_run, open_run
 from dstress.pipeline.run import Run, RunChanges, RunOptions
 from dstress.pipeline.stress import describe, stress
@@ -28,7 +30,8 @@ from dstress.pipeline.track import Assignment, Tracking, track
 from dstress.predictions import read_predictions
 from dstress.reports.html import write_html
 from dstress.resources import Resources
-from dstress.runs.folder import ORIGINAL, RunFolder, require_answers
+from dstress.runs.folder import ORIGINAL, RunFolder, hold_run, require_answers
+from dstress.runs.journal import Journal
 from dstress.runs.scores import corpus_of
 from dstress.storage.home import home
 from dstress.stressors import create as create_stressor
@@ -39,6 +42,8 @@ from dstress.trackers import create as create_tracker
 
 _Count = Callable[[int, int | None], None]
 """`OnProgress` of one step: how much is done, and of how much."""
+_FEW_DIALOGUES, _ENOUGH_REQUESTS = 2, 8
+"""What is asked for an estimate: whole dialogues, since prompts grow from turn to turn."""
 
 
 def evaluate(
@@ -61,35 +66,42 @@ def evaluate(
     original = original.take(options.limit, options.draw, options.seed)
     manifest = msgspec.structs.replace(describe_run(suite, tracker, original, options), taken=taken)
     tracker.check(manifest.suite.variants)
-    fresh = not Path(out).exists()
-    run = open_run(Path(out), manifest, options.resume)
-    try:
-        _work(run, tracker, original, options, engine or Local())
-    except DstressError as error:
-        # A failed start leaves nothing behind; a full disk is no failed start.
-        if (
-            fresh
-            and not isinstance(error.__cause__, OSError)
-            and not any(run.journal(v).answered for v in run.variants)
-        ):
-            shutil.rmtree(run.path)
-        raise
+    path = Path(out)
+    fresh = not path.exists()
+    with hold_run(path):  # before the manifest is written: two starts at once must not mix
+        run = open_run(path, manifest, options.resume)
+        try:
+            _work(run, tracker, original, options, engine or Local())
+        except DstressError as error:
+            # A failed start leaves nothing behind; a full disk is no failed start.
+            full = isinstance(error.__cause__, OSError)
+            if fresh and not full and not any(run.journal(variant).answered for variant in run.variants):
+                shutil.rmtree(path)
+            raise
     return run
 
 
 def _work(run: Run, tracker: Tracker, original: Corpus, options: RunOptions, engine: Engine) -> None:
     """Do all that is not done yet."""
-    with run.held():
-        for variant, label in _labelled("stressing", (*run.variants, *_clean_variants(run, tracker))):
-            _stress(run, variant, original, engine, partial(options.on_progress, label))
-        for variant, label in _labelled("tracking", _in_tracking_order(run, tracker)):
-            _track(run, variant, tracker, engine, partial(options.on_progress, label))
-            require_answers(run, variant, options.max_failed)
-        options.on_progress("scoring", 0, None)
-        errors = run.score(options.resamples)
-        if options.report:
-            options.on_progress("writing the report", 0, None)
-            write_html(run, errors)
+    for variant, label in _labelled("stressing", (*run.variants, *_clean_variants(run, tracker))):
+        _stress(run, variant, original, engine, partial(options.on_progress, label))
+    order = [
+        _Asked(run, variant, repeat, partial(options.on_progress, label))
+        for repeat in range(1, run.manifest.repeats + 1)
+        for variant, label in _labelled(
+            f"tracking again ({repeat})" if repeat > 1 else "tracking", _in_tracking_order(run, tracker)
+        )
+    ]
+    if tracker.priced and not options.confirmed:
+        _require_consent(order, tracker, engine)
+    for asked in order:
+        _track(asked, tracker, engine)
+        require_answers(run, asked.variant, options.max_failed, asked.repeat)
+    options.on_progress("scoring", 0, None)
+    errors = run.score(options.resamples)
+    if options.report:
+        options.on_progress("writing the report", 0, None)
+        write_html(run, errors)
 
 
 def _labelled(step: str, variants: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -122,28 +134,69 @@ def _counted(dialogues: Iterable[Dialogue], original: Corpus, on_progress: _Coun
         on_progress(done, original.size)
 
 
-def _track(run: RunFolder, variant: str, tracker: Tracker, engine: Engine, on_progress: _Count) -> None:
+class _Asked(NamedTuple):
+    """A variant, and the how manieth time it is asked."""
+
+    run: RunFolder
+    variant: str
+    repeat: int
+    on_progress: _Count
+
+    @property
+    def journal(self) -> Journal:
+        """The answers so far."""
+        return self.run.journal(self.variant, self.repeat)
+
+
+def _track(asked: _Asked, tracker: Tracker, engine: Engine) -> None:
     """Ask for every answer that is not there, then put the answers in order."""
-    journal, schema = run.journal(variant), run.schema(variant)
+    dialogues = corpus_of(asked.run, asked.variant)
+    _ask(asked, dialogues, tracker, engine)
+    asked.journal.settle((dialogue.id, turn) for dialogue in dialogues for turn in range(len(dialogue.turns)))
+
+
+def _ask(asked: _Asked, dialogues: Iterable[Dialogue], tracker: Tracker, engine: Engine) -> None:
+    """Ask for the answers to some dialogues that are not there."""
+    run, variant = asked.run, asked.variant
     clean_variant = _clean_variant(variant)
-    clean = run.journal(clean_variant) if clean_variant != variant else None
-    job = Tracking(tracker, _Prepared(run, variant), schema)
-    assignment = Assignment(corpus_of(run, variant), journal, clean)
-    turns = [(dialogue.id, turn) for dialogue in run.dialogues(variant) for turn in range(len(dialogue.turns))]
-    with closing(journal):
-        run.add_usage(track(engine, job, assignment, lambda done: on_progress(done, len(turns))))
-    journal.settle(turns)
+    clean = run.journal(clean_variant, asked.repeat) if clean_variant != variant else None
+    job = Tracking(tracker, partial(_prepare, run, variant, asked.repeat), run.schema(variant))
+    turns = run.count_turns(variant)
+    with closing(asked.journal) as journal:
+        assignment = Assignment(dialogues, journal, clean)
+        run.add_usage(track(engine, job, assignment, lambda done: asked.on_progress(done, turns)))
 
 
-class _Prepared:
-    """Makes a tracker's resources in whichever process it works."""
+def _prepare(run: RunFolder, variant: str, repeat: int) -> Resources:
+    """What a tracker is prepared with, in whichever process it works."""
+    corpus = corpus_of(run, variant)
+    return Resources(corpus.schema, corpus, load, home(), read_predictions, variant=variant, repeat=repeat)
 
-    def __init__(self, run: RunFolder, variant: str) -> None:
-        self.run, self.variant = run, variant
 
-    def __call__(self) -> Resources:
-        corpus = corpus_of(self.run, self.variant)
-        return Resources(corpus.schema, corpus, load, home(), read_predictions, variant=self.variant)
+def _require_consent(order: Sequence[_Asked], tracker: Tracker, engine: Engine) -> None:
+    """Say what the answers that are not there would cost, by a few that are asked for now."""
+    run = order[0].run
+    for asked in order:
+        dialogues = list(run.dialogues(asked.variant))
+        Random(run.manifest.seed).shuffle(dialogues)
+        few = _FEW_DIALOGUES
+        while dialogues and run.usage.get("requests", 0) < _ENOUGH_REQUESTS:
+            _ask(asked, dialogues[:few], tracker, engine)
+            del dialogues[:few]
+            few *= 2  # what the tracker knew already tells nothing of prices
+    if left := sum(map(_turns_left, order)):
+        raise UnconfirmedCost(Estimate.of(left, run.usage), str(run.path))
+
+
+def _turns_left(asked: _Asked) -> int:
+    """How many turns have no answer and will be asked: not those that keep the answer of the original."""
+    journal, is_clean = asked.journal, _clean_variant(asked.variant) == asked.variant
+    return sum(
+        (is_clean or turn.changed) and number not in done
+        for dialogue in asked.run.dialogues(asked.variant)
+        for done in [journal.done(dialogue.id)]
+        for number, turn in enumerate(dialogue.turns)
+    )
 
 
 def _clean_variant(variant: str) -> str:

@@ -64,6 +64,7 @@ def describe_run(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: 
         tuple(create_stressor(spec).spec for spec in options.only),
         options.also,
         None if corpus.seen is None else tuple(sorted(corpus.seen)),
+        repeats=options.repeats,
     )
 
 
@@ -116,7 +117,7 @@ def open_run(path: Path, manifest: Manifest, resume: bool) -> Run:
                 fix="start a new run in another folder",
             )
     # Not the tracker's spec: a longer timeout or a larger budget changes no answer, and so not its fingerprint.
-    compared = ("corpus", "seed", "limit", "draw", "suite")
+    compared = ("corpus", "seed", "limit", "draw", "suite", "repeats")
     if different := next((name for name in compared if getattr(run.manifest, name) != getattr(manifest, name)), None):
         raise DstressError(f"the run was begun with another {different}", where=str(path), fix="give another --out")
     return run

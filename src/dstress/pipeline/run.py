@@ -10,7 +10,7 @@ import msgspec
 
 from dstress.alignment.errors import TurnErrors
 from dstress.reports.html import write_html
-from dstress.runs.folder import RunFolder
+from dstress.runs.folder import RunFolder, hold_run
 from dstress.runs.scores import find_errors, score_run
 from dstress.scoring.score import ScoringOptions
 
@@ -34,6 +34,10 @@ class RunOptions(NamedTuple):
     """The share of a variant's turns that may stay without an answer."""
     also: tuple[str, ...] = ()
     """Options of the command line that change no answer: the report repeats them."""
+    repeats: int = 1
+    """How often every turn is asked: more than once shows how far the tracker agrees with itself."""
+    confirmed: bool = True
+    """Whether a tracker may cost money; otherwise a few turns are asked, and UnconfirmedCost has an estimate."""
 
 
 class RunChanges(TypedDict, total=False):
@@ -48,6 +52,7 @@ class RunChanges(TypedDict, total=False):
     resamples: int
     report: bool
     max_failed: float
+    repeats: int
     on_progress: OnProgress
 
 
@@ -78,7 +83,7 @@ def rescore(run: RunFolder, convention: str = "", metrics: tuple[str, ...] = (),
         run.manifest, convention=convention or run.manifest.convention, metrics=metrics or run.manifest.metrics
     )
     again = Run(run.path, manifest)
-    with again.held():
+    with hold_run(run.path):
         errors = again.score(resamples)
         again.write_manifest()
         write_html(again, errors)

@@ -10,6 +10,7 @@ import msgspec
 from dstress.metrics.measures import measure_of
 from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
+from dstress.reports.views import repeats
 from dstress.runs.folder import Manifest, RunFolder, Scores
 from dstress.scoring.scorecard import Score, Scorecard, SlotErrors, signature_text
 
@@ -107,8 +108,9 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
         records.append({"measure": cell.column, "variant": cell.variant, "metric": cell.metric, **numbers})
     title = f"{manifest.suite.title}: {manifest.tracker} on {manifest.tracked}"
     headline = Table(("measure", "#%", "#95 % interval", "#over"), rows, title, records)
+    repeated = [repeats(scores, PLAIN)] if scores.repeats else []
     if not scores.drops:
-        return [headline]
+        return [headline, *repeated]
     drops = [
         (
             variant,
@@ -121,7 +123,7 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
     ]
     columns = ("stressor", "#jga %", "#change", "#95 % interval", "#p (Holm)")
     costs = [{"stressor": variant} | msgspec.structs.asdict(drop) for variant, drop in scores.drops.items()]
-    return [headline, Table(columns, drops, f"change in points of jga on {manifest.tracked}", costs)]
+    return [headline, Table(columns, drops, f"change in points of jga on {manifest.tracked}", costs), *repeated]
 
 
 def tables_of_run(run: RunFolder) -> dict[str, Table]:

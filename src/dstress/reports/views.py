@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from dstress.metrics.measures import measure_of
 from dstress.reports.findings import recall, significant
-from dstress.reports.numbers import PAGE
+from dstress.reports.numbers import PAGE, NumberFormat
+from dstress.reports.tables import Table
 from dstress.runs.folder import ORIGINAL, Manifest, RunFolder, Scores
 from dstress.scoring.scorecard import Score
 
@@ -165,6 +166,17 @@ def costs(run: RunFolder, scores: Scores) -> list[Cost]:
     return rows
 
 
+def repeats(scores: Scores, numbers: NumberFormat = PAGE) -> Table:
+    """How far the tracker agrees with itself, where every turn was asked several times."""
+    ways = [f"#pass^{k} %" for k in range(1, 1 + max((len(found.jga) for found in scores.repeats.values()), default=0))]
+    rows = [
+        (variant, numbers.percent(found.spread), numbers.percent(found.differing), *map(numbers.percent, found.passed))
+        for variant, found in scores.repeats.items()
+    ]
+    caption = f"{len(ways)} answers to every turn: how far they agree"
+    return Table(("variant", "#spread of jga", "#turns that differ %", *ways), rows, caption)
+
+
 def slots(scores: Scores) -> list[SlotRow]:
     """Every slot that gold uses, those that lose most first."""
     stressed = {variant: card.slots for variant, card in scores.variants.items() if variant != ORIGINAL}
@@ -228,6 +240,7 @@ def command(manifest: Manifest) -> str:
     parts += ["--draw", str(manifest.draw)] if manifest.draw else []
     parts += ["--only", ",".join(manifest.only)] if manifest.only else []
     parts += ["--convention", manifest.convention] if manifest.convention else []
+    parts += ["--repeats", str(manifest.repeats)] if manifest.repeats > 1 else []
     parts += manifest.also
     return shlex.join(parts)
 

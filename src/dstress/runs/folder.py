@@ -2,7 +2,7 @@
 
     run.toml             what was asked for: suite, tracker, corpus, seed; versions; what the answers depend on, hashed
     stressed/*.jsonl     the corpus as it is and under each stressor, with its schema and a summary of what changed
-    predictions/*.jsonl  the tracker's answers, a line each
+    predictions/*.jsonl  the tracker's answers, a line each; predictions-2 and so on where every turn is asked again
     usage.json           what the answers cost, where the tracker counts it: tokens, requests, money
     scores.json          every number
     report.html          the numbers to look at
@@ -26,6 +26,7 @@ from dstress.dialogue import Dialogue, Schema
 from dstress.display import Displayed
 from dstress.errors import UNREADABLE_JSON, DstressError
 from dstress.runs.journal import Journal
+from dstress.runs.repeats import Repeats
 from dstress.scoring.scorecard import Score, Scorecard, Slices, TestedDifference
 from dstress.storage.atomic import replacing
 from dstress.storage.file_names import file_name, legible
@@ -67,6 +68,8 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     """Those of a rescoring, in place of the suite's."""
     taken: str = ""
     """The part of the corpus that was given, where it was one already, as in Python `corpus[:20]` is."""
+    repeats: int = 1
+    """How often every turn is asked; all scores but those of `repeats` stand on the first answers."""
 
     @property
     def part(self) -> str:
@@ -120,6 +123,7 @@ class Scores(Displayed, msgspec.Struct):
     failed: dict[str, int] = {}
     usage: dict[str, float] = {}
     notes: list[str] = []
+    repeats: dict[str, Repeats] = {}
 
     @property
     def convention(self) -> str:
@@ -171,23 +175,6 @@ class RunFolder(Displayed):
     def __repr__(self) -> str:
         manifest = self.manifest
         return f"{type(self).__name__}({self.path}: {manifest.suite_name}, {manifest.tracker} on {manifest.tracked})"
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Nobody else may change the run meanwhile."""
-        refusal = DstressError(
-            "another process is at work on this run", where=str(self.path), fix="wait for it, or give another --out"
-        )
-        with only_one(self.path / ".lock", refusal):
-            for torn in self.path.glob("*/.*.part"):  # what a killed process was writing
-                torn.unlink()
-            try:
-                yield
-            except OSError as error:
-                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                    raise
-                fix = "make room, then go on with --resume: what is whole is kept"
-                raise DstressError("the disk is full", where=str(self.path), fix=fix) from error
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -253,13 +240,13 @@ class RunFolder(Displayed):
         with replacing(path.with_suffix(".json")) as out:
             out.write(msgspec.json.format(msgspec.json.encode(describe()), indent=2) + b"\n")
 
-    def predictions_path(self, variant: str) -> Path:
+    def predictions_path(self, variant: str, repeat: int = 1) -> Path:
         """Where the answers to a variant are."""
-        return self._file("predictions", variant)
+        return self._file("predictions" if repeat == 1 else f"predictions-{repeat}", variant)
 
-    def journal(self, variant: str) -> Journal:
+    def journal(self, variant: str, repeat: int = 1) -> Journal:
         """The answers to a variant, so far."""
-        return Journal(self.predictions_path(variant))
+        return Journal(self.predictions_path(variant, repeat))
 
     @property
     def usage(self) -> dict[str, float]:
@@ -291,14 +278,32 @@ class RunFolder(Displayed):
             out.write(msgspec.json.format(msgspec.json.encode(scores), indent=2) + b"\n")
 
 
+@contextmanager
+def hold_run(path: Path) -> Iterator[None]:
+    """Nobody else may work in a run's folder meanwhile, also before there is a run."""
+    refusal = DstressError(
+        "another process is at work on this run", where=str(path), fix="wait for it, or give another --out"
+    )
+    try:
+        with only_one(path / ".lock", refusal):
+            for torn in path.glob("*/.*.part"):  # what a killed process was writing
+                torn.unlink()
+            yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        fix = "make room, then go on with --resume: what is whole is kept"
+        raise DstressError("the disk is full", where=str(path), fix=fix) from error
+
+
 def is_run(path: Path) -> bool:
     """Whether a folder holds a run."""
     return (path / _MANIFEST).is_file()
 
 
-def require_answers(run: RunFolder, variant: str, most: float) -> None:
+def require_answers(run: RunFolder, variant: str, most: float, repeat: int = 1) -> None:
     """Refuse a variant of which more than a share of the turns has no answer."""
-    journal = run.journal(variant)
+    journal = run.journal(variant, repeat)
     share = journal.failed / max(1, journal.failed + journal.answered)
     if share > most:
         reason = next((answer.failed for answer in journal if answer.failed), "")
@@ -320,4 +325,4 @@ def _with_undefined(written: Any) -> Any:
     return [_with_undefined(value) for value in written] if isinstance(written, list) else written
 
 
-__all__ = ["ORIGINAL", "Cell", "Drop", "Manifest", "RunFolder", "Scores", "is_run", "require_answers"]
+__all__ = ["ORIGINAL", "Cell", "Drop", "Manifest", "RunFolder", "Scores", "hold_run", "is_run", "require_answers"]

@@ -19,6 +19,7 @@ from dstress.errors import DstressError, unknown
 from dstress.metrics import metrics, pair_metrics
 from dstress.predictions.base import Prediction
 from dstress.runs.folder import Cell, Drop, RunFolder, Scores
+from dstress.runs.repeats import Repeats, compare_repeats
 from dstress.schema_names import names_back, seen_by_variant
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import SLOT_SCORES, ScoringOptions, list_missing, tally_predictions
@@ -44,6 +45,10 @@ NO_ANSWER = "(no answer)"
 """The value that stands for a failed turn when it is scored: wrong under every convention, also where gold is empty."""
 
 _REASONS = 3
+_UNCALLED = (
+    "{:,.0f} answers came as JSON and not as the tool call that was asked for, since the endpoint did not hold the "
+    "model to the call; docs/trackers/llm.md says why"
+)
 
 
 class ScoredRun(NamedTuple):
@@ -123,7 +128,11 @@ def score_run(run: RunFolder, options: ScoringOptions) -> ScoredRun:
     scores.table = [_cell(column, scores, judged) for column in suite.table]
     scores.notes = [_failures(run, variant, count) for variant, count in scores.failed.items()]
     scores.notes += name_missing({name: variant.scored.missing for name, variant in judged.variants.items()})
+    if run.manifest.repeats > 1:
+        scores.repeats = {name: _repeats(run, name, variant, options) for name, variant in judged.variants.items()}
     scores.usage = run.usage
+    if uncalled := scores.usage.get("uncalled"):
+        scores.notes.append(_UNCALLED.format(uncalled))
     return ScoredRun(scores, {name: variant.errors for name, variant in judged.variants.items()})
 
 
@@ -199,6 +208,18 @@ def name_missing(by_variant: Mapping[str, Mapping[str, str]]) -> list[str]:
     )
 
 
+def _repeats(run: RunFolder, name: str, variant: _Variant, options: ScoringOptions) -> Repeats:
+    """How far the repeated answers to a variant agree."""
+    repeats = range(1, run.manifest.repeats + 1)
+    values = [variant.units().values]
+    for repeat in repeats[1:]:
+        collector = UnitCollector("jga", by_service=False)
+        source = PredictionSource(predictions_of(run, name, repeat), variant.corpus)
+        tally_predictions(source, [convention_of(run)], ["jga"], (), options, [collector])
+        values.append(collector.scores(variant.corpus).values)
+    return compare_repeats(values, zip(*(run.journal(name, repeat) for repeat in repeats), strict=True))
+
+
 def _failures(run: RunFolder, variant: str, count: int) -> str:
     """How many turns failed, and why most of them did."""
     failures = [answer.failed for answer in run.journal(variant) if answer.failed]
@@ -219,9 +240,9 @@ def corpus_of(run: RunFolder, variant: str) -> Corpus:
     return corpus
 
 
-def predictions_of(run: RunFolder, variant: str) -> Iterator[Prediction]:
+def predictions_of(run: RunFolder, variant: str, repeat: int = 1) -> Iterator[Prediction]:
     """A variant's answers as they are scored."""
-    schema, journal = run.schema(variant), run.journal(variant)
+    schema, journal = run.schema(variant), run.journal(variant, repeat)
     if missing := run.count_turns(variant) - journal.failed - journal.answered:
         problem = f"{missing:,} turns of {variant} have not been answered yet"
         raise DstressError(problem, where=str(journal.path), fix=f"go on with `dstress run --resume --out {run.path}`")

@@ -89,6 +89,9 @@ class Tracker(ABC):
     batch: int = 64
     """How many contexts it likes at once."""
 
+    priced: bool = False
+    """Whether answers cost money; `usage` then has `turns`, `requests`, `cached`, `tokens_in`, `tokens_out`, `cost`."""
+
     needs: ClassVar[tuple[str, ...]] = ()
     spec: str = ""
     """The text that makes it again."""

@@ -213,8 +213,28 @@ def test_tools_mode_forces_a_call(server: Served, make: Trackers) -> None:
     assert make(mode="tools").track(contexts(2)) == right(2)
     asked = server.asked[0]
     assert asked["tools"][0]["function"]["parameters"] == answer_schema(SCHEMA)
-    assert asked["tool_choice"] == {"type": "function", "function": {"name": "set_state"}}
+    # By its name the tool would not be forced by llama.cpp, which reads anything but a word as "auto".
+    assert asked["tool_choice"] == "required"
     assert "response_format" not in asked
+
+
+def test_where_no_tool_is_called_json_is_asked_for(server: Served, make: Trackers) -> None:
+    server.answer = lambda asked: completion("The north.") if "tools" in asked else serving.model(asked)
+    tracker = make(mode="tools")
+    assert tracker.track(contexts(2)) == right(2)
+    assert sorted("response_format" in asked for asked in server.asked) == [False, False, True, True]
+    usage = tracker.usage()
+    assert (usage["requests"], usage["uncalled"], usage["malformed"]) == (4, 2, 0)
+    # What came of it is kept as the answer to the question: a second run pays for neither.
+    assert tracker.track(contexts(2)) == right(2)
+    assert (tracker.usage()["cached"], len(server.asked)) == (2, 4)
+
+
+def test_an_endpoint_that_knows_no_json_schema_loses_the_turn_and_not_the_run(server: Served, make: Trackers) -> None:
+    server.plays = [lambda request: serving.send(request, 200, completion("The north.")), status(400)]
+    assert reasons(make(mode="tools", concurrency=1).track(contexts(2))) == [
+        "malformed: no JSON object, or none of which a slot is whole: 'The north.'"
+    ]
 
 
 def test_what_is_none_is_not_sent(server: Served, make: Trackers) -> None:
@@ -243,7 +263,7 @@ def test_examples_are_drawn_from_training_data(server: Served, folder: Path, mod
     assert [message["role"] for message in messages] == ["system", *roles * 3, "user"]
     solved = messages[2]["content"] if mode == "json" else messages[2]["tool_calls"][0]["function"]["arguments"]
     assert set(json.loads(solved)) == set(serving.asked_slots(server.asked[0]))
-    state = read_state_of(Reply(solved), corpus.schema, "json").state
+    state = read_state_of(Reply(solved), corpus.schema).state
     assert state
     # What it solves is what is said there.
     assert any(value.lower() in messages[1]["content"].lower() for value in state.values())
@@ -323,7 +343,7 @@ PUB = {"taxi-to": "the pub"}
     ],
 )
 def test_replies_that_can_be_read(text: str, state: dict[str, str]) -> None:
-    assert read_state_of(Reply(text), SCHEMA, "json") == ReadState(state)
+    assert read_state_of(Reply(text), SCHEMA) == ReadState(state)
 
 
 @pytest.mark.parametrize(
@@ -339,7 +359,7 @@ def test_replies_that_can_be_read(text: str, state: dict[str, str]) -> None:
     ],
 )
 def test_what_is_whole_in_an_answer_that_was_cut_counts(text: str) -> None:
-    assert read_state_of(Reply(text, finish="length"), SCHEMA, "json") == ReadState(PUB, is_cut=True)
+    assert read_state_of(Reply(text, finish="length"), SCHEMA) == ReadState(PUB, is_cut=True)
 
 
 @pytest.mark.parametrize(
@@ -353,7 +373,7 @@ def test_what_is_whole_in_an_answer_that_was_cut_counts(text: str) -> None:
 )
 def test_what_is_wrong_with_a_slot_costs_that_slot(server: Served, make: Trackers, wrong: str, problem: str) -> None:
     text = f'{{{wrong}, "taxi-to": "the pub"}}'
-    assert read_state_of(Reply(text), SCHEMA, "json") == ReadState(PUB, (problem,))
+    assert read_state_of(Reply(text), SCHEMA) == ReadState(PUB, (problem,))
     server.answer = lambda asked: completion(text)
     tracker = make()
     assert tracker.track(contexts(1)) == [PUB]
@@ -406,7 +426,7 @@ def test_replies_that_cannot_be_used(server: Served, make: Trackers, reply: Any,
 @pytest.mark.parametrize(
     ("reply", "problem"),
     [
-        (completion("north"), "one call of set_state was asked for; called: none; said: 'north'"),
+        (completion("north"), "no JSON object, or none of which a slot is whole: 'north'"),
         (called("{}", "get_weather"), "one call of set_state was asked for; called: get_weather"),
         (called('{"state": []}', count=2), "one call of set_state was asked for; called: set_state, set_state"),
         (called("{"), "no JSON object, or none of which a slot is whole: '{'"),
@@ -415,12 +435,12 @@ def test_replies_that_cannot_be_used(server: Served, make: Trackers, reply: Any,
 )
 def test_calls_that_cannot_be_used(reply: dict[str, Any], problem: str) -> None:
     with pytest.raises(Unreadable, match=problem):
-        read_state_of(read_reply(json.dumps(reply).encode()), SCHEMA, "tools")
+        read_state_of(read_reply(json.dumps(reply).encode()), SCHEMA)
 
 
 def test_arguments_may_come_as_json_itself() -> None:
     reply = read_reply(json.dumps(called({"state": [{"slot": "taxi-to", "value": "x"}]})).encode())
-    assert read_state_of(reply, SCHEMA, "tools") == ReadState({"taxi-to": "x"})
+    assert read_state_of(reply, SCHEMA) == ReadState({"taxi-to": "x"})
 
 
 # How it is asked
@@ -443,9 +463,11 @@ def test_what_passes_is_tried_again(server: Served, make: Trackers, trick: Any) 
         "tokens_out": 10,
         "cost": 0,
         "malformed": 0,
+        "turns": 1,
         "over_budget": 0,
         "cut": 0,
         "lost_slots": 0,
+        "uncalled": 0,
     }
 
 

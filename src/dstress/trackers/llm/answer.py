@@ -23,9 +23,12 @@ class ReadState(NamedTuple):
     is_cut: bool = False
 
 
-def read_state_of(reply: Reply, schema: Schema, mode: str) -> ReadState:
-    """The state in a reply. What is wrong with a slot costs that slot; raises Unreadable where nothing can be read."""
-    text = reply.text if mode == "json" else _read_call(reply)
+def read_state_of(reply: Reply, schema: Schema) -> ReadState:
+    """The state in a reply's call or, where it has none, in its text.
+
+    What is wrong with a slot costs that slot; raises Unreadable where nothing can be read.
+    """
+    text = _read_call(reply) if reply.calls else reply.text
     found = _last_object(text)
     names, read, lost = SlotNames(schema), dict[str, str | None](), dict[str, str]()
     for name, value in _pairs(found.value, schema):
@@ -48,7 +51,7 @@ def read_state_of(reply: Reply, schema: Schema, mode: str) -> ReadState:
 def _read_call(reply: Reply) -> str:
     arguments = [call.arguments for call in reply.calls if call.name == TOOL]
     if len(arguments) != 1:
-        names = ", ".join(call.name for call in reply.calls) or "none"
+        names = ", ".join(call.name for call in reply.calls)
         raise Unreadable(f"one call of {TOOL} was asked for; called: {names[:80]}; said: {reply.text[:60]!r}")
     return arguments[0]
 

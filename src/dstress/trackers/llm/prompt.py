@@ -124,9 +124,11 @@ def constraint(schema: Schema, mode: str) -> dict[str, Any]:
         named = {"name": "dialogue_state", "strict": True, "schema": shape}
         return {"response_format": {"type": "json_schema", "json_schema": named}}
     tool = {"name": TOOL, "description": texts()["tool"], "strict": True, "parameters": shape}
+    # Not the tool by its name, which means the same where there is one: llama.cpp reads that as leave not to call.
     return {
         "tools": [{"type": "function", "function": tool}],
-        "tool_choice": {"type": "function", "function": {"name": TOOL}},
+        "tool_choice": "required",
+        "parallel_tool_calls": False,
     }
 
 

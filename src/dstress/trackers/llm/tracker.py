@@ -79,10 +79,14 @@ class Llm(Tracker):
             )
         self.base_url, self.model, self.mode = checked_url("llm", base_url), model, mode
         self.shots, self.train = shots, train
+        self.priced = self.options.is_priced
         self.batch = _BATCHES * self.options.concurrency
-        self._client = Client(self.base_url, model, self.options, ("over_budget", "cut", "lost_slots"))
+        self._client = Client(
+            self.base_url, model, self.options, ("turns", "over_budget", "cut", "lost_slots", "uncalled")
+        )
         self._folder: Path | None = None
         self._examples: list[Context] = []
+        self._repeat = 1
 
     def __getstate__(self) -> dict[str, Any]:
         """Another process draws the examples itself."""
@@ -91,7 +95,7 @@ class Llm(Tracker):
     def prepare(self, resources: Resources) -> None:
         """Draw the examples."""
         super().prepare(resources)
-        self._folder = resources.folder / "llm"
+        self._folder, self._repeat = resources.folder / "llm", resources.repeat
         if self.shots:
             self._examples = examples.draw(resources.load(self.train), self.shots, self.options.seed or 0, self.train)
 
@@ -99,6 +103,7 @@ class Llm(Tracker):
         """The model's answers, several asked for at once, in the order of the contexts."""
         if self._folder is None:
             raise DstressError("the tracker was not prepared", fix="call prepare(resources) first")
+        self._client.count(turns=len(contexts))
         asked = [self._questions(context) for context in contexts]
         answers = iter(self._client.ask_all([*chain.from_iterable(asked)], self._folder, self._failed))
         return [_join([next(answers) for _ in questions]) for questions in asked]
@@ -133,16 +138,24 @@ class Llm(Tracker):
         return [self._question(context, part) for part in prompt.split_schema(schema, self.options.slots)]
 
     def _question(self, context: Context, part: Schema) -> Question[State]:
-        messages = prompt.messages(context, part, self._examples, self.mode)
+        """The question about a part. Where no tool is called although it has to be, JSON is asked for."""
+        question = self._question_in(self.mode, context, part)
+        if self.mode == "json":
+            return question
+        return question._replace(otherwise=self._question_in("json", context, part).request)
+
+    def _question_in(self, mode: str, context: Context, part: Schema) -> Question[State]:
+        messages = prompt.messages(context, part, self._examples, mode)
         read = partial(self._read, context.schema, part)
-        return self._client.question(messages, prompt.constraint(part, self.mode), read)
+        return self._client.question(messages, prompt.constraint(part, mode), read, self._repeat)
 
     def _read(self, schema: Schema, part: Schema, reply: Reply) -> dict[str, str]:
         try:
-            read = answer.read_state_of(reply, schema, self.mode)
+            read = answer.read_state_of(reply, schema)
         except Unreadable as problem:
             raise Unanswered(BAD_REPLY, str(problem)) from None
-        self._client.count(cut=read.is_cut, lost_slots=len(read.lost))
+        is_uncalled = self.mode == "tools" and not reply.calls
+        self._client.count(cut=read.is_cut, lost_slots=len(read.lost), uncalled=is_uncalled)
         return {slot: value for slot, value in read.state.items() if slot in part.slots}
 
     def _failed(self, problem: Unanswered) -> Failed:
