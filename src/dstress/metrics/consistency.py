@@ -33,6 +33,8 @@ class OverRuns(ABC):
     name: str
     higher_is_better: ClassVar[bool] = True
     unit: ClassVar[str] = PERCENT
+    bounded: ClassVar[bool] = True
+    """Lies between 0 and 1."""
 
     @abstractmethod
     def statistics(self, table: Floats) -> Floats:

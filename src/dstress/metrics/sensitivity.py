@@ -23,6 +23,7 @@ class Sensitivity(OverRuns):
     """
 
     higher_is_better = False
+    bounded = False
 
     def __init__(self, metric: str = "jga", over: Literal["all", "ever-right"] = "all") -> None:
         self.metric, self.over = metric, over
@@ -62,6 +63,7 @@ class DiffRel(OverRuns):
     """
 
     name = "diff-rel"
+    bounded = False
 
     def statistics(self, table: Floats) -> Floats:
         return np.column_stack((table[:, 1:].mean(axis=1), table[:, 0], np.ones(len(table))))

@@ -20,6 +20,7 @@ from dstress.corpora.base import Corpus
 from dstress.errors import DstressError, PredictionError, UnknownNameError
 from dstress.metrics import metrics
 from dstress.metrics.base import Floats, Metric
+from dstress.metrics.measures import measure_of
 from dstress.scoring.garbage import without_collection
 from dstress.scoring.left_out import LeftOut
 from dstress.scoring.open_pair import Predictions, PredictionSource, open_pair
@@ -76,7 +77,15 @@ class Scored(msgspec.Struct):
     def _score(self, name: str, metric: Metric, resampled: Floats) -> Score:
         sums, options = self.tally.sums(name), self.options
         totals = None if self.tally.streamed else self.tally.totals(name)
-        low, high = interval(totals, resampled, metric.value, options.level, options.interval)
+        low, high = interval(
+            totals,
+            resampled,
+            metric.value,
+            options.level,
+            options.interval,
+            dialogues=self.tally.counted_dialogues(name),
+            bounded=measure_of(name).bounded,
+        )
         return Score(float(metric.value(sums)), low, high, metric.count(sums), signature_text(name, self.signature))
 
 

@@ -16,7 +16,7 @@ from dstress.metrics.base import Floats
 from dstress.metrics.consistency import Names, OverRuns, paired, places_of
 from dstress.metrics.sensitivity import DiffRel, NeverRight, OverVariants, Sensitivity
 from dstress.scoring.open_pair import PredictionSource, load_system, usual_convention
-from dstress.scoring.resampling import interval, resampled_sums
+from dstress.scoring.resampling import counted_dialogues, interval, resampled_sums
 from dstress.scoring.score import COMPARING, ScoringOptions
 from dstress.scoring.scorecard import Score, Scorecard, signature_text
 from dstress.scoring.unit_scores import UnitScores, score_units
@@ -180,7 +180,15 @@ def _card(
     for metric in metrics:
         totals = units.totals(metric)
         resampled = resampled_sums(totals, options.resamples, options.seed)
-        low, high = interval(totals, resampled, metric.value, options.level, options.interval)
+        low, high = interval(
+            totals,
+            resampled,
+            metric.value,
+            options.level,
+            options.interval,
+            dialogues=int(counted_dialogues(totals).max()),
+            bounded=metric.bounded,
+        )
         sums = totals.sum(axis=0)
         text = signature_text(metric.name, signature)
         found[metric.name] = Score(float(metric.value(sums)), low, high, metric.count(sums), text)
