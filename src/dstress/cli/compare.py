@@ -75,10 +75,11 @@ def _tables(comparison: Comparison) -> list[Table]:
     for metric in next(iter(systems.values())):
         scores = [metrics[metric] for metrics in systems.values()]
         show = partial(PLAIN.measured, unit=measure_of(metric).unit)
-        rows.append((metric, *(f"{show(s.value)} [{show(s.low)}, {show(s.high)}]" for s in scores)))
-    rows.append(("avg-slack", *(PLAIN.percent(comparison.avg_slack[name]) for name in systems)))
+        over = " / ".join(dict.fromkeys(PLAIN.number(s.n) for s in scores))
+        rows.append((metric, *(f"{show(s.value)} [{show(s.low)}, {show(s.high)}]" for s in scores), over))
+    rows.append(("avg-slack", *(PLAIN.percent(comparison.avg_slack[name]) for name in systems), ""))
     caption = signature_text("signature", comparison.signature)
-    tables = [Table(("metric", *(f"#{name}" for name in systems)), rows, caption)]
+    tables = [Table(("metric", *(f"#{name}" for name in systems), "#over"), rows, caption)]
     for pair in comparison.pairs:
         tables += [_tests(pair), _slots(pair)]
     return tables
@@ -92,11 +93,12 @@ def _tests(pair: Pair) -> Table:
             f"[{show(test.low)}, {show(test.high)}]",
             *(PLAIN.probability(p, at_floor=test.at_floor) for p in (test.p, test.p_holm)),
             PLAIN.probability(test.p_bootstrap),
+            PLAIN.number(test.dialogues),
             "yes" if test.significant else "no",
         )
         for metric, test in pair.tests.items()
     ]
-    columns = ("metric", "#difference", "#interval", "#p", "#p (Holm)", "#p (bootstrap)", "significant")
+    columns = ("metric", "#difference", "#interval", "#p", "#p (Holm)", "#p (bootstrap)", "#dialogues", "significant")
     return Table(columns, rows, f"{pair.system} less {pair.baseline}, in points")
 
 

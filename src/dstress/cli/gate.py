@@ -64,12 +64,13 @@ def _table(verdict: Verdict) -> Table:
             PLAIN.measured_change(check.difference, verdict.unit),
             PLAIN.measured_change_interval(check.low, check.high, verdict.unit),
             PLAIN.probability(check.p_holm, at_floor=check.at_floor),
+            PLAIN.number(check.dialogues),
             "passed" if check.passed else "FAILED",
         )
         for variant, check in verdict.checks.items()
     ]
     unit, allowed = verdict.unit, verdict.max_drop
-    columns = ("variant", f"#old {unit}", f"#new {unit}", "#change", "#interval", "#p (Holm)", "verdict")
+    columns = ("variant", f"#old {unit}", f"#new {unit}", "#change", "#interval", "#p (Holm)", "#dialogues", "verdict")
     limit = f"{100 * allowed:g} points" if unit == PERCENT else f"{allowed:g} {unit}"
     rule = f"fails if p <= {verdict.alpha} and worse by over {limit}"
     return Table(columns, rows, f"{verdict.metric}; {rule}")

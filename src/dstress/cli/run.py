@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import NamedTuple
 
@@ -126,7 +127,7 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
         shown = ("-", cell.missing, "")
         if score:
             ends = PLAIN.measured_interval(score.low, score.high, unit)
-            shown = (PLAIN.measured(score.value, unit), ends, f"{score.n:,.0f}" if score.n == score.n else "-")
+            shown = (PLAIN.measured(score.value, unit), ends, PLAIN.number(score.n))
         cells.append((cell.column, *shown))
     title = f"{manifest.suite.title}: {manifest.tracker} on {manifest.tracked}"
     headline = Table(("measure", "#%", "#95 % interval", "#over"), cells, title)
@@ -139,8 +140,9 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
             PLAIN.points(drop.difference),
             PLAIN.change_interval(drop.low, drop.high),
             PLAIN.probability(drop.p_holm, at_floor=drop.at_floor),
+            PLAIN.number(drop.dialogues or math.nan),
         )
         for variant, drop in scores.drops.items()
     ]
-    columns = ("stressor", "#jga %", "#change", "#95 % interval", "#p (Holm)")
+    columns = ("stressor", "#jga %", "#change", "#95 % interval", "#p (Holm)", "#dialogues")
     return [headline, Table(columns, drops, f"change in points of jga on {manifest.tracked}")]

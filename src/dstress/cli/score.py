@@ -97,7 +97,7 @@ def score_table(card: Scorecard) -> Table:
             name,
             PLAIN.measured(score.value, unit),
             PLAIN.measured_interval(score.low, score.high, unit),
-            f"{score.n:,.0f}",
+            PLAIN.number(score.n),
         )
         for name, score in card.metrics.items()
         for unit in (measure_of(name).unit,)

@@ -71,8 +71,8 @@ def gate(new: RunFolder, old: RunFolder, limits: Limits = Limits()) -> Verdict: 
     for name in ours:
         value = ours[name].value
         pair = (ours[name].totals, theirs[name].totals)
-        drawn = (limits.resamples, new.manifest.seed, 1 - limits.alpha)
-        tests[name] = paired_test_of_totals(*pair, value, *drawn, bounded=measure.bounded)
+        seed, level = new.manifest.seed, 1 - limits.alpha
+        tests[name] = paired_test_of_totals(*pair, value, limits.resamples, seed, level, bounded=measure.bounded)
     sign = 1 if measure.higher_is_better else -1
     corrected = holm([test.p for test in tests.values()])
     checks = {

@@ -71,12 +71,12 @@ class PairedTest(NamedTuple):
     p: float
     p_bootstrap: float
     at_floor: bool
+    dialogues: int
 
     def tested(self, p_holm: float) -> dict[str, Any]:
         """The fields of a `TestedDifference`, once the p-value is corrected."""
-        return {name: getattr(self, name) for name in ("difference", "low", "high", "p", "at_floor")} | {
-            "p_holm": p_holm
-        }
+        names = ("difference", "low", "high", "p", "at_floor", "dialogues")
+        return {name: getattr(self, name) for name in names} | {"p_holm": p_holm}
 
 
 def paired_test(
@@ -106,7 +106,8 @@ def paired_test_of_totals(
     if bounded:
         low, high = max(low, -1.0), min(high, 1.0)  # in this order nan stays nan
     at_floor = randomised.p <= 1 / (1 + resamples)
-    return PairedTest(before, after, randomised.difference, low, high, randomised.p, bootstrap.p, at_floor)
+    tested = (randomised.difference, low, high, randomised.p, bootstrap.p, at_floor)
+    return PairedTest(before, after, *tested, int(counted_dialogues(system).max(initial=0)))
 
 
 def _reconciled(test: Comparison, bootstrap: Interval, alpha: float) -> Interval:
