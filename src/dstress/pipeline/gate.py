@@ -72,7 +72,8 @@ def gate(new: RunFolder, old: RunFolder, limits: Limits = Limits()) -> Verdict: 
         value = ours[name].value
         pair = (ours[name].totals, theirs[name].totals)
         seed, level = new.manifest.seed, 1 - limits.alpha
-        tests[name] = paired_test_of_totals(*pair, value, limits.resamples, seed, level, bounded=measure.bounded)
+        test = paired_test_of_totals(*pair, value, limits.resamples, seed, level)
+        tests[name] = test.within_bounds(level) if measure.bounded else test
     sign = 1 if measure.higher_is_better else -1
     corrected = holm([test.p for test in tests.values()])
     checks = {

@@ -83,8 +83,7 @@ class Scored(msgspec.Struct):
             metric.value,
             options.level,
             options.interval,
-            dialogues=self.tally.counted_dialogues(name),
-            bounded=measure_of(name).bounded,
+            self.tally.counted_dialogues(name) if measure_of(name).bounded else None,
         )
         return Score(float(metric.value(sums)), low, high, metric.count(sums), signature_text(name, self.signature))
 

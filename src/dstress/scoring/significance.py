@@ -78,33 +78,32 @@ class PairedTest(NamedTuple):
         names = ("difference", "low", "high", "p", "at_floor", "dialogues")
         return {name: getattr(self, name) for name in names} | {"p_holm": p_holm}
 
+    def within_bounds(self, level: float) -> PairedTest:
+        """The same of values between 0 and 1: they differ by 1 at most, also in dialogues of a kind not seen."""
+        low, high = self.low, self.high
+        if math.isnan(low) and not math.isnan(self.p):
+            unseen = unseen_share(self.dialogues, level)
+            low, high = self.difference - unseen, self.difference + unseen
+        return self._replace(low=max(low, -1.0), high=min(high, 1.0))  # in this order nan stays nan
+
 
 def paired_test(
     system: Tally, baseline: Tally, metric: str, resamples: int, seed: int, level: float = 0.95
 ) -> PairedTest:
     """The test that `compare`, `gate` and runs share. Both tallies are of the same dialogues, in the same order."""
     totals = (system.totals(metric), baseline.totals(metric))
-    value, bounded = baseline.metrics[metric].value, measure_of(metric).bounded
-    return paired_test_of_totals(*totals, value, resamples, seed, level, bounded=bounded)
+    test = paired_test_of_totals(*totals, baseline.metrics[metric].value, resamples, seed, level)
+    return test.within_bounds(level) if measure_of(metric).bounded else test
 
 
 def paired_test_of_totals(
-    system: Floats,
-    baseline: Floats,
-    value: Value,
-    resamples: int,
-    seed: int,
-    level: float = 0.95,
-    *,
-    bounded: bool = False,
+    system: Floats, baseline: Floats, value: Value, resamples: int, seed: int, level: float = 0.95
 ) -> PairedTest:
-    """The same from statistics summed by dialogue. `bounded`: the value lies between 0 and 1."""
+    """The same from statistics summed by dialogue, of a value that 0 and 1 need not bound."""
     shared = (system, baseline, value, resamples, seed, level)
-    bootstrap, randomised = paired_bootstrap(*shared, bounded=bounded), approximate_randomisation(*shared)
+    bootstrap, randomised = paired_bootstrap(*shared), approximate_randomisation(*shared)
     before, after = (float(evaluate(value, totals.sum(axis=0))) for totals in (baseline, system))
     low, high = _reconciled(randomised, bootstrap.interval, 1 - level)
-    if bounded:
-        low, high = max(low, -1.0), min(high, 1.0)  # in this order nan stays nan
     at_floor = randomised.p <= 1 / (1 + resamples)
     tested = (randomised.difference, low, high, randomised.p, bootstrap.p, at_floor)
     return PairedTest(before, after, *tested, int(counted_dialogues(system).max(initial=0)))
@@ -125,14 +124,7 @@ def _reconciled(test: Comparison, bootstrap: Interval, alpha: float) -> Interval
 
 
 def paired_bootstrap(
-    totals_a: Floats,
-    totals_b: Floats,
-    value: Value,
-    resamples: int,
-    seed: int,
-    level: float = 0.95,
-    *,
-    bounded: bool = False,
+    totals_a: Floats, totals_b: Floats, value: Value, resamples: int, seed: int, level: float = 0.95
 ) -> Comparison:
     """The paired bootstrap: both systems are measured on the same resampled dialogues.
 
@@ -144,9 +136,8 @@ def paired_bootstrap(
     Where a few dialogues make the difference, such resamples know nothing of those that were as likely and not drawn.
     So the interval is that of Gaffke (2005): every resample has one more dialogue of exponential weight, the most
     extreme one there may be, and its upper and lower end each have the one that is extreme their way. Here it is the
-    dialogue on which the systems differ most, as it is or with their names swapped. Where none differs it would be one
-    that only one system has right, a difference of 1 if values are `bounded`; else nothing is known.
-    Resamples without a value do not count.
+    dialogue on which the systems differ most, as it is or with their names swapped; where none differs, nothing is
+    known. Resamples without a value do not count.
     """
     totals_a, totals_b = _paired(totals_a, totals_b)
     sum_a, sum_b, swap = totals_a.sum(axis=0), totals_b.sum(axis=0), totals_b - totals_a
@@ -158,8 +149,7 @@ def paired_bootstrap(
     p = _p_value(noise, difference)
     swapped = np.nan_to_num(np.abs(_differences(value, sum_a + swap, sum_b - swap) - difference))
     if swapped.max() <= tolerance(difference):
-        unseen = unseen_share(int(counted_dialogues(totals_a).max()), level) if bounded else math.nan
-        return Comparison(difference, Interval(difference - unseen, difference + unseen), p)
+        return Comparison(difference, UNKNOWN, p)
     extreme = np.concatenate((totals_a[swapped.argmax()], totals_b[swapped.argmax()]))
     weights = np.random.Generator(np.random.PCG64([seed, 1])).exponential(size=(resamples, 1))
     ends = []

@@ -186,8 +186,7 @@ def _card(
             metric.value,
             options.level,
             options.interval,
-            dialogues=int(counted_dialogues(totals).max()),
-            bounded=metric.bounded,
+            int(counted_dialogues(totals).max()) if metric.bounded else None,
         )
         sums = totals.sum(axis=0)
         text = signature_text(metric.name, signature)
