@@ -38,7 +38,7 @@ def files(tmp_path: Path) -> list[Path]:
 
 def test_the_console_shows_percentages_and_a_sentence(files: list[Path]) -> None:
     shown = run(*files)
-    assert re.search(r"jga +5\.00 \[0\.00, 15\.00\] +100\.00 \[100\.00, 100\.00\]", shown)
+    assert re.search(r"jga +5\.00 \[0\.00, 15\.00\] +100\.00 \[83\.16, 100\.00\] +20$", shown, re.MULTILINE)
     assert re.search(r"jga +\+95\.00 ", shown) and re.search(r"hotel-area +\+95\.00 .* 1 -> 20 +19 -> 0", shown)
     sentence = shown.strip().splitlines()[-1]
     assert sentence.startswith("Significant at alpha 0.05") and "new is above old_one in jga" in sentence
@@ -54,17 +54,27 @@ def test_json_has_fractions(files: list[Path], tmp_path: Path) -> None:
         "fga(lambda=0.25)",
     ]
     test = made["pairs"][0]["tests"]["jga"]
-    assert test.keys() == {"difference", "low", "high", "p", "p_bootstrap", "p_holm", "significant", "at_floor"}
+    assert test.keys() == {
+        "difference",
+        "low",
+        "high",
+        "p",
+        "p_bootstrap",
+        "p_holm",
+        "significant",
+        "at_floor",
+        "dialogues",
+    }
     assert test["difference"] == pytest.approx(0.95) and test["significant"] is True
     assert json.loads(run(*files, "--json")).keys() == made.keys()
 
 
 def test_markdown_and_latex(files: list[Path], tmp_path: Path) -> None:
     shown = run(*files, "--markdown", "-")
-    assert "| metric | old_one | new |\n| --- | ---: | ---: |\n| jga | 5.00 [" in shown
+    assert "| metric | old_one | new | over |\n| --- | ---: | ---: | ---: |\n| jga | 5.00 [" in shown
     run(*files, "--latex", tmp_path / "t.tex")
     text = (tmp_path / "t.tex").read_text()
-    assert text.count("\\toprule") == 3 and "old\\_one & new \\\\" in text and "% Significant at" in text
+    assert text.count("\\toprule") == 3 and "old\\_one & new & over \\\\" in text and "% Significant at" in text
 
 
 @pytest.mark.parametrize(

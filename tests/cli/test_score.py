@@ -42,7 +42,7 @@ def predictions(tmp_path: Path) -> str:
 def test_json_has_the_promised_shape(predictions: str) -> None:
     card = json.loads(run(predictions, "--gold", "reminder:dev", "--by", "service,slot", "--json"))
     jga = card["metrics"]["jga"]
-    assert {key: jga[key] for key in ("value", "low", "high")} == {"value": 1.0, "low": 1.0, "high": 1.0}
+    assert (jga["value"], jga["high"]) == (1.0, 1.0) and 0.97 < jga["low"] < 0.98  # 150 dialogues
     assert jga["signature"].startswith("jga|corpus:reminder.dev|turns:1303|conv:exact|unit:turn|")
     assert card["signature"]["corpus"] == "reminder.dev"
     assert card["slices"]["service"]["taxi"]["jga"] == 1.0 and "taxi-day" in card["slices"]["slot"]
@@ -50,7 +50,7 @@ def test_json_has_the_promised_shape(predictions: str) -> None:
 
 def test_the_console_shows_percentages_intervals_and_the_signature(predictions: str) -> None:
     shown = run(predictions, "--gold", "reminder:dev")
-    assert "[100.00, 100.00]" in shown and "corpus:reminder.dev" in shown and "most frequent confusion" in shown
+    assert "[97.57, 100.00]" in shown and "corpus:reminder.dev" in shown and "most frequent confusion" in shown
 
 
 def test_all_conventions_side_by_side(predictions: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from dstress.pipeline.run import Run
 from dstress.reports.html import REPORT, render_html, write_html
+from dstress.reports.numbers import PAGE
 from dstress.runs.folder import RunFolder
 from dstress.runs.scores import find_errors
 
@@ -87,6 +88,20 @@ def test_the_page_says_how_to_make_the_run_again(elements: Elements, run: RunFol
     for value in (*run.manifest.hashes.values(), *run.manifest.versions.values()):
         assert value in words
     assert run.scores.variants["entities"]["gca"].signature in words
+
+
+def test_every_measure_says_over_how_many(elements: Elements, run: RunFolder) -> None:
+    words = " ".join("".join(elements.words).split())
+    original = run.scores.variants["original"]["jga"]
+    assert f"over {original.n:,.0f} turns" in words
+    for cell in run.scores.table:
+        assert cell.score
+        shown = PAGE.interval(cell.score.low, cell.score.high)
+        assert " ".join(f"{PAGE.percent(cell.score.value)} {shown} {cell.score.n:,.0f}".split()) in words
+    for drop in run.scores.drops.values():
+        assert drop.dialogues == 40
+        shown = PAGE.change_interval(drop.low, drop.high)
+        assert f"{shown}{PAGE.probability(drop.p_holm, at_floor=drop.at_floor)}40" in words
 
 
 def test_failed_turns_are_told(elements: Elements, run: RunFolder) -> None:

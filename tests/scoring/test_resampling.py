@@ -16,6 +16,7 @@ from dstress.scoring.resampling import (
     Interval,
     PoissonAccumulator,
     bca_interval,
+    interval,
     percentile_interval,
     poisson_weights,
     resample_weights,
@@ -270,3 +271,36 @@ def test_only_like_accumulators_merge(other):
 def test_names_and_totals_must_fit():
     with pytest.raises(ValueError, match="2 dialogues of 3 statistics"):
         PoissonAccumulator(3, 40, 7).add(["a", "b"], np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize("kind", ["percentile", "bca"])
+@pytest.mark.parametrize("right", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("dialogues", [1, 14, 1000])
+def test_an_interval_without_spread_is_as_wide_as_the_dialogues_allow(kind, right, dialogues):
+    """At 0 and 1 it is the exact binomial interval of as many dialogues, whatever the number of turns."""
+    totals = np.tile((right * 8, 8.0), (dialogues, 1))
+    sums = resampled_sums(totals, 50, 0)
+    low, high = interval(totals, sums, ratio, 0.95, kind, dialogues)
+    exact = stats.binomtest(0, dialogues).proportion_ci(0.95).high
+    assert (low, high) == pytest.approx((right * (1 - exact), right + (1 - right) * exact))
+    unbounded = interval(totals, sums, ratio, 0.95, kind, None)
+    assert all(math.isnan(end) for end in unbounded)
+
+
+@pytest.mark.parametrize("kind", ["percentile", "bca"])
+def test_an_interval_with_spread_is_left_alone(kind):
+    totals = np.array([[3.0, 4.0], [1.0, 5.0], [2.0, 2.0]])
+    sums = resampled_sums(totals, 50, 0)
+    plain = percentile_interval(sums, ratio) if kind == "percentile" else bca_interval(totals, sums, ratio)
+    assert interval(totals, sums, ratio, 0.95, kind, 3) == plain
+
+
+def test_a_stream_counts_the_dialogues_that_have_something_to_count():
+    totals = np.array([[0.0, 4.0], [0.0, 0.0], [0.0, 2.0]])
+    stream, other = PoissonAccumulator(2, 40, 7), PoissonAccumulator(2, 40, 7)
+    stream.add(["a", "b", "c"], totals)
+    other.add(["d"], totals[:1])
+    stream.merge(other)
+    assert stream.counted.tolist() == [0, 3]
+    found = interval(None, stream.sums, ratio, 0.95, "percentile", int(stream.counted.max()))
+    assert found == pytest.approx((0, 1 - 0.025 ** (1 / 3)))

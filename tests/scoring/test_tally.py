@@ -106,6 +106,17 @@ def test_a_stream_gives_the_same_values_and_nearly_the_same_intervals(
         assert streamed[name].high == pytest.approx(usual[name].high, abs=0.1 * width), name
 
 
+def test_a_stream_without_spread_is_as_wide_as_its_dialogues_allow(monkeypatch: pytest.MonkeyPatch) -> None:
+    gold = {"hotel-area": ("north",)}
+    right = [Prediction(f"d{n}", turn, {"hotel-area": "north"}, gold=gold) for n in range(20) for turn in range(3)]
+    ends = pytest.approx((0.025 ** (1 / 20), 1.0))
+    for most in (100, 5):
+        monkeypatch.setattr(tallying, "MOST_DIALOGUES", most)
+        jga = score(right, metrics=["jga"])["jga"]
+        assert (jga.low, jga.high) == ends
+        assert ("|boot:poisson" in jga.signature) == (most == 5)
+
+
 def test_a_streams_intervals_do_not_hang_on_its_shards(
     copied: list[Prediction], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,14 @@ def test_every_suite_names_what_there_is(name: str) -> None:
         assert column.metric in known, column
 
 
+@pytest.mark.parametrize("name", list(suites.names()))
+def test_what_a_tracker_that_is_always_wrong_is_good_at_has_that_share_beside_it(name: str) -> None:
+    table = suites.load(name).table
+    wrong = {column.variant for column in table if column.metric == "always-wrong"}
+    assert {column.variant for column in table if column.metric in ("cjga", "ss(jga)")} <= wrong
+    assert wrong or not any(column.metric == "nohf" for column in table)
+
+
 def test_the_papers_have_theirs() -> None:
     assert {"checkdst", "coco", "raddle", "sgd-x", "gca", "quick", "full"} <= set(suites.names())
 

@@ -15,7 +15,8 @@ _OVER_VARIANTS, _ON_ORIGINAL = "-v1-5", "-orig"
 
 
 class Measure(NamedTuple):
-    """Which way is better, and the unit; `%` are fractions, shown in percent, anything else is shown as it is."""
+    """Which way is better, the unit (`%` are fractions, shown in percent, anything else is shown as it is), and
+    whether 0 and 1 are its ends."""
 
     higher_is_better: bool = True
     unit: str = PERCENT
@@ -24,7 +25,7 @@ class Measure(NamedTuple):
     @property
     def is_share(self) -> bool:
         """Whether it lies between 0 and 1, and more is better, so that it can be drawn as an accuracy."""
-        return self.higher_is_better and self.unit == PERCENT and self.bounded
+        return self.higher_is_better and self.bounded
 
     @property
     def sign(self) -> int:
@@ -39,7 +40,7 @@ def measure_of(metric: str) -> Measure:
     name = parse(metric).name
     if name in metrics or ":" in name:
         found = metrics.get(name)
-        return Measure(found.higher_is_better, found.unit)
+        return Measure(found.higher_is_better, found.unit, found.unit == PERCENT)
     if name in pair_metrics or name in variant_metrics:
         over = pair_metrics.get(name) if name in pair_metrics else variant_metrics.get(name)
         return Measure(over.higher_is_better, over.unit, over.bounded)

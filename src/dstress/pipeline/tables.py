@@ -59,7 +59,8 @@ def system_table(comparison: Comparison) -> Table:
                 f"{PLAIN.with_unit(s.value, unit)} {PLAIN.measured_interval(s.low, s.high, unit)}" if s else "-"
                 for s in scores.values()
             )
-            rows.append((*([variant] if of_runs else []), metric, *values))
+            over = " / ".join(dict.fromkeys(PLAIN.number(s.n) for s in scores.values() if s))
+            rows.append((*([variant] if of_runs else []), metric, *values, over))
             records += [
                 ({"variant": variant} if of_runs else {})
                 | {
@@ -75,10 +76,12 @@ def system_table(comparison: Comparison) -> Table:
                 if s
             ]
     slack = comparison.avg_slack
-    rows.append((*([""] if of_runs else []), "avg-slack", *map(PLAIN.percent, slack.values())))
+    rows.append((*([""] if of_runs else []), "avg-slack", *map(PLAIN.percent, slack.values()), ""))
     records += [{"metric": "avg-slack", "system": name, "value": value} for name, value in slack.items()]
     caption = signature_text("signature", comparison.signature)
-    return Table((*(["variant"] if of_runs else []), "metric", *(f"#{name}" for name in slack)), rows, caption, records)
+    return Table(
+        (*(["variant"] if of_runs else []), "metric", *(f"#{name}" for name in slack), "#over"), rows, caption, records
+    )
 
 
 def pair_table(comparison: Comparison, number: int) -> Table:
@@ -96,12 +99,13 @@ def pair_table(comparison: Comparison, number: int) -> Table:
                     PLAIN.measured_change_interval(test.low, test.high, unit),
                     *(PLAIN.probability(p, at_floor=test.at_floor) for p in (test.p, test.p_holm)),
                     PLAIN.probability(test.p_bootstrap),
+                    PLAIN.number(test.dialogues),
                     "yes" if test.significant else "no",
                 )
             )
             named = {"system": pair.system, "baseline": pair.baseline, "metric": metric}
             records.append(({"variant": variant} if of_runs else {}) | named | msgspec.structs.asdict(test))
-    columns = ("metric", "#difference", "#interval", "#p", "#p (Holm)", "#p (bootstrap)", "significant")
+    columns = ("metric", "#difference", "#interval", "#p", "#p (Holm)", "#p (bootstrap)", "#dialogues", "significant")
     caption = f"{pair.system} less {pair.baseline}, in points"
     return Table((*(["variant"] if of_runs else []), *columns), rows, caption, records)
 
@@ -160,12 +164,13 @@ def verdict_tables(verdict: Verdict) -> dict[str, Table]:
             PLAIN.measured_change(check.difference, verdict.unit),
             PLAIN.measured_change_interval(check.low, check.high, verdict.unit),
             PLAIN.probability(check.p_holm, at_floor=check.at_floor),
+            PLAIN.number(check.dialogues),
             "passed" if check.passed else "FAILED",
         )
         for variant, check in verdict.checks.items()
     ]
     unit, allowed = verdict.unit, verdict.max_drop
-    columns = ("variant", f"#old {unit}", f"#new {unit}", "#change", "#interval", "#p (Holm)", "verdict")
+    columns = ("variant", f"#old {unit}", f"#new {unit}", "#change", "#interval", "#p (Holm)", "#dialogues", "verdict")
     limit = f"{100 * allowed:g} points" if unit == PERCENT else f"{allowed:g} {unit}"
     rule = f"fails if p <= {verdict.alpha} and worse by over {limit}"
     records = [{"variant": variant} | msgspec.structs.asdict(check) for variant, check in verdict.checks.items()]

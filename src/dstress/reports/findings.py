@@ -7,14 +7,14 @@ their test is made here, and is cautious (see `_CARRIED`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from dstress.metrics.measures import measure_of
 from dstress.reports.numbers import PAGE
 from dstress.runs.folder import ORIGINAL, Drop, Scores
-from dstress.scoring.scorecard import SlotErrors
+from dstress.scoring.scorecard import Score, SlotErrors
 
 ALPHA = 0.05
 FLOOR = "jga-floor"
@@ -22,7 +22,14 @@ FLOOR = "jga-floor"
 
 _MOST = 3
 _NO_MORE_THAN = 0.01
-"""A stressor whose interval stays within a point is told as one that does not matter."""
+"""A stressor that costs less than a point, at the worst that the data allow, may be told as one that does no harm."""
+
+_BREAKS_NO_MORE_THAN = 0.05
+"""And breaks so little, at the worst, of what was right where it changed something: one that changes little costs
+little."""
+
+_TOO_LITTLE_RIGHT = 0.2
+"""Below this accuracy on the original nothing is told to do no harm: there is too little to lose."""
 
 _CARRIED = 10
 """A value stays in the state for turns on end, so its counts are not independent: they are divided by so many."""
@@ -43,10 +50,12 @@ class Finding(msgspec.Struct, frozen=True):
 
 def findings(scores: Scores, most: int = _MOST) -> list[Finding]:
     """The most interesting findings, the first first; one of each kind, so that they do not say the same."""
-    kinds = (_failures, _disagreement, _worst, _gain, _slot, _broken, _hidden, _harmless)
+    kinds = (_failures, _disagreement, _worst, _gain, _slot, _broken, _hidden, _harmless, _undecided)
     best = (max(kind(scores), key=lambda finding: finding.interest, default=None) for kind in kinds)
     ranked = sorted((finding for finding in best if finding), key=lambda finding: -finding.interest)
-    return ranked[:most] or [_nothing(scores)]
+    return ranked[:most] or [
+        Finding("Nothing to compare", "The run has no stressor whose cost in joint goal accuracy is known.", 0)
+    ]
 
 
 def significant(drop: Drop) -> bool:
@@ -88,31 +97,81 @@ def _gain(scores: Scores) -> Iterator[Finding]:
 
 
 def _harmless(scores: Scores) -> Iterator[Finding]:
-    """What does not matter: the whole interval lies within a point."""
-    calm = {
-        variant: drop
-        for variant, drop in scores.drops.items()
-        if not significant(drop) and -_NO_MORE_THAN < drop.low <= drop.high < _NO_MORE_THAN
-    }
-    if calm and len(calm) < len(scores.drops):
-        within = PAGE.percent(max(max(abs(drop.low), abs(drop.high)) for drop in calm.values()), 2)
-        *others, last = calm
-        names, does, moves = (
-            (f"{', '.join(others)} and {last}", "do", "each of them moves") if others else (last, "does", "it moves")
+    """What does not matter, where the data could have shown that it does."""
+    doubts = undecided(scores)
+    calm = [variant for variant in _unproven(scores) if variant not in doubts]
+    if calm:
+        most = max(-scores.drops[variant].low for variant in calm)
+        text = (
+            f"With 95 % confidence {'each of them' if len(calm) > 1 else 'it'} costs {PAGE.percent(most, 2)} points of "
+            "joint goal accuracy at most."
         )
-        text = f"With 95 % confidence {moves} joint goal accuracy by {within} points at most."
-        yield Finding(f"{names} {does} no harm", text, 1.0, next(iter(calm)))
+        yield Finding(f"{_listed(calm)} {'do' if len(calm) > 1 else 'does'} no harm", text, 1.0, calm[0])
+
+
+def _undecided(scores: Scores) -> Iterator[Finding]:
+    """What may be chance and may be harm: how much harm the data leave open, or why they cannot tell."""
+    if doubts := undecided(scores):
+        worst = min(doubts, key=lambda variant: scores.drops[variant].low)
+        title = f"Whether {_listed(list(doubts))} {'do' if len(doubts) > 1 else 'does'} harm cannot be told"
+        under = f", the most under {worst}" if len(set(doubts.values())) > 1 else ""
+        yield Finding(title, f"No change is beyond chance, but {doubts[worst]}{under}.", 0.5, worst)
+
+
+def undecided(scores: Scores) -> dict[str, str]:
+    """The stressors of which the data cannot tell whether they do harm, and why."""
+    return {variant: doubt for variant in _unproven(scores) if (doubt := _doubt(scores, variant))}
+
+
+def _unproven(scores: Scores) -> list[str]:
+    """The stressors whose change may be chance, and that are not known to break anything."""
+    return [
+        variant
+        for variant, drop in scores.drops.items()
+        if not significant(drop) and not _breaks(scores.paired.get(variant, {}).get("newly-wrong"))
+    ]
+
+
+def _breaks(newly_wrong: Score | None) -> bool:
+    """Whether right turns surely become wrong, more than a few."""
+    return newly_wrong is not None and newly_wrong.low >= _BROKEN_SHARE
+
+
+def _doubt(scores: Scores, variant: str) -> str:
+    """Why a stressor may do harm although no change is beyond chance; empty where the data rule that out."""
+    drop, broken = scores.drops[variant], scores.paired.get(variant, {}).get("newly-wrong")
+    if failed := scores.failed.get(ORIGINAL, 0) + scores.failed.get(variant, 0):
+        return f"missing answers ({failed:,}) hide what it does"
+    if drop.original < _TOO_LITTLE_RIGHT:
+        return f"with {PAGE.percent(drop.original)} % right on the original there is too little to lose"
+    if not drop.low > -_NO_MORE_THAN:
+        return f"a loss of up to {PAGE.percent(-drop.low)} points is compatible with the data"
+    if broken and not broken.n:
+        return "it changed nothing that is right on the original"
+    if broken and broken.high > _BREAKS_NO_MORE_THAN:
+        return (
+            f"of the {broken.n:,.0f} {_unit(scores, variant)}s that it changed and that are right on the original, "
+            f"up to {PAGE.percent(broken.high)} % may break"
+        )
+    return ""
+
+
+def _listed(variants: Sequence[str]) -> str:
+    """Names in a line; how many there are where they would not fit."""
+    if len(variants) > _MOST:
+        return f"{len(variants)} stressors"
+    *others, last = variants
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _broken(scores: Scores) -> Iterator[Finding]:
     """How many right turns become wrong; where others become right, the total hides it."""
     for variant, paired in scores.paired.items():
         drop, broken, mended = scores.drops.get(variant), paired.get("newly-wrong"), paired.get("newly-right")
-        if drop is None or broken is None or mended is None or not broken.low >= _BROKEN_SHARE:
+        if drop is None or broken is None or mended is None or not _breaks(broken):
             continue
-        unit = scores.variants[variant].signature.get("unit", "turn")
         text = (
-            f"Of the {broken.n:,.0f} {unit}s that it changed and that are right on the original, "
+            f"Of the {broken.n:,.0f} {_unit(scores, variant)}s that it changed and that are right on the original, "
             f"{PAGE.percent(broken.value)} % become wrong (95 % interval {PAGE.interval(broken.low, broken.high)})"
         )
         gained = 0.0 if math.isnan(mended.value) else mended.value * mended.n
@@ -122,6 +181,10 @@ def _broken(scores: Scores) -> Iterator[Finding]:
             yield Finding(f"{variant} breaks more than the total shows", text, 1.6 + broken.low, variant)
         else:
             yield Finding(f"{variant} breaks what was right", f"{text}.", 1.0 + broken.low, variant)
+
+
+def _unit(scores: Scores, variant: str) -> str:
+    return scores.variants[variant].signature.get("unit", "turn")
 
 
 def _hidden(scores: Scores) -> Iterator[Finding]:
@@ -219,17 +282,6 @@ def _failures(scores: Scores) -> Iterator[Finding]:
                 f"under {variant}, and count as wrong. `dstress run --resume` asks for them again."
             )
             yield Finding("Answers are missing", text, 3 + share, variant)
-
-
-def _nothing(scores: Scores) -> Finding:
-    if not scores.drops:
-        return Finding("Nothing to compare", "The run has no stressor whose cost in joint goal accuracy is known.", 0)
-    widest = max(max(abs(drop.low), abs(drop.high)) for drop in scores.drops.values())
-    text = (
-        f"None of the {len(scores.drops)} stressors moves joint goal accuracy beyond chance; every 95 % interval lies "
-        f"within {PAGE.percent(widest)} points of no change."
-    )
-    return Finding("No stressor makes a difference that is beyond chance", text, 0)
 
 
 def _p(p: float, *, at_floor: bool = False) -> str:

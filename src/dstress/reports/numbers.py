@@ -73,6 +73,10 @@ class NumberFormat(NamedTuple):
         """Where a difference lies, in its unit."""
         return self.change_interval(low, high) if unit == PERCENT else self.change_interval(low / 100, high / 100)
 
+    def number(self, n: float) -> str:
+        """Over how many units a value is."""
+        return self.unknown if math.isnan(n) else f"{n:,.0f}"
+
     def probability(self, p: float, *, at_floor: bool = False) -> str:
         """A p-value; never `0`, and at the floor of resampling `<`: more resamples would have made it smaller."""
         smallest = 10**-self.p_digits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -38,7 +39,7 @@ def score_table(card: Scorecard) -> Table:
 def _measured(metric: str, score: Score) -> tuple[str, str, str]:
     unit = measure_of(metric).unit
     ends = PLAIN.measured_interval(score.low, score.high, unit)
-    return PLAIN.with_unit(score.value, unit), ends, f"{score.n:,.0f}" if score.n == score.n else "-"
+    return PLAIN.with_unit(score.value, unit), ends, PLAIN.number(score.n)
 
 
 def _numbers(metric: str, score: Score) -> dict[str, Any]:
@@ -118,10 +119,11 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
             PLAIN.points(drop.difference),
             PLAIN.change_interval(drop.low, drop.high),
             PLAIN.probability(drop.p_holm, at_floor=drop.at_floor),
+            PLAIN.number(drop.dialogues or math.nan),
         )
         for variant, drop in scores.drops.items()
     ]
-    columns = ("stressor", "#jga %", "#change", "#95 % interval", "#p (Holm)")
+    columns = ("stressor", "#jga %", "#change", "#95 % interval", "#p (Holm)", "#dialogues")
     costs = [{"stressor": variant} | msgspec.structs.asdict(drop) for variant, drop in scores.drops.items()]
     return [headline, Table(columns, drops, f"change in points of jga on {manifest.tracked}", costs), *repeated]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dstress.metrics.measures import measure_of
-from dstress.reports.findings import recall, significant
+from dstress.reports.findings import recall, significant, undecided
 from dstress.reports.numbers import PAGE, NumberFormat
 from dstress.reports.tables import Table
 from dstress.runs.folder import ORIGINAL, Manifest, RunFolder, Scores
@@ -35,6 +35,7 @@ class Measure(NamedTuple):
     metric: str
     value: str
     interval: str
+    over: str
     bar: tuple[float, float, float] | None
     missing: str
     signature: str
@@ -48,6 +49,7 @@ class Cost(NamedTuple):
     change: str
     interval: str
     p: str
+    dialogues: str
     significant: bool
     changed: str
     raw: tuple[float, float, float]
@@ -101,7 +103,10 @@ def cards(scores: Scores) -> list[Card]:
     original = scores.variants[ORIGINAL]
     if "jga" in original:
         jga = original["jga"]
-        shown.append(Card("JGA, original", PAGE.percent(jga.value), "%", PAGE.interval(jga.low, jga.high)))
+        below = (
+            f"{PAGE.interval(jga.low, jga.high)} over {PAGE.number(jga.n)} {original.signature.get('unit', 'turn')}s"
+        )
+        shown.append(Card("JGA, original", PAGE.percent(jga.value), "%", below))
     if scores.drops:
         worst = min(scores.drops, key=lambda variant: scores.drops[variant].stressed)
         drop = scores.drops[worst]
@@ -110,7 +115,10 @@ def cards(scores: Scores) -> list[Card]:
         )
         shown.append(Card("JGA, at its worst", PAGE.percent(drop.stressed), "%", below))
         hurt = sum(significant(drop) and drop.difference < 0 for drop in scores.drops.values())
-        shown.append(Card("stressors that hurt", str(hurt), f"of {len(scores.drops)}", "beyond chance, Holm, α = 0.05"))
+        below = "beyond chance, Holm, α = 0.05" + (
+            f"; {open_} cannot be told" if (open_ := len(undecided(scores))) else ""
+        )
+        shown.append(Card("stressors that hurt", str(hurt), f"of {len(scores.drops)}", below))
     turns = sum(int(card.signature.get("turns", "0")) for card in scores.variants.values())
     failed = sum(scores.failed.values())
     below = f"{failed:,} without an answer" if failed else "every one has an answer"
@@ -130,6 +138,7 @@ def headline(scores: Scores) -> list[Measure]:
                 cell.metric,
                 PAGE.with_unit(score.value, measure_of(cell.metric).unit) if score else "–",
                 PAGE.measured_interval(score.low, score.high, measure_of(cell.metric).unit) if score else "",
+                PAGE.number(score.n) if score else "",
                 _bar(score) if score and measure_of(cell.metric).is_share else None,
                 cell.missing,
                 score.signature if score else "",
@@ -158,6 +167,7 @@ def costs(run: RunFolder, scores: Scores) -> list[Cost]:
                 PAGE.points(drop.difference),
                 PAGE.change_interval(drop.low, drop.high),
                 PAGE.probability(drop.p_holm, at_floor=drop.at_floor),
+                PAGE.number(drop.dialogues or math.nan),
                 significant(drop),
                 PAGE.percent(changed, 0),
                 (drop.stressed, drop.difference, drop.p_holm),

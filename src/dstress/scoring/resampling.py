@@ -101,12 +101,42 @@ def as_totals(totals: Floats) -> Floats:
 
 
 def interval(
-    totals: Floats | None, resampled: Floats, value: Value, level: float, kind: Literal["percentile", "bca"]
+    totals: Floats | None,
+    resampled: Floats,
+    value: Value,
+    level: float,
+    kind: Literal["percentile", "bca"],
+    bounded_over: int | None,
 ) -> Interval:
-    """The interval of a kind; of a stream, whose `totals` by dialogue were not kept, the percentile interval."""
+    """The interval of a kind; of a stream, whose `totals` by dialogue were not kept, the percentile interval.
+
+    Where no resample changes the value (all right, all wrong, one dialogue), the data show no spread, which is not
+    certainty: a value that 0 and 1 bound may be as far off as `unseen_share` allows for the `bounded_over` dialogues
+    that it counts; of one without bounds (None) nothing is known.
+    """
+    draws = defined(evaluate(value, resampled))
+    if draws.size and np.ptp(draws) <= tolerance(float(draws[0])):
+        if bounded_over is None:
+            return UNKNOWN
+        point, unseen = float(draws[0]), unseen_share(bounded_over, level)
+        return Interval(point * (1 - unseen), point + (1 - point) * unseen)
     if kind == "bca" and totals is not None:
         return bca_interval(totals, resampled, value, level)
     return percentile_interval(resampled, value, level)
+
+
+def unseen_share(dialogues: int, level: float) -> float:
+    """How large a share of all dialogues may be of a kind that none of these is: the exact form of the rule of three.
+
+    A kind of share s is missed by all of n dialogues with probability (1 - s) ** n (Clopper & Pearson 1934). Dialogues
+    count, not turns: nothing was seen of how such turns would hang together, so they may fill whole dialogues.
+    """
+    return float(1 - _tails(level)[0] ** (1 / dialogues)) if dialogues else 1.0
+
+
+def counted_dialogues(totals: Floats) -> NDArray[np.int64]:
+    """How many dialogues have anything to count, in each column of statistics."""
+    return np.asarray(np.count_nonzero(totals, axis=0), np.int64)
 
 
 def percentile_interval(resampled: Floats, value: Value, level: float = 0.95) -> Interval:
@@ -119,8 +149,7 @@ def bca_interval(totals: Floats, resampled: Floats, value: Value, level: float =
     """The bias-corrected and accelerated interval (Efron 1987; Efron & Tibshirani 1993, section 14.3).
 
     Better than the percentile interval near 0 and 1, where the values of a good or a poor tracker are skewed. A value
-    that no resample changes (one dialogue, or all alike) gives the point itself: the data show no spread, which is
-    not the same as certainty, so a report should say how many dialogues there were.
+    that no resample changes (one dialogue, or all alike) gives the point itself; `interval` knows better.
     """
     totals = as_totals(totals)
     point = float(evaluate(value, totals.sum(axis=0)))
@@ -190,6 +219,8 @@ class PoissonAccumulator:
         """The plain sums, from which the value itself comes."""
         self.sums: Floats = np.zeros((resamples, k))
         """The sums of each resample, for `percentile_interval`."""
+        self.counted: NDArray[np.int64] = np.zeros(k, np.int64)
+        """How many dialogues have anything to count, in each column."""
 
     def add(self, ids: Sequence[str], totals: Floats) -> None:
         """Count some dialogues, in blocks that fit the cache."""
@@ -202,6 +233,7 @@ class PoissonAccumulator:
             part = slice(start, start + rows)
             self.sums += poisson_weights(keys[part], len(self.sums)).astype(np.float64) @ totals[part]
         self.total += totals.sum(axis=0)
+        self.counted += counted_dialogues(totals)
 
     def merge(self, other: PoissonAccumulator) -> None:
         """Add what another shard saw."""
@@ -209,6 +241,7 @@ class PoissonAccumulator:
             raise ValueError("only accumulators with one seed, one k and as many resamples merge")
         self.total += other.total
         self.sums += other.sums
+        self.counted += other.counted
 
 
 def poisson_weights(keys: NDArray[np.uint64], resamples: int) -> NDArray[np.uint8]:

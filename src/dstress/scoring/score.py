@@ -20,6 +20,7 @@ from dstress.corpora.base import Corpus
 from dstress.errors import DstressError, PredictionError, UnknownNameError
 from dstress.metrics import metrics
 from dstress.metrics.base import Floats, Metric
+from dstress.metrics.measures import measure_of
 from dstress.scoring.garbage import without_collection
 from dstress.scoring.left_out import LeftOut, predictions_within
 from dstress.scoring.open_pair import Gold, Predictions, PredictionSource, open_pair
@@ -102,7 +103,14 @@ class Scored(msgspec.Struct):
     def _score(self, name: str, metric: Metric, resampled: Floats) -> Score:
         sums, options = self.tally.sums(name), self.options
         totals = None if self.tally.streamed else self.tally.totals(name)
-        low, high = interval(totals, resampled, metric.value, options.level, options.interval)
+        low, high = interval(
+            totals,
+            resampled,
+            metric.value,
+            options.level,
+            options.interval,
+            self.tally.counted_dialogues(name) if measure_of(name).bounded else None,
+        )
         return Score(float(metric.value(sums)), low, high, metric.count(sums), signature_text(name, self.signature))
 
 

@@ -23,7 +23,8 @@ class Score(msgspec.Struct, frozen=True):
 
 
 class TestedDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """What two systems differ by on the same dialogues, and whether that is chance; see `scoring.significance`.
+    """What two systems differ by on the same dialogues, how many these are, and whether that is chance; see
+    `scoring.significance`.
 
     `p_holm` is `p` after Holm's correction over all tests that were made together. `at_floor`: no resample reached the
     difference, so that the p-values are upper limits.
@@ -35,6 +36,7 @@ class TestedDifference(msgspec.Struct, frozen=True, kw_only=True):
     p: float
     p_holm: float
     at_floor: bool = False
+    dialogues: int = 0
 
 
 class SlotErrors(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dstress.metrics.base import PERCENT
+from dstress.metrics.measures import measure_of
 from dstress.scoring.resampling import (
     TIE,
     UNKNOWN,
@@ -23,10 +23,12 @@ from dstress.scoring.resampling import (
     Value,
     as_totals,
     block_rows,
+    counted_dialogues,
     defined,
     evaluate,
     resampled_sums,
     tolerance,
+    unseen_share,
 )
 from dstress.scoring.tally import Tally
 
@@ -56,9 +58,9 @@ class PairedTest(NamedTuple):
     """Two systems on the same dialogues: both values, the system's less the baseline's, and whether that is chance.
 
     `p` is by approximate randomisation, which needs no large sample; `low` to `high` are the differences that the same
-    test does not reject, or the bootstrap's where those reach farther. 0 is outside exactly when `p` is at most
-    1 - level. `at_floor`: no resample reached the difference, so `p` is only as small as their number allows.
-    `p_bootstrap` is a second opinion.
+    test does not reject, or the bootstrap's (see `paired_bootstrap`) where those reach farther. 0 is outside exactly
+    when `p` is at most 1 - level. `at_floor`: no resample reached the difference, so `p` is only as small as their
+    number allows. `p_bootstrap` is a second opinion.
     """
 
     baseline: float
@@ -69,45 +71,51 @@ class PairedTest(NamedTuple):
     p: float
     p_bootstrap: float
     at_floor: bool
+    dialogues: int
 
     def tested(self, p_holm: float) -> dict[str, Any]:
         """The fields of a `TestedDifference`, once the p-value is corrected."""
-        return {name: getattr(self, name) for name in ("difference", "low", "high", "p", "at_floor")} | {
-            "p_holm": p_holm
-        }
+        names = ("difference", "low", "high", "p", "at_floor", "dialogues")
+        return {name: getattr(self, name) for name in names} | {"p_holm": p_holm}
+
+    def within_bounds(self, level: float) -> PairedTest:
+        """The same of values between 0 and 1: they differ by 1 at most, also in dialogues of a kind not seen."""
+        low, high = self.low, self.high
+        if math.isnan(low) and not math.isnan(self.p):
+            unseen = unseen_share(self.dialogues, level)
+            low, high = self.difference - unseen, self.difference + unseen
+        return self._replace(low=max(low, -1.0), high=min(high, 1.0))  # in this order nan stays nan
 
 
 def paired_test(
     system: Tally, baseline: Tally, metric: str, resamples: int, seed: int, level: float = 0.95
 ) -> PairedTest:
     """The test that `compare`, `gate` and runs share. Both tallies are of the same dialogues, in the same order."""
-    measured = baseline.metrics[metric]
     totals = (system.totals(metric), baseline.totals(metric))
-    test = paired_test_of_totals(*totals, measured.value, resamples, seed, level)
-    if measured.unit != PERCENT:
-        return test
-    return test._replace(low=max(-1.0, test.low), high=min(1.0, test.high))  # shares differ by no more than the whole
+    test = paired_test_of_totals(*totals, baseline.metrics[metric].value, resamples, seed, level)
+    return test.within_bounds(level) if measure_of(metric).bounded else test
 
 
 def paired_test_of_totals(
     system: Floats, baseline: Floats, value: Value, resamples: int, seed: int, level: float = 0.95
 ) -> PairedTest:
-    """The same from statistics summed by dialogue."""
+    """The same from statistics summed by dialogue, of a value that 0 and 1 need not bound."""
     shared = (system, baseline, value, resamples, seed, level)
     bootstrap, randomised = paired_bootstrap(*shared), approximate_randomisation(*shared)
     before, after = (float(evaluate(value, totals.sum(axis=0))) for totals in (baseline, system))
     low, high = _reconciled(randomised, bootstrap.interval, 1 - level)
     at_floor = randomised.p <= 1 / (1 + resamples)
-    return PairedTest(before, after, randomised.difference, low, high, randomised.p, bootstrap.p, at_floor)
+    tested = (randomised.difference, low, high, randomised.p, bootstrap.p, at_floor)
+    return PairedTest(before, after, *tested, int(counted_dialogues(system).max(initial=0)))
 
 
 def _reconciled(test: Comparison, bootstrap: Interval, alpha: float) -> Interval:
-    """The test's own interval, made as wide as the bootstrap's, but never across a 0 that the test rejects.
+    """The bootstrap's interval, made as wide as the test's own, but never across a 0 that the test rejects.
 
-    Where few dialogues differ at all, the others are ties that any shift breaks, and the inverted test is too narrow.
+    The test's own is too narrow where few dialogues differ: the others are ties that any shift breaks.
     """
     if math.isnan(test.p) or math.isnan(bootstrap.low):
-        return test.interval
+        return UNKNOWN
     low, high = min(test.interval.low, bootstrap.low), max(test.interval.high, bootstrap.high)
     if test.p <= alpha * (1 + TIE):
         low = low if test.difference < 0 or low > 0 else test.interval.low
@@ -118,26 +126,39 @@ def _reconciled(test: Comparison, bootstrap: Interval, alpha: float) -> Interval
 def paired_bootstrap(
     totals_a: Floats, totals_b: Floats, value: Value, resamples: int, seed: int, level: float = 0.95
 ) -> Comparison:
-    """The paired bootstrap test: both systems are measured on the same resampled dialogues.
+    """The paired bootstrap: both systems are measured on the same resampled dialogues.
 
     With d the observed difference and d* the resampled ones, d* - d stands for the noise around "no difference"
     (Efron & Tibshirani 1993, section 16.4; Berg-Kirkpatrick et al. 2012), so
 
         p = (1 + #{|d* - d| >= |d|}) / (1 + #{d*})
 
-    The interval is its dual, the symmetric one (Hall 1988): d -+ the smallest w that the test would not reject. It
-    leaves 0 out exactly when p <= 1 - level, so that a report never contradicts itself; it is infinite where there
-    are too few resamples for any p-value to be that small. Resamples without a value do not count.
+    Where a few dialogues make the difference, such resamples know nothing of those that were as likely and not drawn.
+    So the interval is that of Gaffke (2005): every resample has one more dialogue of exponential weight, the most
+    extreme one there may be, and its upper and lower end each have the one that is extreme their way. Here it is the
+    dialogue on which the systems differ most, as it is or with their names swapped; where none differs, nothing is
+    known. Resamples without a value do not count.
     """
     totals_a, totals_b = _paired(totals_a, totals_b)
-    difference = _difference(value, totals_a.sum(axis=0), totals_b.sum(axis=0))
+    sum_a, sum_b, swap = totals_a.sum(axis=0), totals_b.sum(axis=0), totals_b - totals_a
+    difference, k = _difference(value, sum_a, sum_b), totals_a.shape[1]
     sums = resampled_sums(np.hstack((totals_a, totals_b)), resamples, seed)
-    k = totals_a.shape[1]
     noise = np.abs(defined(_differences(value, sums[:, :k], sums[:, k:]) - difference))
     if not noise.size:
         return Comparison(difference, UNKNOWN, math.nan)
-    width = _critical(noise, 1 - level)
-    return Comparison(difference, Interval(difference - width, difference + width), _p_value(noise, difference))
+    p = _p_value(noise, difference)
+    swapped = np.nan_to_num(np.abs(_differences(value, sum_a + swap, sum_b - swap) - difference))
+    if swapped.max() <= tolerance(difference):
+        return Comparison(difference, UNKNOWN, p)
+    extreme = np.concatenate((totals_a[swapped.argmax()], totals_b[swapped.argmax()]))
+    weights = np.random.Generator(np.random.PCG64([seed, 1])).exponential(size=(resamples, 1))
+    ends = []
+    for more in (extreme, np.roll(extreme, k)):
+        with_more = sums + weights * more
+        draws = defined(_differences(value, with_more[:, :k], with_more[:, k:]))
+        ends.append(np.quantile(draws, ((1 - level) / 2, (1 + level) / 2)))
+    (low, high), (other_low, other_high) = ends
+    return Comparison(difference, Interval(float(min(low, other_low)), float(max(high, other_high))), p)
 
 
 def approximate_randomisation(
@@ -252,9 +273,3 @@ def _last_accepted(rejects: Callable[[float], bool], start: float, towards: floa
         middle = (inside + beyond) / 2
         inside, beyond = (inside, middle) if rejects(middle) else (middle, beyond)
     return inside
-
-
-def _critical(noise: Floats, alpha: float) -> float:
-    """The largest |difference| that would not be significant, so the half width of the test's own interval."""
-    beyond = math.floor(alpha * (noise.size + 1) * (1 + 1e-12))
-    return float(np.partition(noise, -beyond)[-beyond]) if beyond else math.inf

@@ -9,7 +9,7 @@ import numpy as np
 
 from dstress.alignment.cells import Alignment
 from dstress.metrics.base import Floats, Metric
-from dstress.scoring.resampling import PoissonAccumulator, resampled_sums
+from dstress.scoring.resampling import PoissonAccumulator, counted_dialogues, resampled_sums
 from dstress.scoring.slices import Sums, confusions, sliced, slot_counts
 
 MOST_DIALOGUES = 40_000
@@ -105,6 +105,12 @@ class Tally:
         if self._stream is not None:
             return np.asarray(self._stream.total[self._columns[metric]], np.float64)
         return np.asarray(self.totals(metric).sum(axis=0), np.float64)
+
+    def counted_dialogues(self, metric: str) -> int:
+        """How many dialogues have anything that the metric counts."""
+        if self._stream is not None:
+            return int(self._stream.counted[self._columns[metric]].max())
+        return int(counted_dialogues(self.totals(metric)).max())
 
     def resampled(self) -> dict[str, Floats]:
         """Sums of bootstrap resamples, by metric. One set of resamples serves all metrics."""

@@ -17,7 +17,7 @@ from dstress.metrics.consistency import Names, OverRuns, paired, places_of
 from dstress.metrics.sensitivity import DiffRel, NeverRight, OnOriginal, OverVariants, Sensitivity
 from dstress.schema_names import names_back
 from dstress.scoring.open_pair import LoadedSystem, PredictionSource, load_system, usual_convention
-from dstress.scoring.resampling import interval, resampled_sums
+from dstress.scoring.resampling import counted_dialogues, interval, resampled_sums
 from dstress.scoring.score import COMPARING, ScoringOptions
 from dstress.scoring.scorecard import Score, Scorecard, signature_text
 from dstress.scoring.slices import CHANGED, KEYS, SLICES, Slicing, missing_key, possible_slices
@@ -285,7 +285,14 @@ def _card(
     for metric in metrics:
         totals = units.totals(metric)
         resampled = resampled_sums(totals, options.resamples, options.seed)
-        low, high = interval(totals, resampled, metric.value, options.level, options.interval)
+        low, high = interval(
+            totals,
+            resampled,
+            metric.value,
+            options.level,
+            options.interval,
+            int(counted_dialogues(totals).max()) if metric.bounded else None,
+        )
         sums = totals.sum(axis=0)
         text = signature_text(metric.name, signature)
         found[metric.name] = Score(float(metric.value(sums)), low, high, metric.count(sums), text)
