@@ -17,6 +17,7 @@ from dstress.errors import MissingExtraError
 from dstress.storage.atomic import replacing
 
 _SPECIAL = re.compile(r"[&%$#_{}~^\\|<>]")
+_MARKS = re.compile(r"[\\|`*]|<(?=[A-Za-z/!?])|\](?=[(\[])|&(?=#?\w+;)")
 _WRITTEN = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
@@ -89,13 +90,18 @@ def markdown(table: Table) -> str:
     """The table for a README or an issue."""
     lines = [_row(table.names)]
     lines.append(_row(["---:" if table.is_number(column) else "---" for column in range(len(table.columns))]))
-    lines += [_row([cell.replace("|", "\\|") for cell in row]) for row in table.rows]
-    caption = [f"\n{table.caption}"] if table.caption else []
+    lines += [_row(row) for row in table.rows]
+    caption = [f"\n{escape_markdown(table.caption)}"] if table.caption else []
     return "\n".join([*lines, *caption]) + "\n"
 
 
 def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    return f"| {' | '.join(map(escape_markdown, cells))} |"
+
+
+def escape_markdown(text: str) -> str:
+    """Text that Markdown shows as it is: in one cell, and neither as marks, nor as a link, nor as HTML."""
+    return _MARKS.sub(r"\\\g<0>", " ".join(text.splitlines()))
 
 
 def html(table: Table) -> str:
