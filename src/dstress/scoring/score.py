@@ -27,7 +27,7 @@ from dstress.scoring.open_pair import Gold, Predictions, PredictionSource, open_
 from dstress.scoring.resampling import interval
 from dstress.scoring.scorecard import Score, Scorecard, SlotErrors, signature_text
 from dstress.scoring.shards import Plan, Watcher, in_halves, tally_pairs
-from dstress.scoring.slices import check_slice, possible_slices
+from dstress.scoring.slices import UNITS, check_slice, possible_slices
 from dstress.scoring.tally import Tally
 
 STANDARD = "standard"
@@ -252,14 +252,12 @@ def _signature(
 
 
 def _values(sums: dict[str, dict[str, Floats]], made: dict[str, Metric]) -> dict[str, dict[str, float | None]]:
-    return {
-        key: {
-            name: None if np.isnan(value := made[name].value(row)) else float(value)
-            for name, row in by_metric.items()
-            if name in made
-        }
-        for key, by_metric in sums.items()
-    }
+    found: dict[str, dict[str, float | None]] = {}
+    for key, by_metric in sums.items():
+        values = {name: float(made[name].value(row)) for name, row in by_metric.items() if name in made}
+        defined = {name: None if np.isnan(value) else value for name, value in values.items()}
+        found[key] = {UNITS: float(by_metric[UNITS][0]), **defined}
+    return found
 
 
 def _slot_scores(row: Floats) -> dict[str, float | None]:
@@ -267,6 +265,7 @@ def _slot_scores(row: Floats) -> dict[str, float | None]:
     predicted, gold = right + wrong + extra, right + wrong + missed
     shares = (right / predicted if predicted else None, right / gold if gold else None, 2 * right / (predicted + gold))
     return dict(zip(SLOT_SCORES, shares, strict=True)) | {
+        UNITS: float(row.sum()),
         "right": right,
         "wrong": wrong,
         "missed": missed,
