@@ -12,7 +12,7 @@ from dstress.errors import DstressError
 from dstress.metrics import pair_metrics
 from dstress.metrics.base import Floats, Metric
 from dstress.metrics.consistency import OverRuns
-from dstress.metrics.measures import measure_of, over_variants
+from dstress.metrics.measures import measure_of, over_variants, require_metric
 from dstress.metrics.sensitivity import DiffRel
 from dstress.runs.folder import ORIGINAL, RunFolder
 from dstress.runs.scores import convention_of, corpus_of, has_own_schema, name_missing, predictions_of
@@ -65,6 +65,8 @@ class MeasuredRun:
         options: ScoringOptions,
         convention: str = "",
     ) -> None:
+        for name in metrics:
+            require_metric(name)
         self.run, self.options = run, msgspec.structs.replace(options, lenient=True)
         self._pairs = {name: pair_metrics.create(name) for name in metrics if parse(name).name in pair_metrics}
         self._over = {name: metric for name in metrics if (metric := over_variants(name))}

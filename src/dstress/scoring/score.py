@@ -20,7 +20,7 @@ from dstress.corpora.base import Corpus
 from dstress.errors import DstressError, PredictionError, UnknownNameError
 from dstress.metrics import metrics
 from dstress.metrics.base import Floats, Metric
-from dstress.metrics.measures import measure_of
+from dstress.metrics.measures import measure_of, require_metric
 from dstress.scoring.garbage import without_collection
 from dstress.scoring.left_out import LeftOut, predictions_within
 from dstress.scoring.open_pair import Gold, Predictions, PredictionSource, open_pair
@@ -183,6 +183,8 @@ def list_missing(missing: Mapping[str, str]) -> list[str]:
 def _selected(wanted: str | Sequence[str]) -> dict[str, Metric]:
     """The metrics asked for; `all` and `standard` are open: what cannot be computed is left out in the end."""
     names = list(metrics.usable()) if _is_open(wanted) else [wanted] if isinstance(wanted, str) else list(wanted)
+    for name in names:
+        require_metric(name, of_one_file=True)
     made = {name: metrics.create(name) for name in names}
     return {name: metric for name, metric in made.items() if wanted != STANDARD or not metric.on_request}
 
