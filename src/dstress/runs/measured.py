@@ -19,7 +19,7 @@ from dstress.runs.scores import convention_of, corpus_of, has_own_schema, name_m
 from dstress.scoring.open_pair import PredictionSource, located
 from dstress.scoring.score import Scored, ScoringOptions, tally_predictions
 from dstress.scoring.scorecard import Scorecard
-from dstress.scoring.significance import PairedTest, paired_test_of_totals
+from dstress.scoring.significance import PairedTest, evenly_weighed, paired_test_of_totals
 from dstress.scoring.unit_scores import UnitCollector, UnitScores
 from dstress.scoring.versions import conditional_card, side_by_side, variants_card
 from dstress.spec import parse
@@ -41,9 +41,8 @@ class Measured(NamedTuple):
     def test_against(self, baseline: Measured, options: ScoringOptions) -> PairedTest:
         """The paired test of two runs; a dialogue in which a metric is undefined adds nothing to its sums."""
         dialogues = list(dict.fromkeys((*baseline.dialogues, *self.dialogues)))
-        ours, theirs = self._over(dialogues), baseline._over(dialogues)
-        resampling = (options.resamples, options.seed, options.level)
-        test = paired_test_of_totals(ours, theirs, self.metric.value, *resampling, count=self.metric.count)
+        totals = evenly_weighed(self._over(dialogues), baseline._over(dialogues), self.metric.count)
+        test = paired_test_of_totals(*totals, self.metric.value, options.resamples, options.seed, options.level)
         return test.within_bounds(options.level) if self.bounded else test
 
     def _over(self, dialogues: list[str]) -> Floats:

@@ -95,29 +95,25 @@ def paired_test(
 ) -> PairedTest:
     """The test that `compare`, `gate` and runs share. Both tallies are of the same dialogues, in the same order."""
     totals, made = (system.totals(metric), baseline.totals(metric)), baseline.metrics[metric]
-    test = paired_test_of_totals(*totals, made.value, resamples, seed, level, count=made.count)
+    test = paired_test_of_totals(*evenly_weighed(*totals, made.count), made.value, resamples, seed, level)
     return test.within_bounds(level) if measure_of(metric).bounded else test
 
 
-def paired_test_of_totals(
-    system: Floats,
-    baseline: Floats,
-    value: Value,
-    resamples: int,
-    seed: int,
-    level: float = 0.95,
-    *,
-    count: Count | None = None,
-) -> PairedTest:
-    """The same from statistics summed by dialogue, of a value that 0 and 1 need not bound.
+def evenly_weighed(system: Floats, baseline: Floats, count: Count) -> tuple[Floats, Floats]:
+    """Both totals, scaled so that they count the same; no value depends on the scale, but what is swapped does.
 
-    `count` says how much a value stands on. Systems may differ in it (cJGA counts what each has right), and that is not
-    the difference which is tested: what is swapped has the same weight on both sides.
+    Systems may count differently (cJGA counts what each has right), and that is not the difference which is tested.
     """
-    shared = (value, resamples, seed, level)
-    bootstrap = paired_bootstrap(system, baseline, *shared)
-    ours, theirs = (count(totals.sum(axis=0)) if count else 1.0 for totals in (system, baseline))
-    randomised = approximate_randomisation(system, baseline * (ours / theirs if ours and theirs else 1.0), *shared)
+    ours, theirs = (count(totals.sum(axis=0)) for totals in (system, baseline))
+    return system, baseline * (ours / theirs) if ours and theirs else baseline
+
+
+def paired_test_of_totals(
+    system: Floats, baseline: Floats, value: Value, resamples: int, seed: int, level: float = 0.95
+) -> PairedTest:
+    """The same from statistics summed by dialogue, of a value that 0 and 1 need not bound."""
+    shared = (system, baseline, value, resamples, seed, level)
+    bootstrap, randomised = paired_bootstrap(*shared), approximate_randomisation(*shared)
     before, after = (float(evaluate(value, totals.sum(axis=0))) for totals in (baseline, system))
     low, high = _reconciled(randomised, bootstrap.interval, 1 - level)
     at_floor = randomised.p <= 1 / (1 + resamples)
