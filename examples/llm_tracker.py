@@ -8,7 +8,8 @@ from dstress.storage.home import home
 from dstress.trackers import Context, create
 
 corpus = dstress.load("reminder:test")
-tracker = create(f'llm("{sys.argv[1]}", model="{sys.argv[2]}", shots=2, train="reminder:train")')
+options = 'services=dialogue, shots=2, train="reminder:train", timeout=600'
+tracker = create(f'llm("{sys.argv[1]}", model="{sys.argv[2]}", {options})')
 tracker.prepare(Resources(corpus.schema, corpus, dstress.load, home()))
 dialogue = next(iter(corpus))
 contexts = [Context(dialogue, turn, corpus.schema) for turn in range(int(sys.argv[3]))]

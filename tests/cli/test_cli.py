@@ -52,6 +52,21 @@ def test_completion_scripts(shell: str) -> None:
     assert "_DSTRESS_COMPLETE" in run("completion", shell)
 
 
+def test_a_shell_that_asks_for_names_gets_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What `dstress` says to a shell's question would stand in the middle of the line that is being typed."""
+    for name, value in {
+        "_DSTRESS_COMPLETE": "bash_complete",
+        "COMP_WORDS": "dstress list sui",
+        "COMP_CWORD": "2",
+    }.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert (ended.value.code, *capfd.readouterr()) == (0, "plain,suites\n", "")
+
+
 COMPLETED = [
     ("corpora sh", ["show"]),
     ("run qu", ["quick"]),

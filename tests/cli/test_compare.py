@@ -81,6 +81,7 @@ def test_markdown_and_latex(files: list[Path], tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--metrics", "jgaa"], "did you mean 'jga'"),
+        (["--metrics", "cjga"], "cjga is of several versions of the data, and not of one file"),
         (["--metrics", ","], "error"),
         (["--convention", "exct"], "'exact'"),
         (["--gold", "nowhere:test"], "nowhere"),

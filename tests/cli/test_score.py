@@ -46,6 +46,12 @@ def test_json_has_the_promised_shape(predictions: str) -> None:
     assert jga["signature"].startswith("jga|corpus:reminder.dev|turns:1303|conv:exact|unit:turn|")
     assert card["signature"]["corpus"] == "reminder.dev"
     assert card["slices"]["service"]["taxi"]["jga"] == 1.0 and "taxi-day" in card["slices"]["slot"]
+    gold = [turn.state for dialogue in corpora.load("reminder:dev") for turn in dialogue.turns]
+    taxis = sum(any(slot.startswith("taxi-") for slot in state) for state in gold)
+    assert card["slices"]["service"]["taxi"]["units"] == taxis
+    assert card["slices"]["slot"]["taxi-day"]["units"] == sum("taxi-day" in state for state in gold)
+    shown = run(predictions, "--gold", "reminder:dev", "--by", "service")
+    assert re.search(rf"^service +units +jga.*(\n.*)*\ntaxi +{taxis} +100\.00", shown, re.MULTILINE)
 
 
 def test_the_console_shows_percentages_intervals_and_the_signature(predictions: str) -> None:
@@ -56,6 +62,9 @@ def test_the_console_shows_percentages_intervals_and_the_signature(predictions: 
 def test_all_conventions_side_by_side(predictions: str) -> None:
     shown = run(predictions, "--gold", "reminder:dev", "--conventions", "all", "--metrics", "jga,fga(lambda=0.25)")
     assert all(name in shown for name in conventions) and "fga(lambda=0.25)" in shown
+    frames = sum(len(turn.frames) for dialogue in corpora.load("reminder:dev") for turn in dialogue.turns)
+    assert re.search(r"^exact +1,303 turns +100\.00", shown, re.MULTILINE)
+    assert re.search(rf"^dstc8 +{frames:,} frames +100\.00", shown, re.MULTILINE)
 
 
 def test_a_metric_in_slots_is_never_shown_in_percent(tmp_path: Path) -> None:
@@ -66,7 +75,7 @@ def test_a_metric_in_slots_is_never_shown_in_percent(tmp_path: Path) -> None:
     for more in ([], ["--conventions", "exact,trade"], ["--by", "domain"], ["--markdown", "-"], ["--latex", "-"]):
         shown = run(*metrics, *more)
         assert "2.00 slots" in shown and "200.00" not in shown, more
-    assert re.search(r"^hotel +2\.00 slots", run(*metrics, "--by", "domain"), re.MULTILINE)
+    assert re.search(r"^hotel +2 +2\.00 slots", run(*metrics, "--by", "domain"), re.MULTILINE)
 
 
 def test_metrics_that_cannot_be_computed_are_named(tmp_path: Path) -> None:

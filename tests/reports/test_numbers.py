@@ -31,6 +31,7 @@ def test_points_have_a_sign_but_on_the_page_a_zero_has_none(difference: float, s
 def test_intervals_are_empty_where_there_are_none() -> None:
     assert PAGE.interval(0.1, 0.2) == "[10.0, 20.0]"
     assert PAGE.change_interval(-0.1, 0.1) == "[\N{MINUS SIGN}10.0, +10.0]"
+    assert PAGE.change_interval(-0.1, -0.0001) == "[\N{MINUS SIGN}10.0, \N{MINUS SIGN}0.0]"  # 0 is not inside
     assert PAGE.interval(math.nan, math.nan) == PAGE.change_interval(math.nan, 0.1) == ""
 
 

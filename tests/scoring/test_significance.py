@@ -15,6 +15,7 @@ from statsmodels.stats import contingency_tables, multitest
 from dstress.scoring.significance import (
     EXACT_UP_TO,
     approximate_randomisation,
+    evenly_weighed,
     holm,
     mcnemar,
     paired_bootstrap,
@@ -139,6 +140,16 @@ def test_randomisation_of_a_ratio_is_the_enumeration_of_all_swaps():
     assert found.p == pytest.approx(reached / 2**10, abs=0.015)
 
 
+def test_a_system_that_counts_more_is_not_another_by_that_alone():
+    """Conditional accuracy of two systems that break one turn each, the same; one has twice as much to break."""
+    weights = np.random.default_rng(3).integers(1, 3, 20)
+    few, many = (np.column_stack((times * weights, times * weights)).astype(float) for times in (1, 2))
+    few[0, 0] -= 1
+    many[0, 0] -= 1
+    assert paired_test_of_totals(many, few, ratio, 2000, 1).p < 0.001  # what was swapped weighed more on one side
+    assert paired_test_of_totals(*evenly_weighed(many, few, lambda sums: sums[1]), ratio, 2000, 1).p > 0.2
+
+
 @given(st.integers(1, 150), st.integers(1, 40), st.integers(1, 45), st.integers(0, 2**32))
 def test_swaps_do_not_depend_on_the_blocks(dialogues, resamples, block, seed):
     whole = np.vstack(list(swap_masks(dialogues, resamples, seed, block=resamples)))
@@ -228,7 +239,8 @@ def test_the_interval_leaves_zero_out_exactly_when_the_test_rejects(pair, level,
     if math.isnan(test.difference):
         assert math.isnan(test.p) and math.isnan(test.low) and math.isnan(test.high)
         return
-    if not bounded and not (pair[0] - pair[1]).any():
+    nothing_right = not (pair[0][:, 0].any() or pair[1][:, 0].any())  # so F1 is 0, whatever else differs
+    if not bounded and (nothing_right or not (pair[0] - pair[1]).any()):
         assert math.isnan(test.low) and math.isnan(test.high) and test.p == 1
         return
     assert test.low <= test.difference <= test.high

@@ -15,6 +15,7 @@ from dstress.reports.tables import Table
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import COMPARING, ScoringOptions
 from dstress.scoring.scorecard import Scorecard
+from dstress.scoring.slices import UNITS
 from dstress.scoring.versions import PAIR_METRICS, conditional, variants
 
 
@@ -87,9 +88,9 @@ def command(
 def _slice_tables(card: Scorecard) -> Iterator[Table]:
     """A table for each slice, under the values over all units."""
     everything: dict[str, float | None] = {name: score.value for name, score in card.metrics.items()}
-    everything["units"] = max(score.n for score in card.metrics.values())
+    everything[UNITS] = max(score.n for score in card.metrics.values())
     for name, keys in card.slices.items():
-        yield slice_table(name, {"all": everything} | keys, list(card.metrics), ["units"])
+        yield slice_table(name, {"all": everything} | keys, list(card.metrics), [UNITS])
 
 
 def _run(text: str) -> PredictionSource:

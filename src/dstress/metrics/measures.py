@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from dstress.errors import DstressError, unknown
 from dstress.metrics import metrics, pair_metrics, variant_metrics
 from dstress.metrics.base import PERCENT
 from dstress.metrics.consistency import OverRuns
@@ -52,6 +53,17 @@ def over_variants(metric: str) -> OverRuns | None:
     if metric.endswith(_OVER_VARIANTS):
         return OverVariants(metric.removesuffix(_OVER_VARIANTS))
     return variant_metrics.create(metric) if parse(metric).name in variant_metrics else None
+
+
+def require_metric(metric: str, *, of_one_file: bool = False) -> None:
+    """Refuse a name that no kind of metric has; and, of one file, a metric that needs several versions of the data."""
+    name, several = parse(metric).name, [*pair_metrics, *variant_metrics]
+    if of_one_file and name in several:
+        fix = "`dstress versions` computes it of files; a run has it, and so have `dstress compare RUN RUN` and `gate`"
+        raise DstressError(f"{metric} is of several versions of the data, and not of one file", fix=fix)
+    if name not in (*metrics, *several) and ":" not in name and not name.endswith((_OVER_VARIANTS, _ON_ORIGINAL)):
+        fix = "`dstress list metrics` shows those of one file; pair_metrics and variant_metrics are listed alike"
+        raise unknown("metric", name, (*metrics, *several), fix=fix)
 
 
 def describe(metric: str) -> str:

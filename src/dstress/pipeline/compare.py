@@ -40,6 +40,7 @@ from dstress.scoring.open_pair import (
 from dstress.scoring.score import COMPARING, Scored, ScoringOptions, tally_predictions
 from dstress.scoring.scorecard import Score, Scorecard, Slices, TestedDifference
 from dstress.scoring.significance import holm, mcnemar, paired_test
+from dstress.scoring.slices import UNITS
 from dstress.scoring.unit_scores import UnitCollector, UnitScores
 
 DEFAULT_METRICS = ("jga", "fga", "gca", "slot-f1")
@@ -182,7 +183,7 @@ def compare(
 def _cut(card: Scorecard, name: str, metrics: Sequence[str]) -> dict[str, dict[str, float | None]]:
     """One slice; it must have something of a metric that is compared."""
     keys = card.by(name)
-    known = dict.fromkeys(metric for values in keys.values() for metric in values)
+    known = dict.fromkeys(metric for values in keys.values() for metric in values if metric != UNITS)
     if known and not known.keys() & set(metrics):
         possible = ", ".join(metric for metric in known if metric in known_metrics)
         raise DstressError(f"{', '.join(metrics)} cannot be cut by {name!r}", fix=f"possible --metrics: {possible}")

@@ -13,6 +13,7 @@ from dstress.pipeline.gate import Verdict
 from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
 from dstress.scoring.scorecard import signature_text
+from dstress.scoring.slices import UNITS
 
 _SLOTS_SHOWN = 5
 
@@ -117,13 +118,15 @@ def sliced_tables(comparison: Comparison) -> dict[str, Table]:
         systems = {system: slices[name] for system, slices in comparison.slices.items()}
         rows, records = [], []
         for key in dict.fromkeys(key for keys in systems.values() for key in keys):
+            units = {system: keys.get(key, {}).get(UNITS) for system, keys in systems.items()}
+            over = " / ".join(dict.fromkeys(PLAIN.number(n) for n in units.values() if n))
             for metric in metrics:
                 values = {system: keys.get(key, {}).get(metric) for system, keys in systems.items()}
                 if any(metric in keys.get(key, {}) for keys in systems.values()):
                     shown = (PLAIN.with_unit(value, measure_of(metric).unit) for value in values.values())
-                    rows.append((key, metric, *shown))
+                    rows.append((key, metric, *shown, over))
                     records.append({name: key, "metric": metric, **values})
-        tables[name] = Table((name, "metric", *(f"#{system}" for system in systems)), rows, "", records)
+        tables[name] = Table((name, "metric", *(f"#{system}" for system in systems), "#over"), rows, "", records)
     return tables
 
 

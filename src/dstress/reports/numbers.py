@@ -45,8 +45,9 @@ class NumberFormat(NamedTuple):
         return self._between(self.percent(low, digits), self.percent(high, digits))
 
     def change_interval(self, low: float, high: float) -> str:
-        """Where a difference lies, in points."""
-        return self._between(self.points(low), self.points(high))
+        """Where a difference lies, in points. An end that rounds to 0 keeps the sign: it says whether 0 is inside."""
+        signed = self._replace(zero_has_sign=True)
+        return self._between(signed.points(low), signed.points(high))
 
     def _between(self, low: str, high: str) -> str:
         """The one way in which an interval is written: a dash could be taken for a minus."""

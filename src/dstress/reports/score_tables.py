@@ -14,6 +14,7 @@ from dstress.reports.tables import Table
 from dstress.reports.views import repeats
 from dstress.runs.folder import Manifest, RunFolder, Scores
 from dstress.scoring.scorecard import Score, Scorecard, SlotErrors, signature_text
+from dstress.scoring.slices import UNITS
 
 _MOST_METRICS = 6
 
@@ -21,7 +22,9 @@ _MOST_METRICS = 6
 def card_tables(card: Scorecard) -> dict[str, Table]:
     """Every table of a card: its metrics, its slots, and its slices by their names."""
     slices = {
-        name: slice_table(name, keys, [metric for metric in card.metrics if any(metric in v for v in keys.values())])
+        name: slice_table(
+            name, keys, [metric for metric in card.metrics if any(metric in v for v in keys.values())], [UNITS]
+        )
         for name, keys in card.slices.items()
         if name != "slot"
     }
@@ -86,17 +89,18 @@ def convention_table(cards: Mapping[str, Scorecard]) -> Table:
     rows, records = [], []
     for convention, card in cards.items():
         values = {name: card[name].value if name in card else None for name in names}
+        unit, units = card.signature["unit"], int(card.signature.get("frames", card.signature["turns"]))
         rows.append(
             (
                 convention,
-                card.signature["unit"],
+                f"{units:,} {unit}s",
                 *(PLAIN.with_unit(value, measure_of(name).unit) for name, value in values.items()),
             )
         )
-        records.append({"convention": convention, "unit": card.signature["unit"], **values})
+        records.append({"convention": convention, "unit": unit, UNITS: units, **values})
     signature = next(iter(cards.values())).signature
     shared = {key: value for key, value in signature.items() if key not in ("conv", "unit", "fuzz", "frames")}
-    columns = ("convention", "unit", *(f"#{name}" for name in names))
+    columns = ("convention", "#over", *(f"#{name}" for name in names))
     return Table(columns, rows, signature_text("%", shared), records)
 
 
@@ -125,7 +129,8 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
     ]
     columns = ("stressor", "#jga %", "#change", "#95 % interval", "#p (Holm)", "#dialogues")
     costs = [{"stressor": variant} | msgspec.structs.asdict(drop) for variant, drop in scores.drops.items()]
-    return [headline, Table(columns, drops, f"change in points of jga on {manifest.tracked}", costs), *repeated]
+    caption = f"change in points of jga on {manifest.tracked}; intervals are before Holm's correction"
+    return [headline, Table(columns, drops, caption, costs), *repeated]
 
 
 def tables_of_run(run: RunFolder) -> dict[str, Table]:

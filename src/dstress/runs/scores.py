@@ -26,7 +26,7 @@ from dstress.scoring.score import SLOT_SCORES, ScoringOptions, list_missing, tal
 from dstress.scoring.scorecard import Score, Scorecard
 from dstress.scoring.shards import Watcher, gather_shards
 from dstress.scoring.significance import holm, paired_test
-from dstress.scoring.slices import CHANGED, Slicing, check_slice, missing_key, possible_slices
+from dstress.scoring.slices import CHANGED, UNITS, Slicing, check_slice, missing_key, possible_slices
 from dstress.scoring.tally import Tally
 from dstress.scoring.unit_scores import UnitCollector, UnitScores
 from dstress.scoring.versions import (
@@ -332,4 +332,5 @@ def _score(column: Column, scores: Scores, judged: _Together) -> Score:
     if value is None:
         raise KeyError(column.metric)
     nothing = float("nan")
-    return Score(value, nothing, nothing, nothing, f"{card.metrics[column.metric].signature}|{name}:{key}")
+    units = card.slices[name][key].get(UNITS) or nothing
+    return Score(value, nothing, nothing, units, f"{card.metrics[column.metric].signature}|{name}:{key}")

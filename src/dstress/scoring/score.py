@@ -20,14 +20,14 @@ from dstress.corpora.base import Corpus
 from dstress.errors import DstressError, PredictionError, UnknownNameError
 from dstress.metrics import metrics
 from dstress.metrics.base import Floats, Metric
-from dstress.metrics.measures import measure_of
+from dstress.metrics.measures import measure_of, require_metric
 from dstress.scoring.garbage import without_collection
 from dstress.scoring.left_out import LeftOut, predictions_within
 from dstress.scoring.open_pair import Gold, Predictions, PredictionSource, open_pair
 from dstress.scoring.resampling import interval
 from dstress.scoring.scorecard import Score, Scorecard, SlotErrors, signature_text
 from dstress.scoring.shards import Plan, Watcher, in_halves, tally_pairs
-from dstress.scoring.slices import check_slice, possible_slices
+from dstress.scoring.slices import UNITS, check_slice, possible_slices
 from dstress.scoring.tally import Tally
 
 STANDARD = "standard"
@@ -183,6 +183,8 @@ def list_missing(missing: Mapping[str, str]) -> list[str]:
 def _selected(wanted: str | Sequence[str]) -> dict[str, Metric]:
     """The metrics asked for; `all` and `standard` are open: what cannot be computed is left out in the end."""
     names = list(metrics.usable()) if _is_open(wanted) else [wanted] if isinstance(wanted, str) else list(wanted)
+    for name in names:
+        require_metric(name, of_one_file=True)
     made = {name: metrics.create(name) for name in names}
     return {name: metric for name, metric in made.items() if wanted != STANDARD or not metric.on_request}
 
@@ -252,14 +254,12 @@ def _signature(
 
 
 def _values(sums: dict[str, dict[str, Floats]], made: dict[str, Metric]) -> dict[str, dict[str, float | None]]:
-    return {
-        key: {
-            name: None if np.isnan(value := made[name].value(row)) else float(value)
-            for name, row in by_metric.items()
-            if name in made
-        }
-        for key, by_metric in sums.items()
-    }
+    found: dict[str, dict[str, float | None]] = {}
+    for key, by_metric in sums.items():
+        values = {name: float(made[name].value(row)) for name, row in by_metric.items() if name in made}
+        defined = {name: None if np.isnan(value) else value for name, value in values.items()}
+        found[key] = {UNITS: float(by_metric[UNITS][0]), **defined}
+    return found
 
 
 def _slot_scores(row: Floats) -> dict[str, float | None]:
@@ -267,6 +267,7 @@ def _slot_scores(row: Floats) -> dict[str, float | None]:
     predicted, gold = right + wrong + extra, right + wrong + missed
     shares = (right / predicted if predicted else None, right / gold if gold else None, 2 * right / (predicted + gold))
     return dict(zip(SLOT_SCORES, shares, strict=True)) | {
+        UNITS: float(row.sum()),
         "right": right,
         "wrong": wrong,
         "missed": missed,

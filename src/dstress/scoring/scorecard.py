@@ -50,7 +50,7 @@ class SlotErrors(msgspec.Struct, frozen=True):
 
 
 Slices = dict[str, dict[str, dict[str, float | None]]]
-"""Slice -> key -> metric -> value."""
+"""Slice -> key -> metric -> value, and under `units` how many units the key has; of a slot also its counts."""
 
 
 class Scorecard(Displayed, msgspec.Struct):

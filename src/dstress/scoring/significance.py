@@ -32,6 +32,9 @@ from dstress.scoring.resampling import (
 )
 from dstress.scoring.tally import Tally
 
+Count = Callable[[Floats], float]
+"""From sums to how many units, slots or changes their value stands on."""
+
 _FARTHEST = 1e6
 _HALVINGS = 40
 
@@ -91,9 +94,18 @@ def paired_test(
     system: Tally, baseline: Tally, metric: str, resamples: int, seed: int, level: float = 0.95
 ) -> PairedTest:
     """The test that `compare`, `gate` and runs share. Both tallies are of the same dialogues, in the same order."""
-    totals = (system.totals(metric), baseline.totals(metric))
-    test = paired_test_of_totals(*totals, baseline.metrics[metric].value, resamples, seed, level)
+    totals, made = (system.totals(metric), baseline.totals(metric)), baseline.metrics[metric]
+    test = paired_test_of_totals(*evenly_weighed(*totals, made.count), made.value, resamples, seed, level)
     return test.within_bounds(level) if measure_of(metric).bounded else test
+
+
+def evenly_weighed(system: Floats, baseline: Floats, count: Count) -> tuple[Floats, Floats]:
+    """Both totals, scaled so that they count the same; no value depends on the scale, but what is swapped does.
+
+    Systems may count differently (cJGA counts what each has right), and that is not the difference which is tested.
+    """
+    ours, theirs = (count(totals.sum(axis=0)) for totals in (system, baseline))
+    return system, baseline * (ours / theirs) if ours and theirs else baseline
 
 
 def paired_test_of_totals(

