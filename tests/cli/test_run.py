@@ -39,7 +39,7 @@ def test_a_tracker_that_answers_nothing_does_not_look_robust(suite: str, tmp_pat
     out = str(tmp_path / "run")
     only = ["--only", "typos,entities"] if suite == "quick" else []
     shown = run("run", suite, "--tracker", "empty", "--corpus", "reminder:test", "--limit", "14", "--out", out, *only)
-    assert re.search(r"always wrong +100\.00 +7\d\.\d\d - 100\.00 +\d+", shown)
+    assert re.search(r"always wrong +100\.00 +\[7\d\.\d\d, 100\.00\] +\d+", shown)
     assert re.search(r"(?m)^original +0\.00 +0\.00 - 23\.16 +\d+$|^JGA original +0\.00 +0\.00 - 23\.16 +\d+$", shown)
     assert re.search(r"(?m)^entities cJGA +- +- +0$|^SS \(JGA\) +0\.00 +- +\d+$", shown)
     assert len(re.findall(r"\+0\.00 +-23\.16 - \+23\.16 +1\.0000 +14\n", shown)) == (2 if only else 5)

@@ -116,8 +116,8 @@ def main(arguments: list[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except SystemExit as error:
-        if "_DSTRESS_COMPLETE" in os.environ:
-            raise  # click's way to end where a shell asks for names
+        if "_DSTRESS_COMPLETE" in os.environ or isinstance(error.__context__, BrokenPipeError):
+            raise  # click's way to end where a shell asks for names, or where a pipe was closed
         # Not ours: a component's own code was called, and what was asked for is not done, whatever it says.
         _fail(f"a component ended the process: sys.exit({error.code!r})")
     except OSError as error:

@@ -105,7 +105,8 @@ def evenly_weighed(system: Floats, baseline: Floats, count: Count) -> tuple[Floa
     Systems may count differently (cJGA counts what each has right), and that is not the difference which is tested.
     """
     ours, theirs = (count(totals.sum(axis=0)) for totals in (system, baseline))
-    return system, baseline * (ours / theirs) if ours and theirs else baseline
+    mean = (ours + theirs) / 2
+    return (system * (mean / ours), baseline * (mean / theirs)) if ours and theirs else (system, baseline)
 
 
 def paired_test_of_totals(
@@ -162,15 +163,16 @@ def paired_bootstrap(
     swapped = np.nan_to_num(np.abs(_differences(value, sum_a + swap, sum_b - swap) - difference))
     if swapped.max() <= tolerance(difference):
         return Comparison(difference, UNKNOWN, p)
-    extreme = np.concatenate((totals_a[swapped.argmax()], totals_b[swapped.argmax()]))
+    most = swapped >= swapped.max() - tolerance(difference)  # several may: which comes first must not matter
+    extremes = np.unique(np.hstack((totals_a[most], totals_b[most])), axis=0)
     weights = np.random.Generator(np.random.PCG64([seed, 1])).exponential(size=(resamples, 1))
     ends = []
-    for more in (extreme, np.roll(extreme, k)):
+    for more in (*extremes, *np.roll(extremes, k, axis=1)):
         with_more = sums + weights * more
         draws = defined(_differences(value, with_more[:, :k], with_more[:, k:]))
         ends.append(np.quantile(draws, ((1 - level) / 2, (1 + level) / 2)))
-    (low, high), (other_low, other_high) = ends
-    return Comparison(difference, Interval(float(min(low, other_low)), float(max(high, other_high))), p)
+    lows, highs = zip(*ends, strict=True)
+    return Comparison(difference, Interval(float(min(lows)), float(max(highs))), p)
 
 
 def approximate_randomisation(
