@@ -124,10 +124,10 @@ class OutputFiles(NamedTuple):
 
 
 def _write_csv(tables: Mapping[str, Table], file: str) -> None:
-    """A CSV file holds one table, so `scores.csv` comes with `scores-slots.csv`; the screen gets the first alone."""
+    """A CSV file holds one table, so `scores.csv` comes with `scores-slots.csv`; no plain file, the first alone."""
     (_, first), *others = tables.items()
     _write(first.to_csv(), file)
-    for name, table in others if file != "-" else []:
+    for name, table in others if file != "-" and Path(file).is_file() else []:
         if table.rows:
             table.to_csv(Path(file).with_stem(f"{Path(file).stem}-{name}"))
 
