@@ -46,7 +46,14 @@ def test_a_terminal_without_utf8_shows_what_it_can(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [["--seed", "-1"], ["--timeout", "inf"], ["--timeout", "nan"], ["--max-failed", "nan"], ["--limit", "9" * 30]],
+    [
+        ["--seed", "-1"],
+        ["--timeout", "inf"],
+        ["--timeout", "nan"],
+        ["--max-failed", "nan"],
+        ["--limit", "9" * 30],
+        ["--workers", "9" * 20],
+    ],
 )
 def test_impossible_numbers_are_refused_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: list[str]
