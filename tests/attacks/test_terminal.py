@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from dstress.cli.main import main
+from dstress.cli.output import OutputFiles
+from dstress.reports.tables import Table
 from tests.attacks.poison import CLIPBOARD
 from tests.paths import SEARCHED
 
@@ -32,6 +34,14 @@ def test_no_control_character_of_a_file_reaches_the_terminal(
             main(arguments)
         shown = "".join(capsys.readouterr())
         assert "dialogue a" in shown and not {"\x1b", "\x07"} & set(shown), arguments
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex", "csv"])
+def test_no_control_character_in_a_table_on_the_screen(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    nowhere = OutputFiles(None, None, None, None)
+    nowhere._replace(**{form: "-"}).write({}, [Table(["name"], [[CLIPBOARD]])])
+    shown = capsys.readouterr().out
+    assert "␛" in shown and not {"\x1b", "\x07"} & set(shown)
 
 
 def test_a_terminal_without_utf8_shows_what_it_can(tmp_path: Path) -> None:

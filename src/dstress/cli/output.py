@@ -77,7 +77,7 @@ def write_json(content: Any, file: str) -> None:
 
 def _write(text: str, file: str) -> None:
     if file == "-":
-        click.echo(text, nl=False)
+        click.echo(printable(text), nl=False)
         return
     with replacing(Path(file)) as out:
         out.write(text.encode())
