@@ -13,9 +13,11 @@ demo: $(VENV)/ready
 test: $(VENV)/ready-dev lint
 	$(BIN)/pytest -n auto
 
-# Thousands of damaged files and hostile values; the tests run a few hundred of them.
+# Thousands of damaged files and hostile values, hundreds of kills; the tests run a part of them.
 fuzz: $(VENV)/ready-dev
-	EXAMPLES=2000 $(BIN)/pytest -n auto tests/corpora/test_fuzz.py tests/predictions/test_prediction_fuzz.py tests/storage tests/attacks
+	EXAMPLES=2000 KILLS=200 $(BIN)/pytest -n auto tests/corpora/test_fuzz.py tests/predictions/test_prediction_fuzz.py \
+		tests/storage tests/attacks tests/llm/test_post.py tests/pipeline/test_concurrent_starts.py \
+		tests/pipeline/test_evaluate.py::test_killed_anywhere_it_ends_the_same
 
 lint: $(VENV)/ready-dev
 	$(BIN)/ruff check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,13 +16,31 @@ from dstress.corpora.reminder import schema
 from dstress.dialogue import slot_id
 from dstress.errors import DstressError
 from dstress.llm.post import checked_url
+from dstress.pipeline.track import _failure
 from dstress.storage.secrets import read_secret, redact
+from dstress.trackers import trackers
 from dstress.translators import translators
+from tests.fakes.hostile_server import body, hostile
+from tests.trackers.serving import contexts, resources
 
 SECRET = "sk-geheim-1234567890+/="
 RUN = ["run", "quick", "--corpus", "reminder:test", "--limit", "2", "--only", "typos"]
 SLOT = next(slot_id(service.name, slot.name) for service in schema("test").services for slot in service.slots)
 SPELLINGS = (b"geheim", b"1234567890")
+
+
+@pytest.mark.parametrize("before", [41, 62, 135, 280, 290])
+def test_half_a_secret_is_one(before: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is quoted is cut after so many letters: a secret that stands there must not be cut in two."""
+    monkeypatch.setenv("DSTRESS_API_KEY", SECRET)
+    told = "x" * before + SECRET
+    with hostile([body(told.encode())]) as url:
+        for spec in (f'http(url="{url}", retries=0)', f'llm(model=m, base_url="{url}", retries=0)'):
+            tracker = trackers.create(spec)
+            tracker.prepare(resources(Path(os.environ["DSTRESS_HOME"])))
+            assert "sk-geh" not in repr(tracker.track(contexts(1)))
+            tracker.close()
+    assert "sk-geh" not in _failure("d", 0, told).failed
 
 
 class Echo(BaseHTTPRequestHandler):
@@ -98,12 +117,20 @@ def test_a_key_is_given_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    "url", ["http://me:pw@host/", "http://host/?api_key=abc", "http://host/?x=1&token=abc", "http://host/?sig=a%20b"]
-)
-def test_an_address_with_a_secret_is_refused(url: str) -> None:
+    "url",
+    [
+        "http://me:pw@host/", "http://host/?api_key=abc", "http://host/?x=1&token=abc", "http://host/?sig=a%20b",
+        "http://host/?client_secret=abc", "http://host/?x-api-key=abc", "http://host/?X-Amz-Signature=abc",
+    ],
+)  # fmt: skip
+def test_an_address_with_a_secret_is_refused(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(DstressError, match="would be stored"):
         checked_url("http", url)
     assert checked_url("http", "http://host/?max_tokens=5&monkey=1")
+    for spec in (f'http(url="{url}")', f'paraphrase(translator=http(url="{url}"))'):
+        with pytest.raises(SystemExit):
+            main(["stress", "reminder:test", "--with", spec, "--limit", "1", "--preview", "1"])
+        assert url not in "".join(capsys.readouterr())
 
 
 def test_short_texts_are_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:

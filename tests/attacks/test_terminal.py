@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from dstress.cli.main import main
+from dstress.cli.output import OutputFiles
+from dstress.reports.tables import Table
 from tests.attacks.poison import CLIPBOARD
 from tests.paths import SEARCHED
 
@@ -34,6 +36,14 @@ def test_no_control_character_of_a_file_reaches_the_terminal(
         assert "dialogue a" in shown and not {"\x1b", "\x07"} & set(shown), arguments
 
 
+@pytest.mark.parametrize("form", ["markdown", "latex", "csv"])
+def test_no_control_character_in_a_table_on_the_screen(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    nowhere = OutputFiles(None, None, None, None)
+    nowhere._replace(**{form: "-"}).write({}, [Table(["name"], [[CLIPBOARD]])])
+    shown = capsys.readouterr().out
+    assert "␛" in shown and not {"\x1b", "\x07"} & set(shown)
+
+
 def test_a_terminal_without_utf8_shows_what_it_can(tmp_path: Path) -> None:
     gold = tmp_path / "gold.jsonl"
     turn = {"user": "i want the café near the museum", "state": {"hotel-name": ["i want the café near the museum"]}}
@@ -46,7 +56,14 @@ def test_a_terminal_without_utf8_shows_what_it_can(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [["--seed", "-1"], ["--timeout", "inf"], ["--timeout", "nan"], ["--max-failed", "nan"], ["--limit", "9" * 30]],
+    [
+        ["--seed", "-1"],
+        ["--timeout", "inf"],
+        ["--timeout", "nan"],
+        ["--max-failed", "nan"],
+        ["--limit", "9" * 30],
+        ["--workers", "9" * 20],
+    ],
 )
 def test_impossible_numbers_are_refused_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: list[str]

@@ -59,6 +59,13 @@ def test_the_console_shows_percentages_intervals_and_the_signature(predictions: 
     assert "[97.57, 100.00]" in shown and "corpus:reminder.dev" in shown and "most frequent confusion" in shown
 
 
+def test_nothing_is_put_beside_what_is_no_file(predictions: str, tmp_path: Path) -> None:
+    (tmp_path / "null").symlink_to("/dev/null")
+    before = set(tmp_path.iterdir())
+    run(predictions, "--gold", "reminder:dev", "--csv", str(tmp_path / "null"))
+    assert set(tmp_path.iterdir()) == before
+
+
 def test_all_conventions_side_by_side(predictions: str) -> None:
     shown = run(predictions, "--gold", "reminder:dev", "--conventions", "all", "--metrics", "jga,fga(lambda=0.25)")
     assert all(name in shown for name in conventions) and "fga(lambda=0.25)" in shown

@@ -1,4 +1,4 @@
-"""A server that takes a request and answers with whatever bytes, at whatever pace: the hostile ones of http and llm."""
+"""A server that takes a request and answers with whatever bytes, at whatever pace: the hostile ones of the web."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import gzip
 import socket
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain, repeat
 
 OK = b"HTTP/1.1 200 OK\r\n"
+TLS = b"\x16"
+"""How a client begins that speaks TLS."""
 PAUSE = 0.05
 """Seconds between drops, which is far less than any time-out."""
 
@@ -20,19 +22,20 @@ def body(content: bytes, *headers: bytes) -> bytes:
     return OK + b"".join(header + b"\r\n" for header in (length, *headers)) + b"\r\n" + content
 
 
-ENDLESS: dict[str, Iterable[bytes]] = {
-    "status in drops": chain([OK[:5]], repeat(b" ")),
-    "headers in drops": chain([OK], repeat(b"a: b\r\n")),
-    "one header in drops": chain([OK, b"a: "], repeat(b"b")),
-    "body in drops": chain([OK, b"Content-Length: 100000\r\n\r\n"], repeat(b" ")),
-    "chunks without end": chain([OK, b"Transfer-Encoding: chunked\r\n\r\n"], repeat(b"1\r\n \r\n")),
-    "100 Continue": repeat(b"HTTP/1.1 100 Continue\r\n\r\n"),
-    "103 Early Hints": repeat(b"HTTP/1.1 103 Early Hints\r\na: b\r\n\r\n"),
-    "silence": repeat(b""),
+ENDLESS: dict[str, tuple[bytes, bytes]] = {
+    "status in drops": (OK[:5], b" "),
+    "headers in drops": (OK, b"a: b\r\n"),
+    "one header in drops": (OK + b"a: ", b"b"),
+    "body in drops": (OK + b"Content-Length: 100000\r\n\r\n", b" "),
+    "chunks without end": (OK + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+    "100 Continue": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "103 Early Hints": (b"", b"HTTP/1.1 103 Early Hints\r\na: b\r\n\r\n"),
+    "silence": (b"", b""),
+    "TLS in drops": (b"\x16\x03\x03\x40\x00", b"\x02"),
 }
-"""Answers that never end, each drop in time."""
+"""Answers that never end, each drop in time: how they begin, and the drop."""
 
-BROKEN: dict[str, Iterable[bytes]] = {
+BROKEN: dict[str, list[bytes]] = {
     "nothing": [b""],
     "cut off in the status": [OK[:9]],
     "cut off in the headers": [OK + b"a: b\r\n"],
@@ -56,7 +59,7 @@ BROKEN: dict[str, Iterable[bytes]] = {
 
 
 @contextmanager
-def hostile(answer: Iterable[bytes]) -> Iterator[str]:
+def hostile(answer: list[bytes] | tuple[bytes, bytes]) -> Iterator[str]:
     """The address of a server that answers every request so."""
     server = socket.create_server(("127.0.0.1", 0))
     stopped = threading.Event()
@@ -64,14 +67,14 @@ def hostile(answer: Iterable[bytes]) -> Iterator[str]:
     def serve(connection: socket.socket) -> None:
         with connection, suppress(OSError):
             head = b""
-            while b"\r\n\r\n" not in head:
+            while b"\r\n\r\n" not in head and not head.startswith(TLS):
                 head += connection.recv(1 << 16)
-            pieces = answer if isinstance(answer, list) else iter(answer)
-            for piece in pieces:
+            endless = isinstance(answer, tuple)
+            for piece in chain(answer[:1], repeat(answer[1])) if endless else answer:
                 connection.sendall(piece)
                 if stopped.is_set():
                     return
-                if not isinstance(answer, list):
+                if endless:
                     time.sleep(PAUSE)
 
     def accept() -> None:
@@ -81,7 +84,7 @@ def hostile(answer: Iterable[bytes]) -> Iterator[str]:
 
     threading.Thread(target=accept, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.getsockname()[1]}/"
+        yield f"http{'s' * answer[0].startswith(TLS)}://127.0.0.1:{server.getsockname()[1]}/"
     finally:
         stopped.set()
         server.shutdown(socket.SHUT_RDWR)

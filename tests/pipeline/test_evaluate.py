@@ -29,7 +29,8 @@ from tests.stressors.samples import sample
 
 LOGGED = "tests.fakes.trackers:Logged"
 REMINDER = sample("reminder", None, 24)
-KILLS = 20
+KILLS = int(os.environ.get("KILLS", "20"))
+"""At moments drawn from one seed; `make fuzz` draws more."""
 RUN = """
 import sys
 from dstress.pipeline.evaluate import evaluate

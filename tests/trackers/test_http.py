@@ -252,7 +252,7 @@ def test_its_fingerprint_is_what_answers() -> None:
     [
         'http("ftp://h/a")',
         "http(localhost)",
-        'http("http://me:secret@h/a")',
+        'http("http://me:geheim@h/a")',
         'http("http://h/a", batch=0)',
         'http("http://h/a", timeout=0)',
         'http("http://h:port/")',
@@ -261,4 +261,4 @@ def test_its_fingerprint_is_what_answers() -> None:
 def test_what_cannot_work_is_refused_at_once(text: str) -> None:
     with pytest.raises(SpecError) as caught:
         create(text)
-    assert "secret" not in str(caught.value)
+    assert "geheim" not in str(caught.value)

@@ -41,7 +41,7 @@ from dstress.reports.tables import Table
 @click.option(
     "--seed", type=SEEDS, default=SEED, show_default=True, help="seed of the first version; the next count up"
 )
-@click.option("--workers", type=click.IntRange(0), default=0, help="processes; default: cores, where it pays")
+@click.option("--workers", type=click.IntRange(0, 1024), default=0, help="processes; default: cores, where it pays")
 @json_option
 def command(
     corpus: str,

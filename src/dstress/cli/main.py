@@ -139,8 +139,8 @@ def _end_on_signals() -> None:
 
 def _fail(message: str, code: int = 2) -> None:
     from dstress.cli.output import printable
-    from dstress.storage.secrets import redact
+    from dstress.storage.secrets import redact_text
 
-    shown = printable(redact(message.encode("utf-8", "surrogateescape")).decode("utf-8", "replace"))
+    shown = printable(redact_text(message))
     click.echo(f"{click.style('error', fg='red', bold=True)}: {shown}", err=True)
     sys.exit(code)

@@ -77,7 +77,7 @@ def write_json(content: Any, file: str) -> None:
 
 def _write(text: str, file: str) -> None:
     if file == "-":
-        click.echo(text, nl=False)
+        click.echo(printable(text), nl=False)
         return
     with replacing(Path(file)) as out:
         out.write(text.encode())
@@ -124,10 +124,10 @@ class OutputFiles(NamedTuple):
 
 
 def _write_csv(tables: Mapping[str, Table], file: str) -> None:
-    """A CSV file holds one table, so `scores.csv` comes with `scores-slots.csv`; the screen gets the first alone."""
+    """A CSV file holds one table, so `scores.csv` comes with `scores-slots.csv`; no plain file, the first alone."""
     (_, first), *others = tables.items()
     _write(first.to_csv(), file)
-    for name, table in others if file != "-" else []:
+    for name, table in others if file != "-" and Path(file).is_file() else []:
         if table.rows:
             table.to_csv(Path(file).with_stem(f"{Path(file).stem}-{name}"))
 

@@ -49,7 +49,7 @@ from dstress.trackers import trackers
     "--repeats", type=click.IntRange(1), default=1, metavar="N", help="ask every turn N times; show the noise"
 )
 @click.option("--convention", default="", help="what counts as correct; default: what the suite says")
-@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="worker processes")
+@click.option("--workers", type=click.IntRange(1, 1024), default=1, show_default=True, help="worker processes")
 @click.option(
     "--timeout",
     type=FiniteRange(0, 10**6, min_open=True),

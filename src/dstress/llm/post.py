@@ -16,7 +16,7 @@ import msgspec
 from dstress.errors import DstressError, SpecError
 from dstress.llm.deadline import deadline, limit
 from dstress.llm.retry import Passing, read_retry_after, retry
-from dstress.storage.secrets import fill_in, has_secret
+from dstress.storage.secrets import fill_in, has_secret, redact, redact_text
 
 BUSY, BROKEN, CLOSED = "busy", "server error", "closed connection"
 TIMEOUT, UNREACHABLE, REFUSED = "timeout", "unreachable", "refused"
@@ -63,7 +63,8 @@ def checked_url(owner: str, url: str) -> str:
         raise SpecError(f"{owner}: {url!r} is no address", fix='write it in quotes, as "http://localhost:8000/track"')
     if has_secret(url):
         raise SpecError(
-            f"{owner}: an address with a password or a key would be stored with the run",
+            "an address with a password or a key would be stored with the run",
+            where=owner,  # and not the whole spec
             fix="put the secret into the environment and its name into the address, as ...?api_key=${MY_KEY}",
         )
     fill_in(url)
@@ -74,7 +75,8 @@ class Poster:
     """One address and the connections to it. Several threads may post at once.
 
     `timeout` holds for each whole request, from the connection to the last byte. `key` gives a secret that is sent as a
-    bearer token; it is asked for each time and kept nowhere, and is cut out of whatever the server says.
+    bearer token; it is asked for each time and kept nowhere. Whatever the server says loses our secrets here, before
+    anybody quotes the first letters of it: half a secret would be found by nobody.
     """
 
     def __init__(
@@ -166,18 +168,19 @@ class Poster:
                     if len(content) > _LARGEST:
                         raise Unanswered(REFUSED, f"an answer of more than {_LARGEST >> 20} megabytes")
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise _NotNow(UNREACHABLE, self._clean(str(error))) from None
+            raise _NotNow(UNREACHABLE, _shorten(str(error))) from None
         except httpx.TimeoutException:
             raise _NotNow(TIMEOUT, f"no whole answer in {self.timeout:g} seconds") from None
         except httpx.RequestError as error:
-            raise _NotNow(CLOSED, self._clean(str(error))) from None
+            raise _NotNow(CLOSED, _shorten(str(error))) from None
+        told = redact(bytes(content))
         if answer.is_success:
-            return bytes(content)
-        raise self._problem(answer, bytes(content))
+            return told
+        raise self._problem(answer, told)
 
     def _problem(self, answer: httpx.Response, content: bytes) -> Unanswered:
         status = answer.status_code
-        detail = self._clean(f"{status} {read_error(content) or answer.reason_phrase}")
+        detail = _shorten(f"{status} {read_error(content) or answer.reason_phrase}")
         wait = read_retry_after(answer.headers.get("retry-after", ""))
         if status in (408, 425, 429):
             return _NotNow(BUSY, detail, status, wait)
@@ -208,11 +211,10 @@ class Poster:
             )
         return problem
 
-    def _clean(self, text: str) -> str:
-        """One line, not too long, without the key."""
-        key = self._key().strip()
-        text = text.replace(key, "***") if key else text
-        return " ".join(text.split())[:_LONGEST_DETAIL]
+
+def _shorten(text: str) -> str:
+    """One line, not too long, without our secrets."""
+    return " ".join(redact_text(text).split())[:_LONGEST_DETAIL]
 
 
 def read_error(content: bytes) -> str:

@@ -21,6 +21,7 @@ from dstress.errors import DstressError, naming
 from dstress.predictions.base import Prediction
 from dstress.resources import Resources
 from dstress.runs.journal import Journal
+from dstress.storage.secrets import redact_text
 from dstress.trackers.base import Answer, Context, Failed, Tracker
 
 _LONGEST_REASON = 300
@@ -268,8 +269,7 @@ def _problem(state: object) -> str:
 
 
 def _failure(dialogue: str, turn: int, reason: object) -> Prediction:
-    text = _words(reason)[:_LONGEST_REASON].encode("utf-8", "backslashreplace").decode()
-    return Prediction(dialogue, turn, {}, failed=text or "no reason given")
+    return Prediction(dialogue, turn, {}, failed=redact_text(_words(reason))[:_LONGEST_REASON] or "no reason given")
 
 
 def _words(told: object) -> str:

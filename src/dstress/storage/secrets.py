@@ -18,7 +18,7 @@ _KEYS = ("DSTRESS_API_KEY", "OPENAI_API_KEY")
 _SHORTEST = 6
 """A shorter text is no secret: to black out every `a` would spoil all files and hide nothing."""
 _NAMED = re.compile(r"\$\{(\w+)\}")
-_TELLING = re.compile(r"(?i)(api|access|auth)?[_-]?(key|token|secret|password|signature|sig)")
+_TELLING = re.compile(r"(?i)(.*[_-])?(api|access|auth)?(key|token|secret|password|passwd|pwd|signature|sig)")
 _HIDDEN = b"***"
 _read: set[str] = set()
 
@@ -34,8 +34,9 @@ def read_secret(name: str) -> str:
     try:
         secret = Path(path).read_text(encoding="utf-8").strip() if path != name else os.environ[name]
     except (KeyError, OSError, ValueError):
-        raise DstressError(  # without what was given: it may be the key itself
-            "a key is given by name, and there is no environment variable or file of the name that was given",
+        raise DstressError(  # without what was given, be it in a spec: it may be the key itself
+            "it is given by name, and there is no environment variable or file of the name that was given",
+            where="a key",
             fix="put the key into the environment (export MY_KEY=...) and write MY_KEY, or write file:PATH",
         ) from None
     _read.add(secret)
@@ -61,3 +62,8 @@ def redact(content: bytes) -> bytes:
             for spelling in {secret, json.dumps(secret)[1:-1], quote(secret, safe="")}:
                 content = content.replace(spelling.encode("utf-8", "surrogateescape"), _HIDDEN)
     return content
+
+
+def redact_text(text: str) -> str:
+    """The same for a text. Whoever shortens one does this first: of half a secret nothing would be found."""
+    return redact(text.encode("utf-8", "backslashreplace")).decode()

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from dstress.errors import DstressError, MissingExtraError, SpecError
-from dstress.llm.post import checked_url
-from dstress.llm.retry import Passing, read_retry_after, retry
-from dstress.storage.secrets import fill_in, read_secret
+import msgspec
+
+from dstress.errors import UNREADABLE_JSON, MissingExtraError, SpecError
+from dstress.llm.post import Poster, Unanswered, checked_url
+from dstress.storage.secrets import read_secret
 from dstress.translators.base import Translation, Translator
-
-if TYPE_CHECKING:
-    import httpx
 
 BATCH = 32
 """Texts in one request."""
-_BUSY = frozenset({408, 429, 500, 502, 503, 504})
-_FIRST_WAIT = 0.25
-_LONGEST_WAIT = 30.0
 
 
 class Fields(NamedTuple):
@@ -37,8 +31,8 @@ class Http(Translator):
 
     `key` names the environment variable, or as `file:PATH` the file, whose secret goes along as `api_key`. `num` is
     how many candidates to ask for. A request that is answered with 429 or 5xx, or not within `timeout` seconds, is
-    sent again up to `retries` times, each time after twice the wait; then its texts are sent one by one. `fields`
-    renames the five fields for services that call them otherwise.
+    sent again up to `retries` times, each time after twice the wait; then its texts are sent one by one, as they are
+    where the answer cannot be read. `fields` renames the five fields for services that call them otherwise.
     """
 
     routes = ("es", "fr", "de")
@@ -59,11 +53,11 @@ class Http(Translator):
             raise SpecError("http: num must be 1 or more, timeout above 0, retries 0 or more, fields five names")
         self.url, self.key, self.num, self.timeout, self.retries = url, key, num, timeout, retries
         self.fields = Fields(*fields)
-        self._client: httpx.Client | None = None
+        self._poster: Poster | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Connections stay behind when it is sent to another process."""
-        return self.__dict__ | {"_client": None}
+        return self.__dict__ | {"_poster": None}
 
     def check(self, source: str, target: str) -> None:
         """The service answers and knows both languages: it is asked for one word."""
@@ -88,9 +82,9 @@ class Http(Translator):
 
     def close(self) -> None:
         """Close its connections."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+        if self._poster is not None:
+            self._poster.close()
+            self._poster = None
 
     def _request(self, texts: list[str], source: str, target: str) -> list[list[str]] | None:
         """Candidates for each text; None if the service gives none, or not some for each."""
@@ -99,46 +93,17 @@ class Http(Translator):
             body[self.fields.others] = self.num - 1
         if self.key:
             body["api_key"] = read_secret(self.key)
+        if self._poster is None:
+            self._poster = Poster(self.url, self.timeout, self.retries)
         try:
-            return retry(
-                lambda: self._post(body, len(texts)),
-                self.retries + 1,
-                pause=time.sleep,
-                first_wait=_FIRST_WAIT,
-                longest_wait=_LONGEST_WAIT,
-            )
-        except Passing:
+            return self._read(self._poster.post(msgspec.json.encode(body)), len(texts))
+        except Unanswered:
             return None
 
-    def _post(self, body: Mapping[str, Any], count: int) -> list[list[str]] | None:
-        """One try. Raises Passing for what may go better the next time."""
-        import httpx
-
-        if self._client is None:
-            limits = httpx.Limits(max_connections=8, max_keepalive_connections=4)
-            self._client = httpx.Client(timeout=httpx.Timeout(self.timeout), limits=limits)
+    def _read(self, content: bytes, count: int) -> list[list[str]] | None:
         try:
-            answer = self._client.post(fill_in(self.url), json=body)
-        except httpx.TransportError as error:  # no connection, a closed one, or no answer in time
-            raise _Busy() from error
-        if answer.status_code in (401, 403):
-            raise DstressError(
-                f"the translation service at {self.url} refuses us: {answer.status_code}",
-                fix="name the environment variable that has its key, with key=...",
-            )
-        if not answer.is_success and answer.status_code not in _BUSY:
-            return None
-        candidates = self._read(answer, count) if answer.is_success else None
-        if candidates is None:
-            raise _Busy(read_retry_after(answer.headers.get("retry-after", "")))
-        return candidates
-
-    def _read(self, answer: httpx.Response, count: int) -> list[list[str]] | None:
-        try:
-            fields = answer.json()
-        except ValueError:
-            return None
-        if not isinstance(fields, dict):
+            fields = msgspec.json.decode(content, type=dict[str, Any])
+        except UNREADABLE_JSON:
             return None
         best, others = fields.get(self.fields.answers), fields.get(self.fields.others) or [[]] * count
         best = [best] if isinstance(best, str) else best
@@ -146,8 +111,3 @@ class Http(Translator):
             return None
         found = [[first, *(more if isinstance(more, list) else [])] for first, more in zip(best, others, strict=True)]
         return found if all(isinstance(text, str) for candidates in found for text in candidates) else None
-
-
-class _Busy(Passing):
-    def __init__(self, wait: float = 0.0) -> None:
-        self.wait = min(wait, _LONGEST_WAIT)
