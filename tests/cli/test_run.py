@@ -40,9 +40,11 @@ def test_a_tracker_that_answers_nothing_does_not_look_robust(suite: str, tmp_pat
     only = ["--only", "typos,entities"] if suite == "quick" else []
     shown = run("run", suite, "--tracker", "empty", "--corpus", "reminder:test", "--limit", "14", "--out", out, *only)
     assert re.search(r"always wrong +100\.00 +\[7\d\.\d\d, 100\.00\] +\d+", shown)
-    assert re.search(r"(?m)^original +0\.00 +0\.00 - 23\.16 +\d+$|^JGA original +0\.00 +0\.00 - 23\.16 +\d+$", shown)
+    assert re.search(
+        r"(?m)^original +0\.00 +\[0\.00, 23\.16\] +\d+$|^JGA original +0\.00 +\[0\.00, 23\.16\] +\d+$", shown
+    )
     assert re.search(r"(?m)^entities cJGA +- +- +0$|^SS \(JGA\) +0\.00 +- +\d+$", shown)
-    assert len(re.findall(r"\+0\.00 +-23\.16 - \+23\.16 +1\.0000 +14\n", shown)) == (2 if only else 5)
+    assert len(re.findall(r"\+0\.00 +\[-23\.16, \+23\.16\] +1\.0000 +14\n", shown)) == (2 if only else 5)
     told = run("report", out)
     assert "harm cannot be told. No change is beyond chance, but with 0.0 % right on the original" in told
     assert "no harm" not in told and re.search(r"\d cannot be told", (tmp_path / "run" / "report.html").read_text())

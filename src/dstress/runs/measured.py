@@ -12,14 +12,14 @@ from dstress.errors import DstressError
 from dstress.metrics import pair_metrics
 from dstress.metrics.base import Floats, Metric
 from dstress.metrics.consistency import OverRuns
-from dstress.metrics.measures import measure_of, over_variants, require_metric
+from dstress.metrics.measures import over_variants, require_metric
 from dstress.metrics.sensitivity import DiffRel
 from dstress.runs.folder import ORIGINAL, RunFolder
 from dstress.runs.scores import convention_of, corpus_of, has_own_schema, name_missing, predictions_of
 from dstress.scoring.open_pair import PredictionSource, located
 from dstress.scoring.score import Scored, ScoringOptions, tally_predictions
 from dstress.scoring.scorecard import Scorecard
-from dstress.scoring.significance import PairedTest, evenly_weighed, paired_test_of_totals
+from dstress.scoring.significance import PairedTest, paired_test_of_metric
 from dstress.scoring.unit_scores import UnitCollector, UnitScores
 from dstress.scoring.versions import conditional_card, side_by_side, variants_card
 from dstress.spec import parse
@@ -35,15 +35,12 @@ class Measured(NamedTuple):
     dialogues: list[str]
     totals: Floats
     metric: Metric | OverRuns
-    bounded: bool
-    """Lies between 0 and 1."""
 
     def test_against(self, baseline: Measured, options: ScoringOptions) -> PairedTest:
         """The paired test of two runs; a dialogue in which a metric is undefined adds nothing to its sums."""
         dialogues = list(dict.fromkeys((*baseline.dialogues, *self.dialogues)))
-        totals = evenly_weighed(self._over(dialogues), baseline._over(dialogues), self.metric.count)
-        test = paired_test_of_totals(*totals, self.metric.value, options.resamples, options.seed, options.level)
-        return test.within_bounds(options.level) if self.bounded else test
+        totals = self._over(dialogues), baseline._over(dialogues)
+        return paired_test_of_metric(*totals, self.metric, options.resamples, options.seed, options.level)
 
     def _over(self, dialogues: list[str]) -> Floats:
         rows = dict(zip(self.dialogues, self.totals, strict=True))
@@ -105,20 +102,20 @@ class MeasuredRun:
             return {name: self._of_group(metric, self._groups[place]) for name, metric in self._over.items()}
         tally = self.scored[place].tally
         found = {
-            name: Measured(tally.dialogues, tally.totals(name), tally.metrics[name], measure_of(name).bounded)
+            name: Measured(tally.dialogues, tally.totals(name), tally.metrics[name])
             for name in self._plain
             if name in tally.metrics
         }
         if self._pairs and place != ORIGINAL:
             pair = side_by_side((self.joint(ORIGINAL), self.joint(place)), all_changed=has_own_schema(self.run, place))
             dialogues = pair.dialogues()[0]
-            found |= {name: Measured(dialogues, pair.totals(m), m, m.bounded) for name, m in self._pairs.items()}
+            found |= {name: Measured(dialogues, pair.totals(m), m) for name, m in self._pairs.items()}
         return found
 
     def _of_group(self, metric: OverRuns, group: Across) -> Measured:
         variants = (ORIGINAL, *group.stressors) if isinstance(metric, DiffRel) else group.stressors
         units = side_by_side([self._units[variant, _unit_metric(metric, group)] for variant in variants])
-        return Measured(units.dialogues()[0], units.totals(metric), metric, metric.bounded)
+        return Measured(units.dialogues()[0], units.totals(metric), metric)
 
     def card(self, place: str) -> Scorecard:
         """The same metrics with their intervals."""

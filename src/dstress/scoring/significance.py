@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dstress.metrics.measures import measure_of
+from dstress.metrics.base import PERCENT, Metric
+from dstress.metrics.consistency import OverRuns
 from dstress.scoring.resampling import (
     TIE,
     UNKNOWN,
@@ -94,9 +95,19 @@ def paired_test(
     system: Tally, baseline: Tally, metric: str, resamples: int, seed: int, level: float = 0.95
 ) -> PairedTest:
     """The test that `compare`, `gate` and runs share. Both tallies are of the same dialogues, in the same order."""
-    totals, made = (system.totals(metric), baseline.totals(metric)), baseline.metrics[metric]
-    test = paired_test_of_totals(*evenly_weighed(*totals, made.count), made.value, resamples, seed, level)
-    return test.within_bounds(level) if measure_of(metric).bounded else test
+    totals = (system.totals(metric), baseline.totals(metric))
+    return paired_test_of_metric(*totals, baseline.metrics[metric], resamples, seed, level)
+
+
+def paired_test_of_metric(
+    system: Floats, baseline: Floats, metric: Metric | OverRuns, resamples: int, seed: int, level: float = 0.95
+) -> PairedTest:
+    """The same from a metric's statistics summed by dialogue."""
+    test = paired_test_of_totals(*evenly_weighed(system, baseline, metric.count), metric.value, resamples, seed, level)
+    before, after = (float(evaluate(metric.value, totals.sum(axis=0))) for totals in (baseline, system))
+    test = test._replace(baseline=before, system=after, difference=after - before)  # without the scale's rounding
+    bounded = metric.bounded if isinstance(metric, OverRuns) else metric.unit == PERCENT
+    return test.within_bounds(level) if bounded else test
 
 
 def evenly_weighed(system: Floats, baseline: Floats, count: Count) -> tuple[Floats, Floats]:
