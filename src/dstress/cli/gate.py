@@ -20,12 +20,30 @@ _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.command("gate")
 @click.argument("new", type=_RUN)
 @click.option("--against", "old", required=True, type=_RUN, help="the last run")
-@click.option("--max-drop", type=FiniteRange(0), default=1.0, show_default=True, help="points, or the metric's own unit, that may be lost")
-@click.option("--alpha", type=FiniteRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True, help="how often chance alone may fail a release")
+@click.option(
+    "--max-drop",
+    type=FiniteRange(0),
+    default=1.0,
+    show_default=True,
+    help="points, or the metric's own unit, that may be lost",
+)
+@click.option(
+    "--alpha",
+    type=FiniteRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="how often chance alone may fail a release",
+)
 @click.option(
     "--metric", default="jga", show_default=True, help="any: also cjga, newly-wrong, ss(jga), diff-rel, jga-v1-5"
 )
-@click.option("--max-failed", type=FiniteRange(0, 100), default=10.0, show_default=True, help="percent of turns that may have no answer")
+@click.option(
+    "--max-failed",
+    type=FiniteRange(0, 100),
+    default=10.0,
+    show_default=True,
+    help="percent of turns that may have no answer",
+)
 @table_options
 @json_option
 def command(
