@@ -61,6 +61,7 @@ _PREVIEW = 5
 @click.option("--seed", type=SEEDS, default=SEED, show_default=True, help="seed of all randomness")
 @click.option("--workers", type=click.IntRange(0), default=0, help="processes; default: cores, where it pays")
 @click.option("--calibrate", metavar="wer=0.30", help="first find what gives this word error rate, and store it")
+@click.option("--meanings", is_flag=True, help="compare what rephrased turns mean, with an encoder (extra `encoder`)")
 @json_option
 def command(
     corpus: str,
@@ -73,6 +74,7 @@ def command(
     seed: int,
     workers: int,
     calibrate: str | None,
+    meanings: bool,
     json_file: str | None,
 ) -> None:
     """Stress a corpus: break its words on purpose, keep its labels true.
@@ -99,7 +101,7 @@ def command(
     summaries: dict[str, Summary] = {}
     if out is None:
         for stressed in versions:
-            quality = Quality(stressed.stressor)
+            quality = Quality(stressed.stressor, meanings=meanings)
             changed = (place for dialogue in quality.watching(stressed) for place in _changed_turns(dialogue))
             if json_file:
                 deque(changed, maxlen=0)
@@ -112,7 +114,7 @@ def command(
     shown = 0 if json_file else preview or 0
     for number, stressed in enumerate(versions, start=1):
         label = f"stressor {number} of {len(versions)}: {stressed.stressor.spec}"
-        summaries[stressed.stressor.spec] = _write(stressed, out, shown, layout, label)
+        summaries[stressed.stressor.spec] = _write(stressed, out, shown, layout, label, meanings)
     if layout != OWN_LAYOUT:
         write_corpus(original, out / ORIGINAL, layout)
     if json_file:
@@ -142,11 +144,11 @@ def engine_for(spec: str, workers: int) -> Local | None:
     return Local(wanted) if wanted > 1 else None
 
 
-def _write(stressed: StressedCorpus, out: Path, preview: int, layout: str, label: str) -> Summary:
+def _write(stressed: StressedCorpus, out: Path, preview: int, layout: str, label: str, meanings: bool) -> Summary:
     """Write a stressed corpus into its own folder, and show the first changed turns."""
     spec = stressed.stressor.spec
     changed: list[tuple[Dialogue, int]] = []
-    done, quality = count(1), Quality(stressed.stressor)
+    done, quality = count(1), Quality(stressed.stressor, meanings=meanings)
     with counting("dialogues") as on_progress:
 
         def watch(dialogue: Dialogue) -> None:

@@ -53,7 +53,7 @@ class Stressor(ABC):
     """Whether it is worth several processes by itself."""
 
     rephrases: ClassVar[bool] = False
-    """Whether it says the same in other words: an encoder, where one is installed, then compares the meanings."""
+    """Whether it says the same in other words: an encoder then compares the meanings, where that is asked for."""
 
     needs: ClassVar[tuple[str, ...]] = ()
     """Programs, extras and corpora that must be there; `prepare` checks them."""
