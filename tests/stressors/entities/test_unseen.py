@@ -69,6 +69,21 @@ def test_accepted_forms_of_one_value_are_one_name() -> None:
     assert done.turns[0].user.lower() == f"{name}, to {name}"
 
 
+@pytest.mark.parametrize("spec", ["unseen_entities(O)", "entities"])
+def test_a_town_keeps_its_region_in_words_and_label(spec: str) -> None:
+    states: list[State] = [
+        {"train-destination": ("London, England",)},
+        {"train-destination": ("London", "London, England")},
+    ]
+    talk = dialogue(("Where to?", "to London, England.", states[0]), ("To London?", "Yes.", states[1]))
+    [done] = stressed(spec, [talk])
+    [label] = done.turns[0].state["train-destination"]
+    town = label.removesuffix(", England")
+    assert town not in (label, "London") and done.turns[0].user == f"to {label}."
+    assert done.turns[1].system == f"To {town}?"
+    assert done.turns[1].state["train-destination"] == (town, label)
+
+
 def test_two_names_become_two() -> None:
     state: State = {"train-destination": ("ely",), "train-departure": ("norwich",)}
     for seed in range(20):

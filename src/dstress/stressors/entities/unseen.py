@@ -14,7 +14,7 @@ from dstress.dialogue import Dialogue, Edit
 from dstress.errors import DstressError, unknown
 from dstress.resources import Resources
 from dstress.stressors.base import DialogueStressor, Effect
-from dstress.stressors.entities.lexicon import entity_words
+from dstress.stressors.entities.lexicon import entity_words, split_region
 from dstress.stressors.entities.names import DialogueNames, Match, Spans, Words, core, is_name, lowered, name_words
 from dstress.stressors.entities.renamer import DialogueRenamer
 from dstress.stressors.values import dictionary
@@ -84,8 +84,8 @@ class UnseenEntities(DialogueStressor):
             return surface.edits_with_articles(text, changes)
 
         def rename_value(value: str) -> str:
-            new = chosen.get(names.entity(name_words(value)))
-            return copy_capitals(value, new) if new else value
+            new, (head, region) = chosen.get(names.entity(name_words(value))), split_region(value)
+            return copy_capitals(head, new) + region if new else value
 
         return DialogueRenamer(find_edits, rename_value, self._entity_slots).rename(dialogue)
 
