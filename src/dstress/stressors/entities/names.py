@@ -248,7 +248,8 @@ _Option = tuple[Words, Words, _Sign]
 def _table(names: Iterable[Words], others: Collection[Words], parts: bool) -> dict[str, list[_Option]]:
     """By what their first word starts with: words to look for, the name they say, and the sign they need.
 
-    `others` are the values of other slots, whose words and single words are no short forms. Longest first. The s of a first word may stand apart from it, so it is not looked for.
+    `others` are the values of other slots, which with their single words are no short forms. Longest first. The s of a
+    first word may stand apart from it, so it is not looked for.
     """
     options: dict[Words, _Option] = {}
     taken = {*others, *((word,) for other in others for word in other)}
