@@ -269,7 +269,9 @@ def _forms(name: Words, taken: Collection[Words], parts: bool) -> Iterator[tuple
     table = entity_words()
     own, distinct = core(name), telling(name)
     yield name, _Sign.MARK if len(name) == 1 and name[0] in table.ordinary else _Sign.NONE
-    short = [own] if own != name else []
+    # "the university arms" for the university arms hotel: what stands before the kind may be a kind too.
+    short = [name[:end] for end in range(len(name) - 1, len(own), -1) if name[end - 1] == own[-1]] if own else []
+    short += [own] if own != name else []
     short += [own[:end] for end in range(len(own) - 1, 1, -1) if own[end - 1] not in table.idle]
     if parts and len(distinct) > 1:
         short += [(word,) for word in distinct]
