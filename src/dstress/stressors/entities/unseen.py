@@ -38,7 +38,7 @@ _QUOTES = "'’`´ "
 class UnseenEntities(DialogueStressor):
     """Every name that the state holds becomes one that training does not have (RADDLE).
 
-    `source`: `made` by rule, I, O, train-O, a TOML or JSON file, or a corpus such as sgd:test. `train` names the training
+    `source`: `made` by rule, I, O, train-O, a TOML or JSON file, or a corpus such as sgd:test. `train` is the training
     corpus whose names are left out. `region`: made names are `british` or `american`; by default as the corpus spells.
     """
 
