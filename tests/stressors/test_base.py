@@ -81,6 +81,18 @@ class Renamed(DialogueStressor):
         return Dialogue(dialogue.id, turns, dialogue.services)
 
 
+class HalfRenamed(Renamed):
+    """Calls one place another in the labels alone; something else changes in the words."""
+
+    def rewrite(self, dialogue: Dialogue, random: random.Random) -> Dialogue:
+        renamed = super().rewrite(dialogue, random)
+        turns = tuple(
+            Turn(old.user.upper(), old.system, new.state)
+            for old, new in zip(dialogue.turns, renamed.turns, strict=True)
+        )
+        return Dialogue(dialogue.id, turns, dialogue.services)
+
+
 def stressed_turns(*specs: object) -> tuple[Turn, ...]:
     (done,) = stress(CORPUS, "+".join(f"{__name__}:{spec}" for spec in specs))
     return done.turns
@@ -101,6 +113,12 @@ def test_the_guard_keeps_the_turn_and_counts() -> None:
     assert first.stress is not None and first.stress.fallbacks == ("a value was no longer said",)
     assert third.stress is not None and third.stress.fallbacks == ("no words were left",)
     assert not first.changed
+
+
+def test_the_guard_keeps_a_whole_dialogue() -> None:
+    turns = stressed_turns("HalfRenamed")
+    assert [(turn.user, turn.state) for turn in turns] == [(turn.user, turn.state) for turn in DIALOGUE.turns]
+    assert turns[0].stress is not None and turns[0].stress.fallbacks == ("a value was no longer said",)
 
 
 def test_a_new_state_carries_its_annotations() -> None:

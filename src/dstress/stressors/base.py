@@ -196,6 +196,11 @@ def _still_says(text: str, utterance: Utterance, mention: Mention) -> bool:
     return bool(values.find_value(text, mention.slot, utterance.turn.state[mention.slot]))
 
 
+def _stands_in(text: str, forms: Sequence[str]) -> bool:
+    """Whether a text in small letters has one of these forms, and a form long enough to be no part of other words."""
+    return any(len(form) >= _TELLING_LENGTH and form.lower() in text for form in forms)
+
+
 class Rewriter(TurnStressor):
     """The simple case, all that most stressors need: one method that gives the new words."""
 
@@ -217,15 +222,36 @@ class DialogueStressor(Stressor):
     def rewrite(self, dialogue: Dialogue, random: Random) -> Dialogue:
         """The dialogue with the same number of turns; originals and edits are recorded by the caller."""
 
+    def objection(self, before: Dialogue, after: Dialogue) -> str:
+        """The label guard: why the new words would not carry the labels; empty if they do."""
+        old_state: State = {}
+        new_state: State = {}
+        for old, new in zip(before.turns, after.turns, strict=True):
+            if old.user != new.user and old.state != old_state:
+                text = new.user.lower()
+                wanted = {mention.slot for mention in values.find_mentions(old, old_state)}
+                # Most values stand in the words as they are; only others need a search.
+                plain = [slot for slot in wanted if _stands_in(text, new.state[slot])]
+                if len(plain) < len(wanted):
+                    found = {mention.slot for mention in values.find_mentions(new, new_state)}
+                    if not wanted <= found.union(plain):
+                        return "a value was no longer said"
+            old_state, new_state = old.state, new.state
+        return ""
+
     def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
         """Rewrite each dialogue and record what changed."""
         key, stressed = self.key(), []
         for dialogue in dialogues:
             if any(len(text) > LONGEST for turn in dialogue.turns for text in (turn.user, turn.system)):
-                kept = tuple(record_fallback(turn, _LONG.reason) for turn in dialogue.turns)
-                stressed.append(msgspec.structs.replace(dialogue, turns=kept))
+                problem, after = _LONG.reason, dialogue
             else:
                 after = self.rewrite(dialogue, random_for(seed, key, dialogue.id))
+                problem = self.objection(dialogue, after) if self.guarded else ""
+            if problem:
+                kept = tuple(record_fallback(turn, problem) for turn in dialogue.turns)
+                stressed.append(msgspec.structs.replace(dialogue, turns=kept))
+            else:
                 stressed.append(record_dialogue(dialogue, after))
         return stressed
 
