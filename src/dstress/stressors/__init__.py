@@ -22,6 +22,7 @@ stressors = Registry(
         "simplification": "dstress.stressors.simplification:Simplification",
         "speech": "dstress.stressors.speech.stressor:Speech",
         "speech_text": "dstress.stressors.speech.text_stressor:SpeechText",
+        "turnback": "dstress.stressors.turnback:Turnback",
         "typos": "dstress.stressors.typos:Typos",
         "unseen_entities": "dstress.stressors.entities.unseen:UnseenEntities",
         "values": "dstress.stressors.values.stressor:Values",

@@ -33,13 +33,13 @@ def record_turn(turn: Turn, user: str, state: State, ood: bool, tags: tuple[str,
 
 
 def record_dialogue(before: Dialogue, after: Dialogue) -> Dialogue:
-    """A dialogue that was changed as a whole; turns that are the same stay the same objects."""
+    """A dialogue that was changed as a whole; turns that are the same stay the same objects, tags are kept."""
     turns = []
     for old, new in zip(before.turns, after.turns, strict=True):
         if old == new:
             turns.append(old)
             continue
-        earlier = old.stress or Stress(old)
+        earlier = new.stress or Stress(old)
         edits = edits_between(earlier.original.user, new.user)
         system_edits = edits_between(earlier.original.system, new.system)
         turns.append(_replace(new, stress=_replace(earlier, edits=edits, system_edits=system_edits)))
