@@ -1,7 +1,8 @@
 """Stressors one after the other: `entities+typos(rate=0.05)`.
 
-Whole dialogues go first, then single turns, whatever the written order: a turn that is changed by itself then follows
-on a history in which the others did their work. New names for slots come last, so that the others know the slots.
+Whole dialogues go first, then utterances that stay in the history (`scope=dialogue`), then single turns, whatever the
+written order: a turn that is changed by itself then follows on a history in which the others did their work. New names
+for slots come last, so that the others know the slots.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema
 from dstress.errors import CorpusError, SpecError, naming
 from dstress.resources import Resources
-from dstress.stressors.base import Effect, Scope, Stressor
+from dstress.stressors.base import Effect, Scope, Stressor, TurnStressor
 
 _ORDER: tuple[Scope, ...] = ("dialogue", "turn", "schema")
 _WIDEST_FIRST: tuple[Scope, ...] = ("schema", "dialogue", "turn")
@@ -22,7 +23,7 @@ class Composition(Stressor):
     """One or more stressors as one."""
 
     def __init__(self, parts: Sequence[Stressor]) -> None:
-        self.parts = sorted(parts, key=lambda part: _ORDER.index(part.scope))
+        self.parts = sorted(parts, key=lambda part: (_ORDER.index(part.scope), isinstance(part, TurnStressor)))
         specs = [part.spec or type(part).__name__ for part in self.parts]
         for spec in specs:
             if specs.count(spec) > 1:
