@@ -70,6 +70,7 @@ stressors = _Stressors(
         "simplification": "dstress.stressors.simplification:Simplification",
         "speech": "dstress.stressors.speech.stressor:Speech",
         "speech_text": "dstress.stressors.speech.text_stressor:SpeechText",
+        "time_format": "dstress.stressors.time_format:TimeFormat",
         "turnback": "dstress.stressors.turnback:Turnback",
         "typos": "dstress.stressors.typos:Typos",
         "unseen_entities": "dstress.stressors.entities.unseen:UnseenEntities",
