@@ -61,6 +61,7 @@ stressors = _Stressors(
     {
         "counterfactual": "dstress.stressors.counterfactual.stressor:Counterfactual",
         "disfluency": "dstress.stressors.disfluency.stressor:Disfluency",
+        "distractors": "dstress.stressors.schema.distractors:Distractors",
         "entities": "dstress.stressors.entities.stressor:Entities",
         "out_of_domain": "dstress.stressors.out_of_domain.stressor:OutOfDomain",
         "paraphrase": "dstress.stressors.paraphrase.stressor:Paraphrase",
