@@ -65,6 +65,7 @@ stressors = _Stressors(
         "entities": "dstress.stressors.entities.stressor:Entities",
         "out_of_domain": "dstress.stressors.out_of_domain.stressor:OutOfDomain",
         "paraphrase": "dstress.stressors.paraphrase.stressor:Paraphrase",
+        "phonetic_names": "dstress.stressors.speech.phonetic_names:PhoneticNames",
         "schema_backtranslation": "dstress.stressors.schema.backtranslation:SchemaBacktranslation",
         "schema_noise": "dstress.stressors.schema.noise:SchemaNoise",
         "schema_variant": "dstress.stressors.schema.variant:SchemaVariant",
