@@ -1,8 +1,8 @@
 """Times in another form: `17:15` as `5:15 pm` or `quarter past five in the afternoon`.
 
-People do not speak on a clock of 24 hours, on which most labels are written, and scripts differ in what they take for
-the same time: mwzeval (Nekvinda and Dušek 2021) brings the times of answers to one clock before it compares them. Only
-the form changes. Every new form is read back, and must give the very minute of the label.
+People do not speak on a clock of 24 hours, on which most labels are written: the speech-aware track of DSTC11 (Soltau
+et al. 2022) gave MultiWOZ's times on one of 12. Only the form changes. Every new form is read back, and must give the
+very minute of the label.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Recogniser-like errors on names only: `Brindleford` as `brindle ford`, `kymmoy` as `kimoy`.
 
-Recognisers get common words right and names wrong, which they write as they sound or take for words that they know; the
-speech-aware track of DSTC11 (Soltau et al. 2022, arXiv 2212.08704) is about trackers that meet this. A turn is
-*recoverable* if, of all names that the corpus has for the slot, the right one still sounds most like what was heard;
-else it is *lost*.
+Recognisers get common words right and names wrong, which they write as they sound or take for words that they know;
+Yoon et al. (2023, arXiv 2308.15053) recover proper nouns after tracking. A turn is *recoverable* if, of all names that
+the corpus has for the slot, the right one still sounds most like what was heard; else it is *lost*.
 """
 
 from __future__ import annotations
