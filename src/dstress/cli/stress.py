@@ -32,6 +32,7 @@ from dstress.reports.tables import Table
 from dstress.spec import parse_list
 from dstress.storage.file_names import file_name
 from dstress.stressors import create
+from dstress.stressors.base import SchemaStressor
 from dstress.stressors.quality import Quality, Summary
 from dstress.suites.base import ORIGINAL
 
@@ -222,8 +223,16 @@ def _marked(label: str, text: str, places: list[tuple[int, str]], style: str) ->
 
 
 def _show_names(stressed: StressedCorpus) -> None:
-    """The first changed names of each service."""
-    pairs = zip(stressed.original.schema.services, stressed.schema.services, strict=True)
+    """The first changed names of each service, and the services that are new."""
+    original = renamed = stressed.original.schema
+    for part in stressed.stressor.parts:
+        if isinstance(part, SchemaStressor):
+            renamed = part.schema_of(renamed, stressed.seed)
+    for service in stressed.schema.services:
+        if service.name not in renamed.by_name:
+            slots = ", ".join(slot.name for slot in service.slots)
+            console().print(f"+ {service.name}: {service.description} ({slots})", style="green", markup=False)
+    pairs = zip(original.services, renamed.services, strict=True) if renamed != original else ()
     for before, after in islice(pairs, _PREVIEW):
         console().print(f"\n{before.name} -> {after.name}", style="dim", markup=False)
         for old, new in islice(zip(before.slots, after.slots, strict=True), _PREVIEW):

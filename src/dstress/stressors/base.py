@@ -1,7 +1,8 @@
 """The contract of a stressor: a named, seeded transformation that knows what it does to the label.
 
     Stressor              declares effect, scope and needs; turns dialogues into stressed ones
-    ├── TurnStressor      one user utterance at a time; what came before stays as it was (CoCo, CheckDST)
+    ├── TurnStressor      one user utterance at a time; what came before stays as it was (CoCo, CheckDST), or, with
+    │   │                 `scope=dialogue`, is stressed too
     │   └── Rewriter      the simple case: `rewrite(utterance, protected, random)` gives the new words
     ├── DialogueStressor  the whole dialogue, consistently
     └── SchemaStressor    other names and descriptions for services, slots and intents
@@ -21,6 +22,7 @@ from typing import ClassVar, Literal, NamedTuple
 import msgspec
 
 from dstress.dialogue import Dialogue, Frame, Schema, State, Turn
+from dstress.errors import SpecError
 from dstress.resources import Resources
 from dstress.schema_names import Names, map_names, rename_dialogue
 from dstress.stressors.record import record_counts, record_dialogue, record_fallback, record_turn
@@ -128,6 +130,23 @@ _LONG = Unchanged("the utterance is too long")
 class TurnStressor(Stressor):
     """Changes one user utterance at a time: `rewrite_utterance`, or `rewrite_utterances` for work done in batches."""
 
+    _words_key: str = ""
+    """The key of its randomness where that is not its spec: a scope changes no word."""
+
+    def widen(self, spec: str) -> None:
+        """Leave the stressed utterances in the history of later turns. `spec`, without a scope, says which words."""
+        if self.effect != "invariant":
+            raise SpecError(
+                f"{spec} gives turns other labels, and what is said later would not fit them",
+                fix="scope=dialogue is for stressors that keep the label; entities and unseen_entities change whole "
+                "dialogues by themselves",
+            )
+        self.scope, self._words_key = "dialogue", spec
+
+    def key(self) -> str:
+        """Its part of the key of its randomness, the same for every scope."""
+        return self._words_key or super().key()
+
     def rewrite_utterance(self, utterance: Utterance) -> Outcome:
         """The utterance in other words."""
         raise NotImplementedError(f"{type(self).__name__} must define rewrite_utterance")
@@ -177,7 +196,7 @@ class TurnStressor(Stressor):
         if problem:
             return record_counts(record_fallback(turn, problem), rewrite.counts)
         state = turn.state if rewrite.state is None else rewrite.state
-        after = record_turn(turn, rewrite.text, state, rewrite.ood, rewrite.tags)
+        after = record_turn(turn, rewrite.text, state, rewrite.ood, rewrite.tags, alone=self.scope == "turn")
         frames = rewrite.frames
         if rewrite.ood:
             # Words that are about nothing here: services and intents go on as they were, and nothing is said.
