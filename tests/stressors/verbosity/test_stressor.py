@@ -17,7 +17,7 @@ from dstress.errors import SpecError
 from dstress.stressors import stressors
 from dstress.stressors.verbosity.phrases import domain_details
 from dstress.stressors.verbosity.phrases import phrases as shipped_phrases
-from dstress.stressors.verbosity.stressor import lengthen
+from dstress.stressors.verbosity.stressor import Additions, lengthen
 from dstress.text.writing_style import style_of
 from tests.stressors.noise import ODD, check_page, keeps_protected, protected_texts, simulated_dialogues, stressed
 
@@ -55,7 +55,7 @@ SERVICES = (
 
 
 def longer(text: str, system: str = "", additions: int = 2, seed: int = 0) -> str:
-    return lengthen(text, [], Random(seed), style_of(text, system), system, additions)
+    return lengthen(text, [], Random(seed), style_of(text, system), system, Additions(additions))
 
 
 def phrases() -> list[str]:
@@ -188,7 +188,7 @@ def test_thousands_of_turns_do_not_repeat_a_handful_of_phrases() -> None:
 @given(protected_texts(), st.integers(0, 9), st.integers(1, 4), st.sampled_from(["", "Where to ?", "Done."]))
 def test_protected_words_stay(case: tuple[str, list[tuple[int, int]]], seed: int, additions: int, system: str) -> None:
     def rewrite(text: str, ranges: list[tuple[int, int]], random: Random) -> str:
-        return lengthen(text, ranges, random, style_of(text, system), system, additions)
+        return lengthen(text, ranges, random, style_of(text, system), system, Additions(additions))
 
     keeps_protected(rewrite, *case, seed)
 

@@ -9,14 +9,15 @@ all words of the utterance stay. RADDLE's workers wrote theirs; ours are put tog
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from random import Random
-from typing import ClassVar, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 from dstress.errors import SpecError
 from dstress.resources import Resources
 from dstress.stressors.base import Outcome, TurnStressor
 from dstress.stressors.verbosity.clauses import Clause, longer_forms, read_clause
-from dstress.stressors.verbosity.phrases import Lines, domain_details, phrases, without_capital
+from dstress.stressors.verbosity.phrases import domain_details, phrases, without_capital
 from dstress.text.utterance import Ranges, Utterance
 from dstress.text.writing_style import WritingStyle, capitalise, corpus_style, style_of, write
 
@@ -57,22 +58,24 @@ class Verbosity(TurnStressor):
         system = utterance.turn.system
         style = style_of(utterance.text, system, self._usual)
         details = domain_details(utterance.mentions[0].slot) if utterance.mentions else []
-        return lengthen(utterance.text, utterance.protected, utterance.random, style, system, self.additions, details)
+        wanted = Additions(self.additions, details)
+        return lengthen(utterance.text, utterance.protected, utterance.random, style, system, wanted)
+
+
+class Additions(NamedTuple):
+    """How much is added, and what can be told about the utterance's matter."""
+
+    number: int = 2
+    details: Sequence[list[str]] = ()
+
+
+_USUAL = Additions()
 
 
 def lengthen(
-    text: str,
-    protected: Ranges,
-    random: Random,
-    style: WritingStyle,
-    system: str = "",
-    additions: int = 2,
-    details: Lines | None = None,
+    text: str, protected: Ranges, random: Random, style: WritingStyle, system: str = "", wanted: Additions = _USUAL
 ) -> str:
-    """An utterance with additions; as it is where it has no words of a language that they could join.
-
-    `details` are what can be told about its matter.
-    """
+    """An utterance with additions; as it is where it has no words of a language that they could join."""
     lower = text.lower()
     words = list(_WORD.finditer(lower))
     if not words or len(lower) != len(text) or not _JOINABLE.search(text):
@@ -86,7 +89,7 @@ def lengthen(
         places.append("within")
     if clause.opens and not (longer and clause.kind == "closing"):
         places.append("before")
-    chosen = _draw_some(places, additions, random)
+    chosen = _draw_some(places, wanted.number, random)
     lead, core = text[: clause.start], text[clause.start :]
     if "within" in chosen:
         start, end, forms = _draw(longer, random)
@@ -97,8 +100,8 @@ def lengthen(
             core = text[clause.start : start] + form + text[end:]
     if "before" in chosen:
         lead, core = _open(lead, core, clause, style, random)
-    asides = additions - len(chosen) + ("after" in chosen)
-    return _close(lead + core, clause.kind, style, random, asides, details or [])
+    asides = wanted.number - len(chosen) + ("after" in chosen)
+    return _close(lead + core, clause.kind, style, random, asides, wanted.details)
 
 
 def _fit(form: str, text: str, start: int) -> str:
@@ -122,7 +125,7 @@ def _open(lead: str, core: str, clause: Clause, style: WritingStyle, random: Ran
     return lead, capitalise(core) if phrase.endswith(".") else without_capital(core)
 
 
-def _close(text: str, kind: str, style: WritingStyle, random: Random, asides: int, details: Lines) -> str:
+def _close(text: str, kind: str, style: WritingStyle, random: Random, asides: int, details: Sequence[list[str]]) -> str:
     """Sentences at the end; the utterance gets a full stop first if it has none."""
     if not asides:
         return text
@@ -137,7 +140,7 @@ def _close(text: str, kind: str, style: WritingStyle, random: Random, asides: in
     return " ".join([body, *[write(_draw(readings, random), style) for readings in lines]])
 
 
-def _draw(items: list[T], random: Random) -> T:
+def _draw(items: Sequence[T], random: Random) -> T:
     return items[int(random.random() * len(items))]
 
 
