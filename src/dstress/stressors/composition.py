@@ -1,7 +1,9 @@
 """Stressors one after the other: `entities+typos(rate=0.05)`.
 
 Whole dialogues go first, then single turns, whatever the written order: a turn that is changed by itself then follows
-on a history in which the others did their work. New names for slots come last, so that the others know the slots.
+on a history in which the others did their work. New names for slots come last, so that the others know the slots. Of
+the turns' stressors, those go first that decide what is wanted, then those that say it in other words, which they can
+only read as long as nobody has broken it up, then all others, such as hesitations and typing errors.
 """
 
 from __future__ import annotations
@@ -18,11 +20,15 @@ _ORDER: tuple[Scope, ...] = ("dialogue", "turn", "schema")
 _WIDEST_FIRST: tuple[Scope, ...] = ("schema", "dialogue", "turn")
 
 
+def _rank(part: Stressor) -> tuple[int, bool, bool]:
+    return _ORDER.index(part.scope), part.effect != "directional", not part.rephrases
+
+
 class Composition(Stressor):
     """One or more stressors as one."""
 
     def __init__(self, parts: Sequence[Stressor]) -> None:
-        self.parts = sorted(parts, key=lambda part: _ORDER.index(part.scope))
+        self.parts = sorted(parts, key=_rank)
         specs = [part.spec or type(part).__name__ for part in self.parts]
         for spec in specs:
             if specs.count(spec) > 1:
