@@ -41,12 +41,14 @@ def test_replaced_by_a_synonym() -> None:
     [
         "we check in on Monday",
         "Pick me up at the hotel",
+        "you can pick up the key",
         "I 'll find out",
+        "leave it out",
+        "something to think about",
+        "please provide me with it",
         "let me know",
         "do you know it",
-        "leave it out",
-    ]
-    + ["something to think about", "please provide me with it", "you can pick up the key"],
+    ],
 )
 def test_verbs_that_mean_something_else_with_their_particle_stay(text: str) -> None:
     assert outcomes(text, "replace") == {text}
