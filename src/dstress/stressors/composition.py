@@ -2,7 +2,9 @@
 
 Whole dialogues go first, then utterances that stay in the history (`scope=dialogue`), then single turns, whatever the
 written order: a turn that is changed by itself then follows on a history in which the others did their work. New names
-for slots come after them, so that the others know the slots, and new services last, which need no new names.
+for slots come after them, so that the others know the slots, and new services last, which need no new names. Of the
+stressors of turns, those go first that decide what is wanted, then those that say it in other words, which they can
+only read as long as nobody has broken it up, then all others, such as hesitations and typing errors.
 """
 
 from __future__ import annotations
@@ -19,9 +21,10 @@ _ORDER: tuple[Scope, ...] = ("dialogue", "turn", "schema")
 _WIDEST_FIRST: tuple[Scope, ...] = ("schema", "dialogue", "turn")
 
 
-def _rank(part: Stressor) -> tuple[int, bool]:
+def _rank(part: Stressor) -> tuple[int, bool, bool, bool]:
     """Its place among the parts; those that are only widened to a scope, or only add to a schema, follow the others."""
-    return _ORDER.index(part.scope), not isinstance(part, DialogueStressor | SchemaStressor)
+    widened = not isinstance(part, DialogueStressor | SchemaStressor)
+    return _ORDER.index(part.scope), widened, part.effect != "directional", not part.rephrases
 
 
 class Composition(Stressor):
