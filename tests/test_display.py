@@ -205,6 +205,6 @@ def test_the_command_line_writes_csv(
     assert (tmp_path / "r-stressors.csv").read_text() == dstress.pipeline.run.Run.open(Path(good)).to_csv(
         table="stressors"
     )
-    assert (tmp_path / "c.csv").read_text().splitlines()[0] == "convention,unit,jga"
+    assert (tmp_path / "c.csv").read_text().splitlines()[0] == "convention,unit,units,jga"
     printed = CliRunner().invoke(cli, ["score", page, "--metrics", "jga", "--csv", "-"], catch_exceptions=False).output
     assert [line.split(",")[0] for line in printed.splitlines()] == ["metric", "jga"]

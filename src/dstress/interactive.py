@@ -30,8 +30,11 @@ class Definitions(NamedTuple):
 
 def is_typed_in(thing: type | FunctionType) -> bool:
     """Whether a class or a function is of a cell, and not of a file."""
-    if not getattr(sys.modules.get(thing.__module__), "__file__", None):
-        return thing.__module__ not in sys.builtin_module_names
+    module = sys.modules.get(thing.__module__)
+    if not getattr(module, "__file__", None):
+        # Code that `exec` ran in a bare namespace calls itself one of Python's own.
+        brought_along = getattr(module, thing.__name__, None) is thing
+        return thing.__module__ not in sys.builtin_module_names or not brought_along
     files = {code.co_filename for code in _codes(thing)}
     return bool(files) and not any(Path(file).is_file() for file in files)
 

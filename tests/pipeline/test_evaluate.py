@@ -331,6 +331,36 @@ def test_stressed_turns_follow_on_clean_answers(tmp_path: Path, suite: str) -> N
             assert {slot: answer.state.get(slot) for slot in before} == before
 
 
+class Repeating(Gold):
+    """Says what it was shown: the words before, and the words that it noted in its answer before."""
+
+    sequential = True
+
+    def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
+        return [
+            {"history": "\n".join(said.user for said in one.history), "noted": "\n".join((*_noted(one), one.user))}
+            for one in contexts
+        ]
+
+
+def _noted(context: Context) -> list[str]:
+    return (context.previous or {}).get("noted", "").splitlines()
+
+
+@pytest.mark.parametrize("spec", ["typos(rate=0.5, scope=dialogue)", "typos(rate=0.5)"])
+def test_errors_stay_in_the_history_if_the_scope_says_so(tmp_path: Path, spec: str) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(SUITE.replace("stressors = [", f"stressors = ['{spec}', "))
+    run = evaluate(str(path), Repeating(), REMINDER, tmp_path / "run", RunOptions(resamples=20, report=False))
+    originals = {dialogue.id: [turn.user for turn in dialogue.turns] for dialogue in REMINDER}
+    stressed = {dialogue.id: [turn.user for turn in dialogue.turns] for dialogue in run.dialogues(spec)}
+    assert stressed != originals
+    shown = stressed if "scope" in spec else originals
+    for answer in run.journal(spec):
+        before, now = shown[answer.dialogue][: answer.turn], stressed[answer.dialogue][answer.turn]
+        assert answer.state == {"history": "\n".join(before), "noted": "\n".join((*before, now))}
+
+
 def test_progress_tells_the_stressor_and_ends_at_its_total(tmp_path: Path, suite: str) -> None:
     said: dict[str, tuple[int, int | None]] = {}
     options = RunOptions(resamples=20, report=False, on_progress=lambda what, *counts: said.update({what: counts}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -76,8 +77,8 @@ def test_a_component_that_ends_the_process_is_no_success(
 
 def test_what_cannot_travel_says_so(suite: str, tmp_path: Path) -> None:
     tracker = Naughty()
-    tracker.connection = lambda: None  # type: ignore[attr-defined]
-    with pytest.raises(DstressError, match=r"(?s)cannot be sent to a worker process.*fix: load models"):
+    tracker.connection = threading.Lock()  # type: ignore[attr-defined]
+    with pytest.raises(DstressError, match=r"(?s)cannot be sent to another process.*fix: open files"):
         evaluate(suite, tracker, REMINDER, tmp_path / "run", QUIET, Local(2))
 
 

@@ -11,7 +11,7 @@ from dstress.pipeline.stress import stress
 from dstress.stressors import create, stressors
 from dstress.stressors.base import DialogueStressor, Outcome, Rewrite, Rewriter, TurnStressor, Unchanged
 from dstress.text.utterance import Ranges, Utterance, random_for
-from tests.stressors.samples import in_memory
+from tests.stressors.samples import in_memory, sample
 
 SCHEMA = Schema((Service("taxi", slots=(Slot("destination"), Slot("leaveat"))),))
 PLACE = Frame("taxi", spans=(Span("destination", 12, 21),), acts=(Act("INFORM", "destination", ("pizza hut",)),))
@@ -81,6 +81,18 @@ class Renamed(DialogueStressor):
         return Dialogue(dialogue.id, turns, dialogue.services)
 
 
+class HalfRenamed(Renamed):
+    """Calls one place another in the labels alone; something else changes in the words."""
+
+    def rewrite(self, dialogue: Dialogue, random: random.Random) -> Dialogue:
+        renamed = super().rewrite(dialogue, random)
+        turns = tuple(
+            Turn(old.user.upper(), old.system, new.state)
+            for old, new in zip(dialogue.turns, renamed.turns, strict=True)
+        )
+        return Dialogue(dialogue.id, turns, dialogue.services)
+
+
 def stressed_turns(*specs: object) -> tuple[Turn, ...]:
     (done,) = stress(CORPUS, "+".join(f"{__name__}:{spec}" for spec in specs))
     return done.turns
@@ -101,6 +113,12 @@ def test_the_guard_keeps_the_turn_and_counts() -> None:
     assert first.stress is not None and first.stress.fallbacks == ("a value was no longer said",)
     assert third.stress is not None and third.stress.fallbacks == ("no words were left",)
     assert not first.changed
+
+
+def test_the_guard_keeps_a_whole_dialogue() -> None:
+    turns = stressed_turns("HalfRenamed")
+    assert [(turn.user, turn.state) for turn in turns] == [(turn.user, turn.state) for turn in DIALOGUE.turns]
+    assert turns[0].stress is not None and turns[0].stress.fallbacks == ("a value was no longer said",)
 
 
 def test_a_new_state_carries_its_annotations() -> None:
@@ -130,6 +148,42 @@ def test_what_changes_more_goes_first() -> None:
     assert first.remembered.user == "a taxi to a xixxi hut" and first.original.user == "a taxi to a pizza hut"
     assert second.remembered.state["taxi-destination"] == ("xixxi hut",)
     assert create(f"{__name__}:Shout+{__name__}:Renamed").spec == f"{__name__}:Renamed+{__name__}:Shout"
+
+
+def test_with_the_scope_dialogue_the_words_stay_in_the_history() -> None:
+    alone, wide = stressed_turns("Shout"), stressed_turns("Shout(scope=dialogue)")
+    assert [turn.user for turn in wide] == [turn.user for turn in alone]
+    assert all(turn.remembered is turn and turn.changed for turn in wide)
+    assert [turn.original for turn in wide] == list(DIALOGUE.turns)
+
+
+def test_a_scope_changes_no_word() -> None:
+    corpus = sample("reminder", None)
+    alone, wide = (list(stress(corpus, f"disfluency{scope}+typos{scope}")) for scope in ("", "(scope=dialogue)"))
+    for one, other in zip(alone, wide, strict=True):
+        assert [turn.user for turn in one.turns] == [turn.user for turn in other.turns]
+        assert [t.stress and t.stress.tags for t in one.turns] == [t.stress and t.stress.tags for t in other.turns]
+
+
+def test_a_turn_by_itself_follows_on_the_stressed_history() -> None:
+    first, second, _ = stressed_turns("Elsewhere", "Renamed", "Shout(scope=dialogue)")
+    assert first.remembered.user == "A TAXI TO A xixxi hut" and second.remembered is second
+    order = f"{__name__}:Renamed+{__name__}:Shout(scope=dialogue)+{__name__}:Elsewhere"
+    assert create("+".join(reversed(order.split("+")))).spec == order
+
+
+def test_the_scope_is_a_part_of_the_spec_where_it_is_not_the_usual_one() -> None:
+    assert create("typos(scope=turn)").spec == "typos"
+    wide = create("typos(scope=dialogue, rate=0.1)")
+    assert (wide.spec, wide.scope) == ("typos(scope=dialogue)", "dialogue")
+    assert stressors.arguments("typos")["scope"] == "turn" and "scope" not in stressors.arguments("entities")
+    assert create("out_of_domain(mode=segment, scope=dialogue)").effect == "invariant"
+
+
+@pytest.mark.parametrize("spec", ["values(scope=dialogue)", "out_of_domain(scope=dialogue)", "typos(scope=schema)"])
+def test_a_scope_that_makes_no_sense_is_refused(spec: str) -> None:
+    with pytest.raises((SpecError, UnknownNameError), match="scope"):
+        create(spec)
 
 
 def test_edits_lead_from_the_original_through_several() -> None:

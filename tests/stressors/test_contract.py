@@ -37,6 +37,8 @@ COMPOSED = [
     "typos(rate=0.2)+disfluency",
     "entities+typos",
     "values+verbosity",
+    "typos(rate=0.2, scope=dialogue)",
+    "values+disfluency(scope=dialogue)",
     "schema_noise+unseen_entities+typos",
 ]
 

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from dstress.dialogue import Dialogue, Turn
+from dstress.errors import MissingExtraError
 from dstress.pipeline.stress import stress
 from dstress.stressors.base import Rewriter
 from dstress.stressors.quality import Quality
@@ -24,9 +25,9 @@ class Polite(Rewriter):
         return utterance if utterance == "thanks" else " ".join([*utterance.split()[1:], "please"])
 
 
-def summary_of(spec: str) -> Quality:
+def summary_of(spec: str, *, meanings: bool = False) -> Quality:
     stressed = stress(CORPUS, f"{__name__}:{spec}" if ":" not in spec else spec)
-    quality = Quality(stressed.stressor)
+    quality = Quality(stressed.stressor, meanings=meanings)
     for dialogue in stressed:
         quality.add(dialogue)
     return quality
@@ -64,14 +65,16 @@ def test_the_encoder_knows_what_means_the_same() -> None:
         ]
     )
     assert same == pytest.approx(1.0, abs=1e-6) and near > 0.6 > 0.3 > far
-    summary = summary_of("Polite").summary()
+    summary = summary_of("Polite", meanings=True).summary()
     assert summary.similarity is not None and 0.5 < summary.similarity < 1.0 and summary.compared == 2
 
 
-def test_without_an_encoder_there_is_no_similarity(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_meanings_are_compared_only_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Encoder, "find", classmethod(lambda cls: None))
     summary = summary_of("Polite").summary()
     assert summary.similarity is None and summary.compared == 0
+    with pytest.raises(MissingExtraError, match="encoder"):
+        summary_of("Polite", meanings=True)
 
 
 def test_an_order_of_texts_of_any_length_is_kept() -> None:

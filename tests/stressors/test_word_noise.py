@@ -36,6 +36,29 @@ def test_replaced_by_a_synonym() -> None:
     assert outcomes("Thanks .", "replace") == {"Thank you .", "Cheers ."}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "we check in on Monday",
+        "Pick me up at the hotel",
+        "you can pick up the key",
+        "I 'll find out",
+        "leave it out",
+        "something to think about",
+        "please provide me with it",
+        "let me know",
+        "do you know it",
+    ],
+)
+def test_verbs_that_mean_something_else_with_their_particle_stay(text: str) -> None:
+    assert outcomes(text, "replace") == {text}
+
+
+def test_a_synonym_fits_what_follows() -> None:
+    assert outcomes("arrive at Ely", "replace") == {"turn up at Ely"}
+    assert outcomes("arrive by 5", "replace") == {"get there by 5", "turn up by 5"}
+
+
 def test_the_article_before_a_synonym_still_fits() -> None:
     assert outcomes("a restaurant", "replace") == {"a diner"}
     assert outcomes("an option", "replace") == {"an option"}

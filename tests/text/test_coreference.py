@@ -134,9 +134,9 @@ def test_the_figures_of_the_docs(shared: Path) -> None:
     assert f"estimated from them | {right / n:.3f} | {recall:.2f} |" in text
     assert f"{n} of the {len(flagged)} turns found, and {m} of the {len(passed_over)} turns" in text
     low, high = wilson(right, n)
-    assert f"of the precision is {low:.3f} to {high:.3f}." in text
+    assert f"of the precision is [{low:.3f}, {high:.3f}]." in text
     least, most = (estimated / (estimated + len(passed_over) * rate) for rate in reversed(wilson(missed, m)))
-    assert f"its interval is wide, {least:.2f} to {most:.2f} " in text
+    assert f"its interval is wide, [{least:.2f}, {most:.2f}]" in text
 
 
 def wilson(right: int, n: int, z: float = 1.96) -> tuple[float, float]:

@@ -42,6 +42,12 @@ def test_a_phrase_is_written_alike(style: WritingStyle, written: str) -> None:
     assert write("Well, I'd say it isn't, can't be.", style) == written
 
 
+def test_had_better_is_no_would() -> None:
+    assert (
+        write("I thought I'd better check, I'd like to.", TRADE) == "i thought i had better check , i would like to ."
+    )
+
+
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_any_text_has_a_style(text: str, system: str) -> None:
     assert isinstance(write(text, style_of(text, system)), str)

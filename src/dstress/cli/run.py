@@ -63,6 +63,7 @@ from dstress.trackers import trackers
     show_default=True,
     help="percent of turns that may have no answer",
 )
+@click.option("--meanings", is_flag=True, help="compare what rephrased turns mean, with an encoder (extra `encoder`)")
 @click.option("--yes", is_flag=True, help="spend what a priced tracker costs, without an estimate and a question")
 @click.option("--engine", default="local", show_default=True, help="local, ray, or ray(address=...)")
 @table_options
@@ -82,6 +83,7 @@ def command(
     workers: int,
     timeout: float | None,
     max_failed: float,
+    meanings: bool,
     yes: bool,
     engine: str,
     markdown_file: str | None,
@@ -106,6 +108,7 @@ def command(
         also += ["--timeout", str(timeout)] if timeout else []
         also += ["--max-failed", f"{max_failed:g}"] if max_failed < 100 else []
         also += ["--engine", engine] if engine != "local" else []
+        also += ["--meanings"] if meanings else []
         options = RunOptions(seed, limit, names, convention, resume, draw=draw, also=tuple(also), repeats=repeats)
         order = _Order(suite, tracker, corpus, options)
     elif resume:
@@ -115,7 +118,7 @@ def command(
         raise click.UsageError(f"{missing} is missing; try `dstress run quick --tracker rules --corpus reminder:test`")
     workforce = _workforce(engine, workers, timeout, order.tracker)
     folder = out or Path("runs") / Path(suite or "").stem
-    options = order.options._replace(max_failed=max_failed / 100, confirmed=yes)
+    options = order.options._replace(max_failed=max_failed / 100, confirmed=yes, meanings=meanings)
     run = _evaluate(order._replace(options=options), folder, workforce)
     scores = run.scores
     tables = run_tables(run.manifest, scores)

@@ -32,6 +32,7 @@ from dstress.reports.tables import Table
 from dstress.spec import parse_list
 from dstress.storage.file_names import file_name
 from dstress.stressors import create
+from dstress.stressors.base import SchemaStressor
 from dstress.stressors.quality import Quality, Summary
 from dstress.suites.base import ORIGINAL
 
@@ -61,6 +62,7 @@ _PREVIEW = 5
 @click.option("--seed", type=SEEDS, default=SEED, show_default=True, help="seed of all randomness")
 @click.option("--workers", type=click.IntRange(0), default=0, help="processes; default: cores, where it pays")
 @click.option("--calibrate", metavar="wer=0.30", help="first find what gives this word error rate, and store it")
+@click.option("--meanings", is_flag=True, help="compare what rephrased turns mean, with an encoder (extra `encoder`)")
 @json_option
 def command(
     corpus: str,
@@ -73,6 +75,7 @@ def command(
     seed: int,
     workers: int,
     calibrate: str | None,
+    meanings: bool,
     json_file: str | None,
 ) -> None:
     """Stress a corpus: break its words on purpose, keep its labels true.
@@ -99,7 +102,7 @@ def command(
     summaries: dict[str, Summary] = {}
     if out is None:
         for stressed in versions:
-            quality = Quality(stressed.stressor)
+            quality = Quality(stressed.stressor, meanings=meanings)
             changed = (place for dialogue in quality.watching(stressed) for place in _changed_turns(dialogue))
             if json_file:
                 deque(changed, maxlen=0)
@@ -112,7 +115,7 @@ def command(
     shown = 0 if json_file else preview or 0
     for number, stressed in enumerate(versions, start=1):
         label = f"stressor {number} of {len(versions)}: {stressed.stressor.spec}"
-        summaries[stressed.stressor.spec] = _write(stressed, out, shown, layout, label)
+        summaries[stressed.stressor.spec] = _write(stressed, out, shown, layout, label, meanings)
     if layout != OWN_LAYOUT:
         write_corpus(original, out / ORIGINAL, layout)
     if json_file:
@@ -142,11 +145,11 @@ def engine_for(spec: str, workers: int) -> Local | None:
     return Local(wanted) if wanted > 1 else None
 
 
-def _write(stressed: StressedCorpus, out: Path, preview: int, layout: str, label: str) -> Summary:
+def _write(stressed: StressedCorpus, out: Path, preview: int, layout: str, label: str, meanings: bool) -> Summary:
     """Write a stressed corpus into its own folder, and show the first changed turns."""
     spec = stressed.stressor.spec
     changed: list[tuple[Dialogue, int]] = []
-    done, quality = count(1), Quality(stressed.stressor)
+    done, quality = count(1), Quality(stressed.stressor, meanings=meanings)
     with counting("dialogues") as on_progress:
 
         def watch(dialogue: Dialogue) -> None:
@@ -220,8 +223,16 @@ def _marked(label: str, text: str, places: list[tuple[int, str]], style: str) ->
 
 
 def _show_names(stressed: StressedCorpus) -> None:
-    """The first changed names of each service."""
-    pairs = zip(stressed.original.schema.services, stressed.schema.services, strict=True)
+    """The first changed names of each service, and the services that are new."""
+    original = renamed = stressed.original.schema
+    for part in stressed.stressor.parts:
+        if isinstance(part, SchemaStressor):
+            renamed = part.schema_of(renamed, stressed.seed)
+    for service in stressed.schema.services:
+        if service.name not in renamed.by_name:
+            slots = ", ".join(slot.name for slot in service.slots)
+            console().print(f"+ {service.name}: {service.description} ({slots})", style="green", markup=False)
+    pairs = zip(original.services, renamed.services, strict=True) if renamed != original else ()
     for before, after in islice(pairs, _PREVIEW):
         console().print(f"\n{before.name} -> {after.name}", style="dim", markup=False)
         for old, new in islice(zip(before.slots, after.slots, strict=True), _PREVIEW):

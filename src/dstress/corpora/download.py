@@ -22,7 +22,7 @@ MAX_BYTES = 8 << 30
 _ATTEMPTS = 4
 _CHUNK = 1 << 18
 _TIMEOUT = httpx.Timeout(60, connect=20)
-_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
+_RANGE = re.compile(r"bytes (\d{1,18})-\d{1,18}/(\d{1,18})")
 _PAGE = re.compile(rb"(\xef\xbb\xbf)?\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body|script)\b", re.I | re.S)
 _BY_HAND = "fetch the file by hand, check it, and give its path"
 

@@ -180,16 +180,6 @@ class _Pool:
             yield task.number, result
 
 
-def _pickled(job: Job) -> bytes:
-    try:
-        return pickle.dumps(job)
-    except Exception as error:  # whatever a person's own class holds
-        raise DstressError(
-            f"it cannot be sent to a worker process: {type(error).__name__}: {error}",
-            fix="load models and open connections in `prepare`, not in the constructor, and define classes in a module",
-        ) from error
-
-
 def _end_with_parent() -> None:
     """Nobody waits for a worker whose parent is gone, however it went; it may be in the middle of a long piece."""
     parent = multiprocessing.parent_process()

@@ -84,7 +84,7 @@ def evaluate(
 def _work(run: Run, tracker: Tracker, original: Corpus, options: RunOptions, engine: Engine) -> None:
     """Do all that is not done yet."""
     for variant, label in _labelled("stressing", (*run.variants, *_clean_variants(run, tracker))):
-        _stress(run, variant, original, engine, partial(options.on_progress, label))
+        _stress(run, variant, original, engine, partial(options.on_progress, label), options.meanings)
     order = [
         _Asked(run, variant, repeat, partial(options.on_progress, label))
         for repeat in range(1, run.manifest.repeats + 1)
@@ -111,7 +111,9 @@ def _labelled(step: str, variants: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield variant, f"{step}{place}: {variant}"
 
 
-def _stress(run: RunFolder, variant: str, original: Corpus, engine: Engine, on_progress: _Count) -> None:
+def _stress(
+    run: RunFolder, variant: str, original: Corpus, engine: Engine, on_progress: _Count, meanings: bool
+) -> None:
     """Write a variant's dialogues, unless they are there; the summary comes last and says that all is whole."""
     if run.quality(variant):
         return
@@ -123,7 +125,7 @@ def _stress(run: RunFolder, variant: str, original: Corpus, engine: Engine, on_p
     composed = create_stressor(variant)
     heavy = any(part.heavy for part in composed.parts)
     stressed = stress(original, composed, seed=run.manifest.seed, engine=engine if heavy else None)
-    quality = Quality(stressed.stressor)
+    quality = Quality(stressed.stressor, meanings=meanings)
     dialogues = quality.watching(_counted(stressed, original, on_progress))
     run.write_stressed(variant, dialogues, stressed.schema, lambda: describe(stressed, quality.summary()))
 

@@ -32,6 +32,8 @@ class RunOptions(NamedTuple):
     draw: int = 0
     max_failed: float = 1.0
     """The share of a variant's turns that may stay without an answer."""
+    meanings: bool = False
+    """Whether an encoder compares what rephrased turns mean."""
     also: tuple[str, ...] = ()
     """Options of the command line that change no answer: the report repeats them."""
     repeats: int = 1
@@ -53,6 +55,7 @@ class RunChanges(TypedDict, total=False):
     report: bool
     max_failed: float
     repeats: int
+    meanings: bool
     on_progress: OnProgress
 
 

@@ -260,11 +260,11 @@ def _problem(state: object) -> str:
         return f"{type(state).__name__} is no state"
     for slot, value in state.items():
         if slot == "":
-            return f"{value[:80]} is no state"
+            return f"{redact_text(value)[:80]} is no state"
         if not isinstance(slot, str):
-            return f"{slot!r:.80} is no slot"
+            return f"{redact_text(repr(slot))[:80]} is no slot"
         if not isinstance(value, str):
-            return f"the value of {slot} is no text: {value!r:.80}"
+            return f"the value of {slot} is no text: {redact_text(repr(value))[:80]}"
     return ""
 
 

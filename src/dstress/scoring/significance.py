@@ -130,7 +130,7 @@ def paired_test_of_totals(
     low, high = _reconciled(randomised, bootstrap.interval, 1 - level)
     at_floor = randomised.p <= 1 / (1 + resamples)
     tested = (randomised.difference, low, high, randomised.p, bootstrap.p, at_floor)
-    return PairedTest(before, after, *tested, int(counted_dialogues(system).max(initial=0)))
+    return PairedTest(before, after, *tested, int(counted_dialogues(np.abs(system) + np.abs(baseline)).max(initial=0)))
 
 
 def _reconciled(test: Comparison, bootstrap: Interval, alpha: float) -> Interval:

@@ -1,7 +1,8 @@
 """The contract of a stressor: a named, seeded transformation that knows what it does to the label.
 
     Stressor              declares effect, scope and needs; turns dialogues into stressed ones
-    ├── TurnStressor      one user utterance at a time; what came before stays as it was (CoCo, CheckDST)
+    ├── TurnStressor      one user utterance at a time; what came before stays as it was (CoCo, CheckDST), or, with
+    │   │                 `scope=dialogue`, is stressed too
     │   └── Rewriter      the simple case: `rewrite(utterance, protected, random)` gives the new words
     ├── DialogueStressor  the whole dialogue, consistently
     └── SchemaStressor    other names and descriptions for services, slots and intents
@@ -21,6 +22,7 @@ from typing import ClassVar, Literal, NamedTuple
 import msgspec
 
 from dstress.dialogue import Dialogue, Frame, Schema, State, Turn
+from dstress.errors import SpecError
 from dstress.resources import Resources
 from dstress.schema_names import Names, map_names, rename_dialogue
 from dstress.stressors.record import record_counts, record_dialogue, record_fallback, record_turn
@@ -53,7 +55,7 @@ class Stressor(ABC):
     """Whether it is worth several processes by itself."""
 
     rephrases: ClassVar[bool] = False
-    """Whether it says the same in other words: an encoder, where one is installed, then compares the meanings."""
+    """Whether it says the same in other words: an encoder then compares the meanings, where that is asked for."""
 
     needs: ClassVar[tuple[str, ...]] = ()
     """Programs, extras and corpora that must be there; `prepare` checks them."""
@@ -128,6 +130,23 @@ _LONG = Unchanged("the utterance is too long")
 class TurnStressor(Stressor):
     """Changes one user utterance at a time: `rewrite_utterance`, or `rewrite_utterances` for work done in batches."""
 
+    _words_key: str = ""
+    """The key of its randomness where that is not its spec: a scope changes no word."""
+
+    def widen(self, spec: str) -> None:
+        """Leave the stressed utterances in the history of later turns. `spec`, without a scope, says which words."""
+        if self.effect != "invariant":
+            raise SpecError(
+                f"{spec} gives turns other labels, and what is said later would not fit them",
+                fix="scope=dialogue is for stressors that keep the label; entities and unseen_entities change whole "
+                "dialogues by themselves",
+            )
+        self.scope, self._words_key = "dialogue", spec
+
+    def key(self) -> str:
+        """Its part of the key of its randomness, the same for every scope."""
+        return self._words_key or super().key()
+
     def rewrite_utterance(self, utterance: Utterance) -> Outcome:
         """The utterance in other words."""
         raise NotImplementedError(f"{type(self).__name__} must define rewrite_utterance")
@@ -177,7 +196,7 @@ class TurnStressor(Stressor):
         if problem:
             return record_counts(record_fallback(turn, problem), rewrite.counts)
         state = turn.state if rewrite.state is None else rewrite.state
-        after = record_turn(turn, rewrite.text, state, rewrite.ood, rewrite.tags)
+        after = record_turn(turn, rewrite.text, state, rewrite.ood, rewrite.tags, alone=self.scope == "turn")
         frames = rewrite.frames
         if rewrite.ood:
             # Words that are about nothing here: services and intents go on as they were, and nothing is said.
@@ -194,6 +213,11 @@ def _still_says(text: str, utterance: Utterance, mention: Mention) -> bool:
     if len(words) >= _TELLING_LENGTH and f" {words} " in f" {text} ":
         return True
     return bool(values.find_value(text, mention.slot, utterance.turn.state[mention.slot]))
+
+
+def _stands_in(text: str, forms: Sequence[str]) -> bool:
+    """Whether a text in small letters has one of these forms, and a form long enough to be no part of other words."""
+    return any(len(form) >= _TELLING_LENGTH and form.lower() in text for form in forms)
 
 
 class Rewriter(TurnStressor):
@@ -217,15 +241,36 @@ class DialogueStressor(Stressor):
     def rewrite(self, dialogue: Dialogue, random: Random) -> Dialogue:
         """The dialogue with the same number of turns; originals and edits are recorded by the caller."""
 
+    def objection(self, before: Dialogue, after: Dialogue) -> str:
+        """The label guard: why the new words would not carry the labels; empty if they do."""
+        old_state: State = {}
+        new_state: State = {}
+        for old, new in zip(before.turns, after.turns, strict=True):
+            if old.user != new.user and old.state != old_state:
+                text = new.user.lower()
+                wanted = {mention.slot for mention in values.find_mentions(old, old_state)}
+                # Most values stand in the words as they are; only others need a search.
+                plain = [slot for slot in wanted if _stands_in(text, new.state[slot])]
+                if len(plain) < len(wanted):
+                    found = {mention.slot for mention in values.find_mentions(new, new_state)}
+                    if not wanted <= found.union(plain):
+                        return "a value was no longer said"
+            old_state, new_state = old.state, new.state
+        return ""
+
     def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
         """Rewrite each dialogue and record what changed."""
         key, stressed = self.key(), []
         for dialogue in dialogues:
             if any(len(text) > LONGEST for turn in dialogue.turns for text in (turn.user, turn.system)):
-                kept = tuple(record_fallback(turn, _LONG.reason) for turn in dialogue.turns)
-                stressed.append(msgspec.structs.replace(dialogue, turns=kept))
+                problem, after = _LONG.reason, dialogue
             else:
                 after = self.rewrite(dialogue, random_for(seed, key, dialogue.id))
+                problem = self.objection(dialogue, after) if self.guarded else ""
+            if problem:
+                kept = tuple(record_fallback(turn, problem) for turn in dialogue.turns)
+                stressed.append(msgspec.structs.replace(dialogue, turns=kept))
+            else:
                 stressed.append(record_dialogue(dialogue, after))
         return stressed
 

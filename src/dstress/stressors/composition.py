@@ -1,7 +1,10 @@
 """Stressors one after the other: `entities+typos(rate=0.05)`.
 
-Whole dialogues go first, then single turns, whatever the written order: a turn that is changed by itself then follows
-on a history in which the others did their work. New names for slots come last, so that the others know the slots.
+Whole dialogues go first, then utterances that stay in the history (`scope=dialogue`), then single turns, whatever the
+written order: a turn that is changed by itself then follows on a history in which the others did their work. New names
+for slots come after them, so that the others know the slots, and new services last, which need no new names. Of the
+stressors of turns, those go first that decide what is wanted, then those that say it in other words, which they can
+only read as long as nobody has broken it up, then all others, such as hesitations and typing errors.
 """
 
 from __future__ import annotations
@@ -12,17 +15,23 @@ from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema
 from dstress.errors import CorpusError, SpecError, naming
 from dstress.resources import Resources
-from dstress.stressors.base import Effect, Scope, Stressor
+from dstress.stressors.base import DialogueStressor, Effect, SchemaStressor, Scope, Stressor
 
 _ORDER: tuple[Scope, ...] = ("dialogue", "turn", "schema")
 _WIDEST_FIRST: tuple[Scope, ...] = ("schema", "dialogue", "turn")
+
+
+def _rank(part: Stressor) -> tuple[int, bool, bool, bool]:
+    """Its place among the parts; those that are only widened to a scope, or only add to a schema, follow the others."""
+    widened = not isinstance(part, DialogueStressor | SchemaStressor)
+    return _ORDER.index(part.scope), widened, part.effect != "directional", not part.rephrases
 
 
 class Composition(Stressor):
     """One or more stressors as one."""
 
     def __init__(self, parts: Sequence[Stressor]) -> None:
-        self.parts = sorted(parts, key=lambda part: _ORDER.index(part.scope))
+        self.parts = sorted(parts, key=_rank)
         specs = [part.spec or type(part).__name__ for part in self.parts]
         for spec in specs:
             if specs.count(spec) > 1:

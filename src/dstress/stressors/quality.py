@@ -58,7 +58,9 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
 class Quality:
     """Sees stressed dialogues pass, and sums up: its own totals, what each part counts, and what turns carry."""
 
-    def __init__(self, stressor: Stressor) -> None:
+    def __init__(self, stressor: Stressor, *, meanings: bool = False) -> None:
+        """With `meanings` an encoder compares what rephrased turns mean, which takes seconds to load."""
+        self._encoder = Encoder.require() if meanings else None
         self.parts = stressor.parts if isinstance(stressor, Composition) else [stressor]
         self.totals: Counter[str] = Counter()
         self.fallbacks: Counter[str] = Counter()
@@ -113,13 +115,13 @@ class Quality:
                 continue  # the turn is no longer about it: a slot that was dropped on purpose
             self.totals["values"] += 1
             self.totals["still said"] += bool(values.find_value(turn.user, mention.slot, forms))
-        if len(self.rephrased) < _COMPARED and any(part.rephrases for part in self.parts):
+        if self._encoder and len(self.rephrased) < _COMPARED and any(part.rephrases for part in self.parts):
             self.rephrased.append((turn.original.user, turn.user))
 
     def summary(self) -> Summary:
         """All of it."""
         totals = self.totals
-        similarity = Encoder.similarity(self.rephrased) if self.rephrased else None
+        similarity = float(self._encoder.cosines(self.rephrased).mean()) if self._encoder and self.rephrased else None
         figures = [part.figures(counts) for part, counts in zip(self.parts, self.part_counts, strict=True)]
         return Summary(
             totals["turns"],

@@ -13,19 +13,19 @@ from dstress.text.edits import edits_between, move
 _replace = msgspec.structs.replace
 
 
-def record_turn(turn: Turn, user: str, state: State, ood: bool, tags: tuple[str, ...]) -> Turn:
-    """A turn that was changed by itself: what comes later in the dialogue follows on the turn as it was."""
+def record_turn(turn: Turn, user: str, state: State, ood: bool, tags: tuple[str, ...], *, alone: bool = True) -> Turn:
+    """A turn with other words; if `alone`, what comes later in the dialogue follows on the turn as it was."""
     edits = edits_between(turn.user, user)
     if turn.stress is None:
-        stress = Stress(turn, edits, (), True, None, tags)
+        stress = Stress(turn, edits, (), alone, None, tags)
     else:
         # Edits always lead from the very original, also where one stressor follows another.
         original, base = turn.stress.original, _replace(turn.remembered, stress=None)
         stress = _replace(
             turn.stress,
             edits=edits_between(original.user, user),
-            alone=True,
-            base=None if base == original else base,
+            alone=alone,
+            base=base if alone and base != original else None,
             tags=(*turn.stress.tags, *tags),
         )
     frames = tuple([_moved_frame(frame, turn, user, edits, state) for frame in turn.frames])
@@ -33,13 +33,13 @@ def record_turn(turn: Turn, user: str, state: State, ood: bool, tags: tuple[str,
 
 
 def record_dialogue(before: Dialogue, after: Dialogue) -> Dialogue:
-    """A dialogue that was changed as a whole; turns that are the same stay the same objects."""
+    """A dialogue that was changed as a whole; turns that are the same stay the same objects, tags are kept."""
     turns = []
     for old, new in zip(before.turns, after.turns, strict=True):
         if old == new:
             turns.append(old)
             continue
-        earlier = old.stress or Stress(old)
+        earlier = new.stress or old.stress or Stress(old)
         edits = edits_between(earlier.original.user, new.user)
         system_edits = edits_between(earlier.original.system, new.system)
         turns.append(_replace(new, stress=_replace(earlier, edits=edits, system_edits=system_edits)))

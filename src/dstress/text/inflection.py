@@ -58,14 +58,20 @@ def plural(noun: str) -> str:
 
 
 def count_noun(text: str, end: int, old: int, new: int) -> tuple[int, str]:
-    """The noun after a number, agreeing with the new one: `1 night` -> `3 nights`. Its end, and the words to put."""
+    """The noun after a number, agreeing with the new one: `1 night` -> `3 nights`. Its end, and the words to put.
+
+    Of two nouns, as in `1 train ticket`, the second is counted.
+    """
     match = _NEXT_WORD.match(text, end)
     if match is None or (old == 1) == (new == 1):
         return end, ""
     units: dict[str, str] = table()["units"]
-    noun = match[2].lower()
-    fit = units.get(noun) if old == 1 else next((one for one, many in units.items() if many == noun), None)
-    return (match.end(), match[1] + copy_capitals(match[2], fit, name=False)) if fit else (end, "")
+    fits = units if old == 1 else {many: one for one, many in units.items()}
+    second = _NEXT_WORD.match(text, match.end())
+    for noun in (second, match):
+        if noun and (fit := fits.get(noun[2].lower())):
+            return noun.end(), text[end : noun.start(2)] + copy_capitals(noun[2], fit, name=False)
+    return end, ""
 
 
 def edits_with_articles(text: str, changes: Iterable[tuple[int, int, str]]) -> list[Edit]:

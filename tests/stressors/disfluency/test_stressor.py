@@ -150,6 +150,15 @@ def test_fillers_come_mostly_at_beginnings() -> None:
     assert begun[True] > 0.4 * len(turns)
 
 
+def test_no_filler_parts_an_article_from_its_noun() -> None:
+    said = {
+        one("Please find a college in the centre, if you can.", "disfluency(kinds=[filled], rate=20)", seed).user
+        for seed in range(60)
+    }
+    assert any(re.search(r"\bthe (?:uh|um|er|erm) centre", text) for text in said)
+    assert not any(re.search(r"\b(?:a|an) (?:uh|um|er|erm)\b|\bthe (?:uh|um|er|erm),", text) for text in said)
+
+
 @given(st.lists(dialogues, min_size=1, max_size=3, unique_by=lambda dialogue: dialogue.id), st.integers(0, 3))
 def test_any_dialogue_keeps_its_state_and_its_original(said: list[Dialogue], seed: int) -> None:
     after = stressed("disfluency(rate=5)", said, seed=seed)

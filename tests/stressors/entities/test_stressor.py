@@ -124,6 +124,24 @@ def test_other_values_keep_their_words() -> None:
     assert done.turns[0].state["restaurant-food"] == ("chinese",) and done.turns[0].user.startswith("chinese food at")
 
 
+@pytest.mark.parametrize("food", ["Thai", "Spicy Thai"])
+def test_other_values_keep_their_words_in_capitals_too(food: str) -> None:
+    state: State = {"restaurant-food": (food,)}
+    named = state | {"restaurant-name": ("Spicy Thai Basil Kitchen",)}
+    [done] = stressed(
+        "entities",
+        [
+            dialogue(
+                ("", f"I feel like {food} food.", state),
+                ("", "Thai Basil Kitchen?", state),
+                ("Spicy Thai Basil Kitchen it is.", "Yes.", named),
+            )
+        ],
+    )
+    assert done.turns[0].user == f"I feel like {food} food." and done.turns[2].state["restaurant-food"] == (food,)
+    assert done.turns[2].state["restaurant-name"] != named["restaurant-name"]
+
+
 @pytest.mark.parametrize("name", CORPORA)
 def test_the_letters_lead_back(name: str, request: pytest.FixtureRequest) -> None:
     """Undoing the words one by one gives the original: no two became one, and none that was there already."""
@@ -169,7 +187,7 @@ def test_any_name_is_survived(text: str, name: str) -> None:
 
 
 def test_long_dialogues_take_time_by_their_length() -> None:
-    talk = dialogue(*[("", "word " * 10_000 + "at hamilton lodge", LODGE)] * 4)
+    talk = dialogue(*[("", "word " * 900 + "at hamilton lodge", LODGE)] * 44)
     begun = time.perf_counter()
     only(stressed("entities", [talk])[0])
     assert time.perf_counter() - begun < 3

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import msgspec
 import pytest
@@ -8,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.dialogue import Dialogue, Frame, Schema, Service, Slot, Span, State, Turn
-from dstress.errors import DstressError, UnknownNameError
+from dstress.errors import DstressError, SpecError, UnknownNameError
+from dstress.stressors import create
+from dstress.stressors.entities.made_names import REGIONS, all_names, draw_name, kind_words
+from dstress.stressors.entities.names import name_words
 from dstress.stressors.values.dictionary import shipped
 from dstress.text.mentions import find_value
 from tests.paths import DOCS
@@ -62,11 +66,26 @@ def test_kinds_and_articles_fit(tmp_path: Path, text: str, new: str) -> None:
 
 def test_accepted_forms_of_one_value_are_one_name() -> None:
     state: State = {"train-destination": ("SF", "San Francisco")}
-    [done] = stressed("unseen_entities", [dialogue(("", "San Francisco, to SF", state))])
+    [done] = stressed("unseen_entities(O)", [dialogue(("", "San Francisco, to SF", state))])
     names = {value.lower() for value in done.turns[0].state["train-destination"]}
     assert len(names) == 1 and names <= {*shipped("O").pool("train-destination")}
     [name] = names
     assert done.turns[0].user.lower() == f"{name}, to {name}"
+
+
+@pytest.mark.parametrize("spec", ["unseen_entities", "unseen_entities(O)", "entities"])
+def test_a_town_keeps_its_region_in_words_and_label(spec: str) -> None:
+    states: list[State] = [
+        {"train-destination": ("London, England",)},
+        {"train-destination": ("London", "London, England")},
+    ]
+    talk = dialogue(("Where to?", "to London, England.", states[0]), ("To London?", "Yes.", states[1]))
+    [done] = stressed(spec, [talk])
+    [label] = done.turns[0].state["train-destination"]
+    town = label.removesuffix(", England")
+    assert town not in (label, "London") and done.turns[0].user == f"to {label}."
+    assert done.turns[1].system == f"To {town}?"
+    assert done.turns[1].state["train-destination"] == (town, label)
 
 
 def test_two_names_become_two() -> None:
@@ -92,6 +111,61 @@ def test_names_come_from_another_corpus_by_kind_less_those_of_training() -> None
     assert len(found) > 3 and not found & left
 
 
+@pytest.mark.parametrize("region", REGIONS)
+@pytest.mark.parametrize("kind", ["town", "restaurant", "hotel", "attraction", "place", "actor", "film", "venue"])
+def test_names_are_made_by_the_thousand(kind: str, region: str) -> None:
+    names = set(all_names(kind, region))
+    assert len(names) >= 2_000 and draw_name(kind, region, Random(1)) in names
+    assert all("  " not in name and "{" not in name for name in names)
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("hamilton lodge", "lodge"),
+        ("a and b guest house", "guest house"),
+        ("acorn bed and breakfast", "bed and breakfast"),
+        ("cambridge museum of technology", "museum"),
+        ("nandos", ""),
+    ],
+)
+def test_a_made_name_stays_what_it_was(name: str, kept: str) -> None:
+    assert " ".join(kind_words(name_words(name))) == kept
+
+
+def test_names_are_drawn_from_thousands() -> None:
+    talk = dialogue(("", "the hamilton lodge, and a train to ely", LODGE | {"train-destination": ("ely",)}))
+    made = stressed("unseen_entities", [msgspec.structs.replace(talk, id=f"d{number}") for number in range(300)])
+    hotels = {done.turns[0].state["hotel-name"][0] for done in made}
+    towns = {done.turns[0].state["train-destination"][0] for done in made}
+    assert len(hotels) > 200 and len(towns) > 200
+    assert all(hotel.endswith(" lodge") for hotel in hotels)
+
+
+def test_a_town_is_called_as_its_country_calls_towns() -> None:
+    talk = dialogue(("", "to Paris, France.", {"train-destination": ("Paris, France",)}))
+    [done] = stressed("unseen_entities", [talk])
+    [label] = done.turns[0].state["train-destination"]
+    assert label.removesuffix(", France") in set(all_names("town", "french"))
+
+
+def test_a_town_of_a_country_without_a_rule_stays() -> None:
+    talk = dialogue(("", "to Delhi, India.", {"train-destination": ("Delhi, India",)}))
+    assert stressed("unseen_entities", [talk]) == [talk]
+
+
+def test_the_region_is_an_argument() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'british'"):
+        create("unseen_entities(region=britsh)")
+    with pytest.raises(SpecError, match="names that are made"):
+        create("unseen_entities(O, region=british)")
+    talk = dialogue(("", "to ely", {"train-destination": ("ely",)}))
+    for region in REGIONS:
+        [done] = stressed(f"unseen_entities(region={region})", [talk])
+        known = {name.lower() for name in all_names("town", region)}
+        assert done.turns[0].state["train-destination"][0] in known
+
+
 @pytest.mark.parametrize(("source", "problem"), [("train-P", "did you mean"), ("none.json", "cannot read")])
 def test_a_wrong_source_is_told(source: str, problem: str) -> None:
     with pytest.raises((DstressError, UnknownNameError), match=problem):
@@ -100,7 +174,7 @@ def test_a_wrong_source_is_told(source: str, problem: str) -> None:
 
 def test_a_corpus_without_such_names_is_told() -> None:
     with pytest.raises(DstressError, match="no names for this corpus's slots"):
-        stressed("unseen_entities", [], Schema((Service("zoo", slots=(Slot("animal_name"),)),)))
+        stressed("unseen_entities(O)", [], Schema((Service("zoo", slots=(Slot("animal_name"),)),)))
 
 
 @pytest.mark.parametrize("name", CORPORA)

@@ -16,7 +16,7 @@ from dstress.errors import CorpusError, SpecError
 from dstress.resources import Resources
 from dstress.stressors import create
 from dstress.stressors.out_of_domain.domain import Domain
-from dstress.stressors.out_of_domain.stressor import embedded_utterances
+from dstress.stressors.out_of_domain.stressor import embedded_utterances, own_utterances
 from dstress.text.edits import undo
 from dstress.text.mentions import find_value
 from tests.paths import DOCS
@@ -50,7 +50,7 @@ def test_a_foreign_turn_leaves_the_state_before_it() -> None:
     turns = stressed("out_of_domain(rate=1)", [TRIP])[0].turns
     assert [turn.state for turn in turns] == [{}, KNOWN]
     assert all(turn.ood for turn in turns)
-    assert all(turn.user in embedded_utterances(SCHEMA) for turn in turns)
+    assert all(turn.user in embedded_utterances(SCHEMA, turn.stress.tags[0]) for turn in turns if turn.stress)
     assert turns[0].remembered.state == KNOWN
 
 
@@ -87,24 +87,53 @@ def test_the_rate_is_the_share_of_turns() -> None:
     assert stressed("out_of_domain(rate=0)", SIMULATED, reminder.schema("test")) == SIMULATED
 
 
-@pytest.mark.parametrize("spec", ["out_of_domain(rate=2)", "out_of_domain(rate=-0.1)", "out_of_domain(mode=word)"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "out_of_domain(rate=2)",
+        "out_of_domain(rate=-0.1)",
+        "out_of_domain(mode=word)",
+        "out_of_domain(distances=[])",
+        "out_of_domain(corpus=kvret, distances=[near])",
+    ],
+)
 def test_arguments_that_make_no_sense_are_refused(spec: str) -> None:
     with pytest.raises(SpecError):
         create(spec)
 
 
 def test_our_own_list_is_large_varied_and_touches_no_slot() -> None:
-    texts = embedded_utterances(Schema())
+    texts = embedded_utterances(Schema(), "far")
     assert len(texts) == len(set(texts)) >= 300
     assert all(Domain(Schema(), []).is_foreign(text) for text in texts)
     assert not any(re.search(r"\d|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", text.lower()) for text in texts)
     assert all(re.search(r"[.?!]$", text) for text in texts)
 
 
+def test_what_is_near_speaks_of_booking_but_of_no_service_and_no_value_of_the_corpus(shared: Path) -> None:
+    material = sample("multiwoz", shared)
+    domain = Domain(material.schema, material)
+    near = own_utterances(material.schema, domain, "near")
+    assert len(near) == len(set(near)) >= 90
+    assert sum(not domain.is_foreign(text) for text in near) > len(near) / 3
+    assert not any(domain.says_value(text) for text in near)
+    assert {"I need a flight to Lisbon.", "Which films are showing tonight?"} <= set(near)
+    assert not any("flight" in text for text in embedded_utterances(Schema((Service("Flights_4"),)), "near"))
+
+
+def test_half_of_the_turns_are_near_and_each_says_which_it_is() -> None:
+    turns = [turn for dialogue in stressed("out_of_domain(rate=1)", SIMULATED) for turn in dialogue.turns]
+    tags = [turn.stress.tags for turn in turns if turn.stress and turn.changed]
+    assert set(tags) == {("near",), ("far",)}
+    assert 0.4 < tags.count(("near",)) / len(tags) < 0.6
+    [alone] = stressed("out_of_domain(rate=1, distances=[near])", [TRIP])
+    assert all(turn.user in embedded_utterances(SCHEMA, "near") for turn in alone.turns)
+
+
 def test_topics_that_a_service_covers_are_left_out() -> None:
     weather = Schema((Service("Weather_1", "Check the weather for any place and any date"),))
-    assert set(embedded_utterances(weather)) < set(embedded_utterances(Schema()))
-    assert not any("umbrella" in text or "temperature" in text for text in embedded_utterances(weather))
+    assert set(embedded_utterances(weather, "far")) < set(embedded_utterances(Schema(), "far"))
+    assert not any("umbrella" in text or "temperature" in text for text in embedded_utterances(weather, "far"))
 
 
 def test_another_corpus_is_asked_for_by_its_name() -> None:
@@ -164,7 +193,7 @@ def test_any_dialogue_can_be_interrupted(said: list[Dialogue], mode: str) -> Non
                 assert turn.state == was.state
 
 
-@pytest.mark.parametrize("text", ["", "word " * 10_000, "\U0001f695", "\x00\x07", "أريد الذهاب", "(a+)* [b] \\d+ $^"])
+@pytest.mark.parametrize("text", ["", "word " * 900, "\U0001f695", "\x00\x07", "أريد الذهاب", "(a+)* [b] \\d+ $^"])
 @pytest.mark.parametrize("mode", ["turn", "segment"])
 def test_odd_utterances_come_through(text: str, mode: str) -> None:
     said = [Dialogue("d", (Turn(text, "", {"train-destination": ("(a+)* [b] \\d+ $^",)}),))]

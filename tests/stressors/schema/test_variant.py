@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 
 from dstress import corpora
@@ -74,6 +75,18 @@ def test_a_small_pool_spreads_over_the_levels_and_a_large_one_is_drawn_from() ->
     assert names(compose(TAXI, Pool({"taxi": ServicePool()}), 3, numbers)) == ["departure", "to"]
 
 
+def test_the_versions_of_a_large_pool_are_cut_from_one_draw(tmp_path: Path) -> None:
+    file = tmp_path / "pool.json"
+    many = [f"departure{'x' * count}" for count in range(1, 30)]
+    file.write_text(json.dumps({"services": {"taxi": {"slots": {"departure": {"names": many}}}}}))
+    draws = set()
+    for seed in range(20):
+        versions = [names(made(f"schema_variant(v{level}, pool={file})", TAXI, seed))[0] for level in range(1, 6)]
+        assert [len(name) for name in versions] == sorted({len(name) for name in versions})
+        draws.add(tuple(versions))
+    assert len(draws) > 15
+
+
 def test_what_all_services_share_is_used_where_a_service_has_nothing_of_its_own() -> None:
     shared = ServicePool(slots={"to": Paraphrases(("goal",)), "departure": Paraphrases(("origin",), ("Beginning",))})
     pool = Pool({"*": shared, "taxi": ServicePool(slots={"departure": Paraphrases(("start",))})})
@@ -116,7 +129,7 @@ def test_the_embedded_pools_are_whole(name: str, request: pytest.FixtureRequest)
                 assert len({*paraphrases.names, one.name}) == 6, (service.name, one.name)
                 assert len({*paraphrases.descriptions, one.description}) == 6, (service.name, one.name)
     variants = [made(f"schema_variant(v{level})", schema) for level in range(1, 6)]
-    assert len({repr(variant) for variant in variants}) == 5
+    assert len({msgspec.json.encode(variant) for variant in variants}) == 5
 
 
 def test_the_examples_of_the_docs_are_true() -> None:

@@ -15,8 +15,9 @@ from dstress.corpora import load, reminder
 from dstress.dialogue import Dialogue, Schema, Turn
 from dstress.errors import SpecError
 from dstress.stressors import stressors
+from dstress.stressors.verbosity.phrases import domain_details
 from dstress.stressors.verbosity.phrases import phrases as shipped_phrases
-from dstress.stressors.verbosity.stressor import lengthen
+from dstress.stressors.verbosity.stressor import Additions, lengthen
 from dstress.text.writing_style import style_of
 from tests.stressors.noise import ODD, check_page, keeps_protected, protected_texts, simulated_dialogues, stressed
 
@@ -25,13 +26,42 @@ NEVER += " money north west centre area town city hotel room taxi cab train bus 
 NEVER += " address postcode name star stars wifi parking food breakfast lunch dinner people person guests child card"
 
 
+SERVICES = (
+    *(
+        "hotel",
+        "restaurant",
+        "taxi",
+        "train",
+        "attraction",
+        "rooms",
+        "tables",
+        "trips",
+        "events",
+        "Hotels_4",
+        "Movies_1",
+    ),
+    *(
+        "Media_3",
+        "Music_3",
+        "RentalCars_3",
+        "Weather_1",
+        "Services_4",
+        "Homes_2",
+        "Flights_4",
+        "Buses_3",
+        "RideSharing_2",
+    ),
+)
+
+
 def longer(text: str, system: str = "", additions: int = 2, seed: int = 0) -> str:
-    return lengthen(text, [], Random(seed), style_of(text, system), system, additions)
+    return lengthen(text, [], Random(seed), style_of(text, system), system, Additions(additions))
 
 
 def phrases() -> list[str]:
     tables = shipped_phrases()
-    lines = [*tables.opening, *(line for kinds in (tables.before, tables.after) for k in kinds.values() for line in k)]
+    lines = [line for service in SERVICES for line in domain_details(f"{service}-name")]
+    lines += [*tables.opening, *(line for kinds in (tables.before, tables.after) for k in kinds.values() for line in k)]
     said = [phrase for line in lines for phrase in line]
     return said + [phrase for forms in tables.within.values() for _, says in forms for phrase in says]
 
@@ -61,6 +91,16 @@ def test_no_phrase_says_a_listed_value_of_reminder() -> None:
 @pytest.mark.parametrize("path", ["multiwoz21-raw", "sgd/test.tar.xz"])
 def test_no_phrase_says_a_listed_value(path: str, shared: Path) -> None:
     _check_values(load(str(shared / "data" / path)).schema)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_wish_gets_details_of_its_domain(service: str) -> None:
+    details = {phrase for line in domain_details(f"{service}-name") for phrase in line}
+    state = {f"{service}-name": ("Brambling",)}
+    talks = [Dialogue(f"d{number}", (Turn("I want the Brambling.", "", state),)) for number in range(60)]
+    said = [talk.turns[0].user for talk in stressed("verbosity", talks)]
+    assert len(details) > 3 and sum(any(detail in text for detail in details) for text in said) > 15
+    assert not any(detail in longer("I want that.", seed=seed) for detail in details for seed in range(20))
 
 
 def test_phrases_are_well_formed() -> None:
@@ -148,7 +188,7 @@ def test_thousands_of_turns_do_not_repeat_a_handful_of_phrases() -> None:
 @given(protected_texts(), st.integers(0, 9), st.integers(1, 4), st.sampled_from(["", "Where to ?", "Done."]))
 def test_protected_words_stay(case: tuple[str, list[tuple[int, int]]], seed: int, additions: int, system: str) -> None:
     def rewrite(text: str, ranges: list[tuple[int, int]], random: Random) -> str:
-        return lengthen(text, ranges, random, style_of(text, system), system, additions)
+        return lengthen(text, ranges, random, style_of(text, system), system, Additions(additions))
 
     keeps_protected(rewrite, *case, seed)
 

@@ -477,7 +477,7 @@ def test_what_passes_is_tried_again(server: Served, make: Trackers, trick: Any) 
         (status(429), "busy: 429 trick 429"),
         (status(500), "server error: 500 trick 500"),
         (serving.hang_up, "closed connection"),
-        (serving.slow(1.2), "timeout: no answer in 0.9 seconds"),
+        (serving.slow(1.2), "timeout: no whole answer in 0.9 seconds"),
         (status(400, {"error": {"message": "context too long"}}), "refused: 400 context too long"),
     ],
 )

@@ -21,6 +21,8 @@ Switchboard (Harmon and Kapatsinski 2016)."""
 _FIRST, _BEFORE_VALUE = 6.0, 2.0
 _COMMA = 0.4
 _PREPOSITIONS = frozenset({"for", "on", "at", "from", "to", "by", "in", "called"})
+_NEVER_LAST = frozenset({"a", "an"})
+"""Who looks for the next word does so before these, or says "the"."""
 _AGAIN = 0.4
 """Of the restarts, how many say the beginning again; the others drop a different beginning."""
 
@@ -120,10 +122,10 @@ class DisfluentUtterance:
                 weight = _BEFORE_VALUE
             else:
                 weight = 1.0 if core in function or last in function else 0.0
-            last = core
-            if weight and words.may_precede(at):
+            if weight and last not in _NEVER_LAST and words.may_precede(at):
                 sites.append(at)
                 weights.append(weight)
+            last = core
         for at in self._draw_places(sites, weights, count):
             self._add(Addition(at, self._draw_filler(at)), at)
 
@@ -134,9 +136,10 @@ class DisfluentUtterance:
             return self.style.write(fillers.draw(self.random))
         recalls = not words.free[at] and words.cores[at - 1] in _PREPOSITIONS
         filler = (phrases().value if recalls else phrases().inside).draw(self.random)
+        # A comma on one side only would part an article from its noun: "the uh, college".
         if words.tokens[at - 1][-1] == "," and not filler.endswith(","):
-            return self.style.write(f"{filler},")
-        return self._pause(self.style.write(filler))
+            filler += ","
+        return self.style.write(filler)
 
     def _pause(self, text: str) -> str:
         """With a comma behind it, sometimes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from dstress.text.tables import read_table
@@ -26,3 +26,18 @@ def entity_words() -> EntityWords:
     """The words of `lexicon.toml`."""
     table = {name: frozenset(words.split()) for name, words in read_table(__package__, "lexicon.toml").items()}
     return EntityWords(**table, idle=table["little"] | table["kinds"])
+
+
+@cache
+def regions() -> dict[str, str]:
+    """What may stand behind a town's comma ("London, England"), and the manner in which places are called there."""
+    return {name: manner for manner, names in read_table(__package__, "regions.toml").items() for name in names}
+
+
+@lru_cache(maxsize=16_384)
+def split_region(value: str) -> tuple[str, str]:
+    """`Seattle` and `, WA`; a value whose last comma has no region behind it is not split."""
+    head, comma, behind = value.rpartition(",")
+    if comma and head.strip() and behind.replace(".", "").strip().lower() in regions():
+        return head, comma + behind
+    return value, ""

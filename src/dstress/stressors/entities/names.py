@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from dstress.dialogue import DONTCARE, Dialogue, Frame, State, slot_id
-from dstress.stressors.entities.lexicon import entity_words
+from dstress.stressors.entities.lexicon import entity_words, split_region
 from dstress.text import mentions as values
 from dstress.text.writing_style import opens_sentence
 
@@ -77,8 +77,8 @@ def _token(match: re.Match[str]) -> Token:
 
 @lru_cache(maxsize=16_384)
 def name_words(value: str) -> Words:
-    """A value's words, less an article in front."""
-    words = tuple(token.word for token in tokens(value))
+    """A value's words, less an article in front and the region of a town ("London, England" is named London)."""
+    words = tuple(token.word for token in tokens(split_region(value)[0]))
     return words[1:] if len(words) > 1 and words[0] in ("the", "a", "an") else words
 
 
@@ -119,7 +119,7 @@ class DialogueNames:
         self.entering: dict[Words, int] = {}
         """The turn whose state has the name first."""
         self._same: dict[Words, Words] = {}
-        others: set[str] = set()
+        others: set[Words] = set()
         before: State = {}
         for index, turn in enumerate(dialogue.turns):
             if turn.state == before:
@@ -130,7 +130,7 @@ class DialogueNames:
                 if slot in entity_slots:
                     self._add([name_words(form) for form in forms if is_name(form)], slot, index)
                 else:
-                    others.update(word for form in forms for word in name_words(form))
+                    others.update(map(name_words, forms))
             before = turn.state
         self._table = _table(self.slots, others, parts) if self.slots else {}
         self._matches: dict[tuple[str, Spans], list[Match]] = {}
@@ -234,24 +234,27 @@ def marked_spans(frames: Sequence[Frame], entity_slots: Collection[str]) -> Span
 
 
 class _Sign(Enum):
-    """What must speak for it that words are a name: nothing, an annotation or a capital, or no `in` before them."""
+    """What must speak for it that words are a name: nothing, an annotation (or a capital), or no `in` before them."""
 
     NONE = 0
     MARK = 1
     NOT_WITHIN = 2
+    SPAN = 3
 
 
 _Option = tuple[Words, Words, _Sign]
 
 
-def _table(names: Iterable[Words], others: Collection[str], parts: bool) -> dict[str, list[_Option]]:
+def _table(names: Iterable[Words], others: Collection[Words], parts: bool) -> dict[str, list[_Option]]:
     """By what their first word starts with: words to look for, the name they say, and the sign they need.
 
-    Longest first. The s of a first word may stand apart from it, so it is not looked for.
+    `others` are the values of other slots, which with their single words are no short forms. Longest first. The s of a
+    first word may stand apart from it, so it is not looked for.
     """
     options: dict[Words, _Option] = {}
+    taken = {*others, *((word,) for other in others for word in other)}
     for name in names:
-        for words, sign in _forms(name, others, parts):
+        for words, sign in _forms(name, taken, parts):
             # Where two names share a short form, it says the one whose whole it is, else the first.
             if words not in options or (words == name != options[words][1]):
                 options[words] = words, name, sign
@@ -261,19 +264,23 @@ def _table(names: Iterable[Words], others: Collection[str], parts: bool) -> dict
     return table
 
 
-def _forms(name: Words, others: Collection[str], parts: bool) -> Iterator[tuple[Words, _Sign]]:
+def _forms(name: Words, taken: Collection[Words], parts: bool) -> Iterator[tuple[Words, _Sign]]:
     """The name, its telling part, the first words of that, and single words of it."""
     table = entity_words()
     own, distinct = core(name), telling(name)
     yield name, _Sign.MARK if len(name) == 1 and name[0] in table.ordinary else _Sign.NONE
-    short = [own] if own != name else []
+    # "the university arms" for the university arms hotel: what stands before the kind may be a kind too.
+    short = [name[:end] for end in range(len(name) - 1, len(own), -1) if name[end - 1] == own[-1]] if own else []
+    short += [own] if own != name else []
     short += [own[:end] for end in range(len(own) - 1, 1, -1) if own[end - 1] not in table.idle]
     if parts and len(distinct) > 1:
         short += [(word,) for word in distinct]
     for words in short:
-        if len(words) > 1:
+        if words in taken:
+            yield words, _Sign.SPAN
+        elif len(words) > 1:
             yield words, _Sign.MARK if words != own and all(word in table.ordinary for word in words) else _Sign.NONE
-        elif words[0] in table.ordinary or words[0] in others or words[0] in table.towns or len(words[0]) < _SHORT:
+        elif words[0] in table.ordinary or words[0] in table.towns or len(words[0]) < _SHORT:
             yield words, _Sign.MARK
         else:
             yield words, _Sign.NOT_WITHIN
@@ -284,6 +291,8 @@ def _is_shown(sign: _Sign, text: str, start: int, end: int, spans: Spans) -> boo
         return True
     if any(low <= start and end <= high for low, high in spans):
         return True
+    if sign is _Sign.SPAN:
+        return False
     table = entity_words()
     if sign is _Sign.NOT_WITHIN:
         after = _NEXT_WORD.match(text, end)

@@ -1,6 +1,7 @@
-"""RADDLE's unseen entities: each name becomes another real one that training does not have (sections 4.1 and 4.2).
+"""RADDLE's unseen entities: each name becomes another one that training does not have (sections 4.1 and 4.2).
 
-Names come from a dictionary or from another corpus and are of the same kind: a restaurant for a restaurant. One name
+Names are made by rule, or come from a dictionary or another corpus, and are of the same kind: a restaurant for a
+restaurant. One name
 becomes the same other one through the whole dialogue, in what both sides say, in states, goal, acts and spans.
 """
 
@@ -11,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from random import Random
 
 from dstress.dialogue import Dialogue, Edit
-from dstress.errors import DstressError, unknown
+from dstress.errors import DstressError, SpecError, unknown
 from dstress.resources import Resources
 from dstress.stressors.base import DialogueStressor, Effect
-from dstress.stressors.entities.lexicon import entity_words
+from dstress.stressors.entities.lexicon import entity_words, regions, split_region
+from dstress.stressors.entities.made_names import MADE, REGIONS, draw_name, kind_words, region_of
 from dstress.stressors.entities.names import DialogueNames, Match, Spans, Words, core, is_name, lowered, name_words
 from dstress.stressors.entities.renamer import DialogueRenamer
 from dstress.stressors.values import dictionary
@@ -23,26 +25,32 @@ from dstress.text import inflection as surface
 from dstress.text.slot_kinds import also, kind_of
 from dstress.text.slot_names import is_named_entity_slot
 from dstress.text.tables import is_table_file
-from dstress.text.writing_style import copy_capitals, opens_sentence
+from dstress.text.writing_style import copy_capitals, opens_sentence, write_title
 
 _KIND_BEHIND = re.compile(r"\s+([^\W\d_]+)(?:\s+([^\W\d_]+))?")
 _PARTS_OF_TOWNS = frozenset({"station", "airport", "street", "road", "centre", "center", "city", "town"})
 _SAYABLE = re.compile(r"[\w'’&.,:!? -]{2,40}")
+_TRIES = 4
+"""Made names that are drawn for one: few are in the dialogue already."""
 _QUOTES = "'’`´ "
 
 
 class UnseenEntities(DialogueStressor):
-    """Every name that the state holds becomes a real one that training does not have (RADDLE).
+    """Every name that the state holds becomes one that training does not have (RADDLE).
 
-    `source`: I, O, train-O, a TOML or JSON file, or a corpus such as sgd:test. `train` names the training corpus whose
-    names are left out.
+    `source`: `made` by rule, I, O, train-O, a TOML or JSON file, or a corpus such as sgd:test. `train` is the training
+    corpus whose names are left out. `region`: made names are `british` or `american`; by default as the corpus spells.
     """
 
     languages = ("en",)
     effect: Effect = "directional"
 
-    def __init__(self, source: str = "O", train: str = "") -> None:
-        self.source, self.train = source, train
+    def __init__(self, source: str = MADE, train: str = "", region: str = "") -> None:
+        if region and region not in REGIONS:
+            raise unknown("region", region, REGIONS)
+        if region and source != MADE:
+            raise SpecError(f"unseen_entities: region={region} is for names that are made", fix="leave source= out")
+        self.source, self.train, self.region = source, train, region
 
     def reads(self, train: str) -> tuple[str, ...]:
         """The training corpus, and the one that values are taken from."""
@@ -52,17 +60,20 @@ class UnseenEntities(DialogueStressor):
         """Gather new names for every slot that holds names."""
         super().prepare(resources)
         self._entity_slots = {slot for slot in resources.schema.slots if is_named_entity_slot(slot, resources.schema)}
-        seen: set[Words] = set()
+        self._seen: set[Words] = set()
         if self.train:
             by_slot = _corpus_names(resources, self.train)
-            seen = {core(name_words(name)) for names in by_slot.values() for name in names}
+            self._seen = {core(name_words(name)) for names in by_slot.values() for name in names}
+        self._pools: dict[str, list[str]] = {}
+        self._region = self.region or region_of(resources.schema)
+        if self.source == MADE:
+            return
         source = _source_names(self.source, resources)
-        self._pools = {}
         for slot in sorted(self._entity_slots):
             self._pools[slot] = [
                 name
                 for name in _pool(slot, source)
-                if core(name_words(name)) not in seen and _is_sayable(name, kind_of(slot))
+                if core(name_words(name)) not in self._seen and _is_sayable(name, kind_of(slot))
             ]
         if not any(self._pools.values()):
             raise DstressError(
@@ -84,23 +95,49 @@ class UnseenEntities(DialogueStressor):
             return surface.edits_with_articles(text, changes)
 
         def rename_value(value: str) -> str:
-            new = chosen.get(names.entity(name_words(value)))
-            return copy_capitals(value, new) if new else value
+            new, (head, region) = chosen.get(names.entity(name_words(value))), split_region(value)
+            return copy_capitals(head, new) + region if new else value
 
         return DialogueRenamer(find_edits, rename_value, self._entity_slots).rename(dialogue)
 
     def _choose(self, dialogue: Dialogue, names: DialogueNames, random: Random) -> dict[Words, str]:
         """By its telling part, each name that is said before the state has it, and its new name."""
         text = lowered(" ".join([text for turn in dialogue.turns for text in (turn.system, turn.user)]))
+        said = _said_regions(names) if self.source == MADE else {}
         used: set[str] = set()
         chosen: dict[Words, str] = {}
         for name in _grounded_names(names):
-            pool = self._pools.get(names.slots[name], ())
-            free = [new for new in pool if new not in used and lowered(new) not in text]
+            if self.source == MADE:
+                slot = names.slots[name]
+                region = said.get(names.entity(name), self._region) if kind_of(slot) == "town" else self._region
+                drawn = (_make_name(name, kind_of(slot), region, random) for _ in range(_TRIES))
+                free = [new for new in drawn if new and core(name_words(new)) not in self._seen]
+            else:
+                free = self._pools.get(names.slots[name], [])
+            free = [new for new in free if new not in used and lowered(new) not in text]
             if free:
-                chosen[names.entity(name)] = new = random.choice(free)
+                chosen[names.entity(name)] = new = free[0] if self.source == MADE else random.choice(free)
                 used.add(new)
         return chosen
+
+
+def _make_name(name: Words, kind: str, region: str, random: Random) -> str:
+    """A made name in place of another, which stays what it is: `hamilton lodge` gives `Ashcombe Lodge`."""
+    made = draw_name(kind, region, random)
+    tail = kind_words(name) if made and kind != "town" else ()
+    return " ".join([made, write_title(" ".join(tail))] if tail else [made])
+
+
+def _said_regions(names: DialogueNames) -> dict[Words, str]:
+    """The manners of the regions that the dialogue's towns are said to be in."""
+    return {
+        names.entity(name_words(form)): regions()[behind.strip(", ").replace(".", "").lower()]
+        for turn in names.dialogue.turns
+        for slot, forms in turn.state.items()
+        if slot in names.entity_slots
+        for form in forms
+        if (behind := split_region(form)[1])
+    }
 
 
 def _grounded_names(names: DialogueNames) -> list[Words]:
@@ -155,7 +192,10 @@ def _source_names(source: str, resources: Resources) -> Mapping[str, Sequence[st
         return {slot: own.pool(slot) for slot in own.slots}
     if ":" not in source:
         raise unknown(
-            "source of names", source, dictionary.SHIPPED, fix="or give a .toml or .json file, or a corpus:split"
+            "source of names",
+            source,
+            (MADE, *dictionary.SHIPPED),
+            fix="or give a .toml or .json file, or a corpus:split",
         )
     return _corpus_names(resources, source)
 

@@ -54,7 +54,12 @@ class Domain:
         words = _words(text)
         if any(word in self._slot_words or word.removesuffix("s") in self._slot_words for word in words):
             return False
-        return not any(
+        return not self.says_value(text)
+
+    def says_value(self, text: str) -> bool:
+        """Whether the utterance says a value of the corpus."""
+        words = _words(text)
+        return any(
             " ".join(words[start : start + length]) in self._phrases
             for start in range(len(words))
             for length in range(1, min(self._longest, len(words) - start) + 1)

@@ -7,7 +7,7 @@ them into a dialogue: a whole turn, or a foreign segment beside the user's own w
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Literal, get_args
 
 from dstress.dialogue import DONTCARE, Schema
 from dstress.errors import CorpusError, SpecError
@@ -22,6 +22,7 @@ from dstress.text.writing_style import WritingStyle, corpus_style, style_of, wri
 _ENDED = re.compile(r"[.?!…][\"')\]]*\s*$")
 _TRIES = 4
 _FEWEST = 20
+Distance = Literal["far", "near"]
 _ANSWERS = frozenset({DONTCARE, "yes", "no", "True", "False", "true", "false"})
 
 
@@ -29,16 +30,27 @@ class OutOfDomain(TurnStressor):
     """Foreign utterances in place of the user's (the state stays as it was), or beside the user's own words.
 
     A share `rate` of the turns changes. `mode=turn` replaces the utterance and marks the turn `ood`; `mode=segment`
-    adds a foreign sentence before or after it. `corpus` names a corpus to take the user utterances of, such as
-    `kvret:train`; without it they come from a list of our own.
+    adds a foreign sentence before or after it. Half of them are `near` what the system does, as a flight is to a train,
+    and half `far` from it; turns are tagged with the one they got. `corpus` names a corpus to take the user utterances
+    of instead, such as `kvret:train`.
     """
 
     languages = ("en",)
 
-    def __init__(self, rate: float = 0.2, mode: Literal["turn", "segment"] = "turn", corpus: str | None = None) -> None:
+    def __init__(
+        self,
+        rate: float = 0.2,
+        mode: Literal["turn", "segment"] = "turn",
+        corpus: str | None = None,
+        distances: tuple[Distance, ...] = get_args(Distance),
+    ) -> None:
         if not 0 <= rate <= 1:
             raise SpecError(f"out_of_domain: rate={rate} is not a share of the turns", fix="give a rate from 0 to 1")
-        self.rate, self.mode, self.corpus = rate, mode, corpus
+        if not distances:
+            raise SpecError("out_of_domain: distances is empty", fix=f"name some of {', '.join(get_args(Distance))}")
+        if corpus and set(distances) != set(get_args(Distance)):
+            raise SpecError("out_of_domain: distances are those of our own list, not of a corpus", fix="leave out one")
+        self.rate, self.mode, self.corpus, self.distances = rate, mode, corpus, tuple(distances)
         self.effect = "directional" if mode == "turn" else "invariant"
 
     def reads(self, train: str) -> tuple[str, ...]:
@@ -50,16 +62,19 @@ class OutOfDomain(TurnStressor):
         super().prepare(resources)
         self._usual = corpus_style(resources.corpus)
         domain = Domain(resources.schema, resources.corpus)
-        if self.corpus is None:
-            self._foreign = [text for text in embedded_utterances(resources.schema) if domain.is_foreign(text)]
-        else:
-            self._foreign = domain.foreign_openings(resources.load(self.corpus))
-        if len(self._foreign) < _FEWEST:
+        lists: dict[str, list[str]] = (
+            {"": domain.foreign_openings(resources.load(self.corpus))}
+            if self.corpus
+            else {distance: own_utterances(resources.schema, domain, distance) for distance in self.distances}
+        )
+        count = sum(map(len, lists.values()))
+        if count < _FEWEST:
             source = self.corpus or "the embedded list"
             raise CorpusError(
-                f"out_of_domain: only {len(self._foreign)} utterances of {source} are foreign to the stressed corpus",
+                f"out_of_domain: only {count} utterances of {source} are foreign to the stressed corpus",
                 fix="give corpus= another corpus, about something else, or leave it out for the embedded list",
             )
+        self._foreign = [(distance, texts) for distance, texts in lists.items() if texts]
 
     def rewrite_utterance(self, utterance: Utterance) -> Outcome:
         """A foreign utterance at a share of the turns; turns that are out of domain already stay."""
@@ -68,9 +83,11 @@ class OutOfDomain(TurnStressor):
             return None
         style = style_of(utterance.text, utterance.turn.system, self._usual)
         for _ in range(_TRIES):
-            foreign = self._foreign[int(random.random() * len(self._foreign))]
+            distance, texts = self._foreign[int(random.random() * len(self._foreign))]
+            foreign = texts[int(random.random() * len(texts))]
             if _says_none(utterance, foreign):
-                return self._place(utterance, write(foreign, style), style)
+                rewrite = self._place(utterance, write(foreign, style), style)
+                return rewrite._replace(tags=(distance,)) if distance else rewrite
         return Unchanged("every foreign utterance said a value")
 
     def _place(self, utterance: Utterance, foreign: str, style: WritingStyle) -> Rewrite:
@@ -98,7 +115,13 @@ def _says_none(utterance: Utterance, foreign: str) -> bool:
     return True
 
 
-def embedded_utterances(schema: Schema) -> list[str]:
+def own_utterances(schema: Schema, domain: Domain, distance: Distance) -> list[str]:
+    """Those of our own list that touch nothing of the corpus; what is near may speak of the same kind of things."""
+    texts = embedded_utterances(schema, distance)
+    return [text for text in texts if (domain.is_foreign(text) if distance == "far" else not domain.says_value(text))]
+
+
+def embedded_utterances(schema: Schema, distance: Distance) -> list[str]:
     """The utterances of our own list, without the topics that a service of the schema is about."""
     known = {
         word
@@ -107,7 +130,7 @@ def embedded_utterances(schema: Schema) -> list[str]:
     }
     return [
         text
-        for topic in read_table(__package__, "topics.toml")["topics"].values()
+        for topic in read_table(__package__, f"{distance}_topics.toml")["topics"].values()
         if not any(word.startswith(beginning) for beginning in topic["covered_by"] for word in known)
         for text in topic["utterances"]
     ]

@@ -28,8 +28,12 @@ Pools = Mapping[str, Iterable[str]]
 class Dictionary:
     """Values by slot id, each known as seen or unseen in training."""
 
-    def __init__(self, unseen: Pools, seen: Pools | None = None, *, where: str = "a dictionary") -> None:
+    def __init__(
+        self, unseen: Pools, seen: Pools | None = None, *, where: str = "a dictionary", by_kind: Iterable[str] = ()
+    ) -> None:
         self.where = where
+        self.by_kind = frozenset(by_kind)
+        """The slots that the dictionary itself lacks: their values are those of a slot of the same kind."""
         self._unseen = _check_pools(unseen, where)
         self._seen = _check_pools(seen or {}, where)
         self._pools: dict[str, tuple[str, ...]] = {}
@@ -62,12 +66,14 @@ class Dictionary:
 
     def marked(self, trained: Mapping[str, Iterable[str]]) -> Dictionary:
         """The same values, seen and unseen as `trained` (see `values_of`) has them."""
-        known = {slot: frozenset(map(str.casefold, trained.get(slot, ()))) for slot in self._pools}
+        known = {slot: frozenset(map(str.casefold, values)) for slot, values in trained.items()}
         parts: tuple[dict[str, list[str]], dict[str, list[str]]] = {}, {}
         for slot, pool in self._pools.items():
             for value in pool:
-                parts[value.casefold() in known[slot]].setdefault(slot, []).append(value)
-        return Dictionary(*parts, where=self.where)
+                parts[value.casefold() in known.get(slot, ())].setdefault(slot, []).append(value)
+        made = Dictionary(*parts, where=self.where, by_kind=self.by_kind)
+        made._known = known  # so that values that are not of the dictionary are known as well
+        return made
 
     def settled(self, schema: Schema) -> Dictionary:
         """A person's own dictionary in the schema's spelling of slots. Every slot must be one of the schema's."""
@@ -92,12 +98,15 @@ class Dictionary:
         unseen: dict[str, tuple[str, ...]] = {}
         seen: dict[str, tuple[str, ...]] = {}
         kinds = {kind_of(slot): slot for slot in reversed(self._pools) if kind_of(slot)}
+        by_kind = []
         for slot, entry in schema.slots.items():
             own = slot if slot in self._pools else kinds.get(kind_of(slot), "")
             if own != slot and entry.categorical:
                 listed = tuple({value.casefold(): value for value in entry.values if value.strip()}.values())
                 seen |= {slot: listed} if listed else {}
                 continue
+            if own != slot:
+                by_kind.append(slot)
             unseen |= {slot: self._unseen[own]} if own in self._unseen else {}
             seen |= {slot: self._seen[own]} if own in self._seen else {}
         if not unseen and not seen:
@@ -106,7 +115,7 @@ class Dictionary:
                 where=self.where,
                 fix="give a dictionary for this corpus, or dictionary=built with train=",
             )
-        return Dictionary(unseen, seen, where=self.where)
+        return Dictionary(unseen, seen, where=self.where, by_kind=by_kind)
 
 
 def _check_pools(pools: Pools, where: str) -> dict[str, tuple[str, ...]]:

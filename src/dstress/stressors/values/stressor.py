@@ -21,6 +21,8 @@ from dstress.stressors.values.substitution import (
     replace_values,
 )
 from dstress.text.mentions import find_value
+from dstress.text.tables import is_table_file
+from dstress.text.times import date_of
 from dstress.text.utterance import Utterance
 
 _TRIES = 12
@@ -61,12 +63,22 @@ class Values(TurnStressor):
         known = [target for target in replaceable if pools[target]]
         if not known:
             return Unchanged(f"the dictionary has no {replaceable[0].slot}")
-        fitting = {target: fit for target in known if (fit := find_candidates(utterance, target, pools[target]))}
+        by_kind, made = self.dictionary.by_kind, not is_table_file(self.source)
+        found = {
+            target: find_candidates(utterance, target, pools[target], by_kind=target.slot in by_kind, made=made)
+            for target in known
+        }
+        fitting = {target: fit for target, fit in found.items() if fit}
         if not fitting:
             return Unchanged("the dictionary has no other value that fits")
         state = utterance.turn.state
         for _ in range(_TRIES):
-            chosen = {target: utterance.random.choice(fit) for target, fit in fitting.items()}
+            # Dates of one turn move together, and keep the days between them.
+            shift = utterance.random.random()
+            chosen = {
+                target: fit[int(shift * len(fit))] if date_of(target.value) else utterance.random.choice(fit)
+                for target, fit in fitting.items()
+            }
             changed = {
                 slot: accepted_forms(utterance, target, new) for target, new in chosen.items() for slot in target.slots
             }

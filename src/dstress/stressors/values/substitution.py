@@ -11,25 +11,17 @@ from dstress.dialogue import DONTCARE, State
 from dstress.text import inflection
 from dstress.text.edits import apply
 from dstress.text.letters import Place, fold, words_of
+from dstress.text.manners import dates_like, days_between, times_like, write_time_like
 from dstress.text.mentions import Mention, find_value
 from dstress.text.numbers import number_of, number_words, spell
 from dstress.text.slot_kinds import kind_of
 from dstress.text.slot_names import is_named_entity_slot
-from dstress.text.times import (
-    DAY_PART,
-    HALF_OF_DAY,
-    calendar_words,
-    date_of,
-    half_day_time,
-    time_of,
-    time_words,
-)
+from dstress.text.times import DAY_PART, HALF_OF_DAY, calendar_words, date_of, half_day_time, time_of, time_words
 from dstress.text.utterance import Utterance
 from dstress.text.writing_style import copy_capitals, opens_sentence, write_title
 
 _FLAGS = frozenset({"yes", "no", "true", "false", "free", "none", "", DONTCARE})
-_HALF = re.compile(HALF_OF_DAY, re.IGNORECASE)
-_LEAD = re.compile(rf"{DAY_PART}\s(?:at\s)?", re.IGNORECASE)
+_HALF = re.compile(rf"{HALF_OF_DAY}|^{DAY_PART}", re.IGNORECASE)
 _BEFORE_DATE = re.compile(
     r"(?<!\w)(?:(?:this|the)\s+(?:coming|next|following)|this|next|coming|an?)\s+$", re.IGNORECASE
 )
@@ -38,11 +30,14 @@ _ARTICLE = re.compile(r"(?<!\w)an?\s+$", re.IGNORECASE)
 _NOUN = re.compile(
     r"\s+(?:place|attraction|venue|type|center|centre|spot|site|location|activit|event|facilit)", re.IGNORECASE
 )
+_PRICED = re.compile(r"[a-z]+(?:\s-)?ly\s-?\s?priced\b", re.IGNORECASE)
+_ADVERB = re.compile(r"\s-ly\b", re.IGNORECASE)
 _OF = re.compile(r"\s+of\b", re.IGNORECASE)
 _SAME = re.compile(r"(?<!\w)same(?!\w)", re.IGNORECASE)
 _HINT_LETTERS = 4
 _MARKS = "!?.,:;)]}*+'\""
-_NOON = 12 * 60
+_LONGEST_STAY = 28
+"""Days between two dates of which one is new."""
 
 
 class ReplaceableValue(NamedTuple):
@@ -83,9 +78,10 @@ def find_replaceable(utterance: Utterance) -> list[ReplaceableValue]:
 
 
 def _place_with_marks(text: str, mention: Mention) -> Place:
-    """The characters of a mention, with the marks at the end of a value such as `yes!`."""
+    """The characters of a mention, with the marks at the end of `yes!`, and with all of "moderately priced"."""
     if mention.value[-1:].isalnum():
-        return mention.start, mention.end
+        priced = _PRICED.match(text, mention.start)
+        return mention.start, priced.end() if priced else mention.end
     tail = mention.value[len(mention.value.rstrip(_MARKS)) :]
     return mention.start, mention.end + (len(tail) if text.startswith(tail, mention.end) else 0)
 
@@ -96,8 +92,14 @@ def _may_change(utterance: Utterance, slot: str, mentions: Sequence[Mention]) ->
     if any(fold(form) in _FLAGS for form in forms) or any(link.slot == slot for link in turn.coreferences):
         return False
     is_name = is_named_entity_slot(slot, utterance.schema)
-    if not all(_is_replaceable(text[mention.start : mention.end], mention.value, is_name) for mention in mentions):
-        return False
+    for mention in mentions:
+        words = text[mention.start : mention.end]
+        if _PRICED.match(text, mention.start):
+            words = mention.value  # the whole of it is replaced
+        elif _ADVERB.match(text, mention.end):
+            return False
+        if not _is_replaceable(words, mention.value, is_name):
+            return False
     if _SAME.search(text) and any(known == forms for other, known in utterance.before.items() if other != slot):
         return False
     return not is_heard(turn.system, slot, forms)
@@ -177,15 +179,30 @@ def _collect_slots(utterance: Utterance, slots: Sequence[str]) -> tuple[str, ...
     return (*spoken, *(slot for slot in same if slot not in mentioned))
 
 
-def find_candidates(utterance: Utterance, target: ReplaceableValue, pool: Sequence[str]) -> list[str]:
-    """The values of a pool that mean something else here and fit the words around them."""
+def find_candidates(
+    utterance: Utterance, target: ReplaceableValue, pool: Sequence[str], *, by_kind: bool = False, made: bool = False
+) -> Sequence[str]:
+    """The values of a pool that mean something else here and fit the words around them.
+
+    Times and dates are made in the manner of the old ones where the pool is only of the slot's kind (`by_kind`); with
+    `made` so are times where the pool has none that can be said in the manner of the words.
+    """
     state = utterance.turn.state
     known = {meaning_of(form) for slot in target.slots for form in (*state[slot], *utterance.before.get(slot, ()))}
     start, end = target.places[0]
     words = utterance.text[start:end]
+    if by_kind and kind_of(target.slot) == "date":
+        return _fit_dates(utterance, target)
     others = [new for new in pool if meaning_of(new) not in known]
-    if time_of(target.value) is not None:
-        return _fit_times(words, [new for new in others if time_of(new) is not None])
+    own = time_of(target.value)
+    if own is not None:
+        times = [] if by_kind else [new for new in others if time_of(new) is not None]
+        fit = [new for new in times if write_time_like(words, own, time_of(new) or 0)]
+        if not fit and (made or by_kind):
+            fit = [new for new in _make_times(words, target.value, own) if meaning_of(new) not in known]
+        fit = fit or times
+        halved = bool(_HALF.search(words))
+        return [new for new in fit if bool(_HALF.search(new)) == halved] or fit
     if number_of(target.value) is not None:
         # Plain numbers for a plain number, amounts with their unit for one with a unit; "1 of us" is never said.
         plain = words.isdecimal() or all(word in number_words() for word in words_of(words))
@@ -199,15 +216,33 @@ def find_candidates(utterance: Utterance, target: ReplaceableValue, pool: Sequen
     return [new for new in others if _shape_of(new) == shape] or others
 
 
-def _fit_times(words: str, times: list[str]) -> list[str]:
-    """Times in the form that the user speaks in, as far as there are any; none that contradict "morning at"."""
-    lead = _LEAD.match(words)
-    if lead:
-        morning = fold(lead.group()).startswith("morning")
-        times = [new for new in times if ((time_of(new) or 0) < _NOON) == morning]
-        words = words[lead.end() :]
-    halved = bool(_HALF.search(words))
-    return [new for new in times if bool(_HALF.search(new)) == halved] or times
+@lru_cache(maxsize=4096)
+def _make_times(words: str, value: str, own: int) -> tuple[str, ...]:
+    """Times in the manner of the value that can be said in the manner of the words."""
+    sayable = times_like(words, own)
+    return tuple(new for minutes, new in times_like(value, own).items() if minutes in sayable)
+
+
+def _fit_dates(utterance: Utterance, target: ReplaceableValue) -> Sequence[str]:
+    """Dates in the manner of the value, which come before or after a date of the other end that stays as it is."""
+    dates = dates_like(target.value)
+    words = {utterance.text[start:end] for start, end in target.places}
+    if not dates or not all(len(dates_like(shown)) == len(dates) for shown in words):
+        return ()
+    state, said = utterance.turn.state, {mention.slot for mention in utterance.mentions}
+    for first, second, ordered in _slot_pairs(target.slot):
+        other = second if first == target.slot else first
+        if not ordered or other not in state:
+            continue
+        end = state[other][0]
+        if days_between(target.value, end) is None:
+            return ()  # nobody can tell which of "next Monday" and "the 8th" comes first
+        if any(read and not read[0] for read in map(date_of, (target.value, end))):  # "from March 8th till the 12th"
+            dates = tuple(new for new in dates if abs(days_between(target.value, new) or 0) < _LONGEST_STAY // 2)
+        if other not in said:
+            sign = 1 if first == other else -1
+            dates = tuple(new for new in dates if 0 < sign * (days_between(end, new) or 0) < _LONGEST_STAY)
+    return dates
 
 
 def _fit_kinds(utterance: Utterance, target: ReplaceableValue, kinds: list[str]) -> list[str]:
@@ -281,9 +316,15 @@ def _slot_pairs(slot: str) -> tuple[tuple[str, str, bool], ...]:
 
 
 def _is_ordered(state: State, first: str, second: str) -> bool | None:
-    """Whether the first time comes before the second; None where one is not there."""
-    earlier, later = (time_of(state[slot][0]) if slot in state else None for slot in (first, second))
-    return None if earlier is None or later is None else earlier < later
+    """Whether the first time or date comes before the second; None where one is not there or they do not compare."""
+    values = [state[slot][0] for slot in (first, second) if state.get(slot)]
+    if len(values) < 2:
+        return None
+    earlier, later = map(time_of, values)
+    if earlier is not None and later is not None:
+        return earlier < later
+    days = days_between(*values)
+    return None if days is None else days > 0
 
 
 class Replacement(NamedTuple):
@@ -302,21 +343,27 @@ def replace_values(utterance: Utterance, chosen: Mapping[ReplaceableValue, str])
 
 
 def accepted_forms(utterance: Utterance, target: ReplaceableValue, new: str) -> tuple[str, ...]:
-    """The new gold. Where the corpus accepts a value also as it was said, the new one too."""
-    if all(len(utterance.turn.state[slot]) == 1 for slot in target.slots):
-        return (new,)
-    return tuple(dict.fromkeys((new, _replace(utterance, target, target.places[0], new).value)))
+    """The new gold in the capitals of the old. Where the corpus accepts a value as it was said, the new one too."""
+    forms = [utterance.turn.state[slot] for slot in target.slots]
+    value = new
+    if is_named_entity_slot(target.slot, utterance.schema):
+        value = copy_capitals(forms[0][0], new)
+    if all(len(accepted) == 1 for accepted in forms):
+        return (value,)
+    return tuple(dict.fromkeys((value, _replace(utterance, target, target.places[0], new).value)))
 
 
 def _replace(utterance: Utterance, target: ReplaceableValue, place: Place, new: str) -> Replacement:
     """A new value for the words at a place."""
     text, (start, end) = utterance.text, place
     words = text[start:end]
-    minutes = time_of(new)
-    if minutes is not None and time_of(target.value) is not None:
-        lead = _LEAD.match(words)
-        start += lead.end() if lead else 0
-        shown = half_day_time(minutes) if _HALF.search(text[start:end]) and not _HALF.search(new) else new
+    minutes, own = time_of(new, hours=True), time_of(target.value)
+    if minutes is not None and own is not None:
+        halved = _HALF.search(words) and not _HALF.search(new)
+        shown = write_time_like(words, own, minutes) or (half_day_time(minutes) if halved else new)
+        return Replacement(start, end, shown, shown)
+    if new in (dates := dates_like(target.value)) and len(dates) == len(dates_like(words)):
+        shown = dates_like(words)[dates.index(new)]
         return Replacement(start, end, shown, shown)
     old_number, number = number_of(target.value), number_of(new)
     if old_number is not None and number is not None:

@@ -54,6 +54,15 @@ def phrases() -> Phrases:
     )
 
 
+@cache
+def domain_details(slot: str) -> Lines:
+    """What a person may tell about the matter of a slot id; nothing where it is of no known domain."""
+    for domain in read_table(__package__, "details.toml").values():
+        if re.match(domain["slots"], slot.lower()):
+            return [list(_readings(line)) for line in domain["lines"]]
+    return []
+
+
 def _readings(line: str) -> Iterator[str]:
     """Every reading of a line with {choices}; blanks that a missing choice leaves are mended."""
     parts = _CHOICE.split(line)

@@ -1,21 +1,23 @@
 """More words than needed, one of RADDLE's language variations (Peng et al. 2021, section 4.1).
 
 What a rambling person adds fits the kind of clause: openers, hedges, asides and reasons for a request, apologies for a
-question, time to think before an answer, compliments at the end. Nothing of it names, asks for or leaves open a value;
+question, time to think before an answer, compliments at the end; and it fits the matter: why somebody wants a place to
+stay, and what the last one was like (`details.toml`). Nothing of it names, asks for or leaves open a value;
 all words of the utterance stay. RADDLE's workers wrote theirs; ours are put together from `verbosity.toml`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from random import Random
-from typing import ClassVar, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 from dstress.errors import SpecError
 from dstress.resources import Resources
 from dstress.stressors.base import Outcome, TurnStressor
 from dstress.stressors.verbosity.clauses import Clause, longer_forms, read_clause
-from dstress.stressors.verbosity.phrases import phrases, without_capital
+from dstress.stressors.verbosity.phrases import domain_details, phrases, without_capital
 from dstress.text.utterance import Ranges, Utterance
 from dstress.text.writing_style import WritingStyle, capitalise, corpus_style, style_of, write
 
@@ -25,6 +27,9 @@ MOST = 4
 """Additions to one utterance; more would say the same again."""
 
 _ENDINGS = (".", "!", "?")
+_WISHES = frozenset({"request", "order", "plea", "fragment", "answer", "statement"})
+_TOLD = 0.6
+"""How often what is said after a wish is about its matter."""
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _JOINABLE = re.compile(r"[A-Za-z0-9]")
 
@@ -52,11 +57,23 @@ class Verbosity(TurnStressor):
         """The utterance with additions that fit it, the system's question before it, and its style."""
         system = utterance.turn.system
         style = style_of(utterance.text, system, self._usual)
-        return lengthen(utterance.text, utterance.protected, utterance.random, style, system, self.additions)
+        details = domain_details(utterance.mentions[0].slot) if utterance.mentions else []
+        wanted = Additions(self.additions, details)
+        return lengthen(utterance.text, utterance.protected, utterance.random, style, system, wanted)
+
+
+class Additions(NamedTuple):
+    """How much is added, and what can be told about the utterance's matter."""
+
+    number: int = 2
+    details: Sequence[list[str]] = ()
+
+
+_USUAL = Additions()
 
 
 def lengthen(
-    text: str, protected: Ranges, random: Random, style: WritingStyle, system: str = "", additions: int = 2
+    text: str, protected: Ranges, random: Random, style: WritingStyle, system: str = "", wanted: Additions = _USUAL
 ) -> str:
     """An utterance with additions; as it is where it has no words of a language that they could join."""
     lower = text.lower()
@@ -72,7 +89,7 @@ def lengthen(
         places.append("within")
     if clause.opens and not (longer and clause.kind == "closing"):
         places.append("before")
-    chosen = _draw_some(places, additions, random)
+    chosen = _draw_some(places, wanted.number, random)
     lead, core = text[: clause.start], text[clause.start :]
     if "within" in chosen:
         start, end, forms = _draw(longer, random)
@@ -83,8 +100,8 @@ def lengthen(
             core = text[clause.start : start] + form + text[end:]
     if "before" in chosen:
         lead, core = _open(lead, core, clause, style, random)
-    asides = additions - len(chosen) + ("after" in chosen)
-    return _close(lead + core, clause.kind, style, random, asides)
+    asides = wanted.number - len(chosen) + ("after" in chosen)
+    return _close(lead + core, clause.kind, style, random, asides, wanted.details)
 
 
 def _fit(form: str, text: str, start: int) -> str:
@@ -108,7 +125,7 @@ def _open(lead: str, core: str, clause: Clause, style: WritingStyle, random: Ran
     return lead, capitalise(core) if phrase.endswith(".") else without_capital(core)
 
 
-def _close(text: str, kind: str, style: WritingStyle, random: Random, asides: int) -> str:
+def _close(text: str, kind: str, style: WritingStyle, random: Random, asides: int, details: Sequence[list[str]]) -> str:
     """Sentences at the end; the utterance gets a full stop first if it has none."""
     if not asides:
         return text
@@ -118,10 +135,12 @@ def _close(text: str, kind: str, style: WritingStyle, random: Random, asides: in
     if kind == "question" and not body.endswith("?"):
         kind = "request"  # a question that went on to something else
     lines = _draw_some(phrases().after[kind], asides, random)
+    if details and kind in _WISHES and random.random() < _TOLD:
+        lines[0] = _draw(details, random)
     return " ".join([body, *[write(_draw(readings, random), style) for readings in lines]])
 
 
-def _draw(items: list[T], random: Random) -> T:
+def _draw(items: Sequence[T], random: Random) -> T:
     return items[int(random.random() * len(items))]
 
 
