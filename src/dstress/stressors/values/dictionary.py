@@ -19,7 +19,8 @@ from dstress.text.slot_kinds import kind_of
 from dstress.text.slot_names import SlotNames
 from dstress.text.tables import read_table, read_table_file
 
-SHIPPED = ("I", "O", "train-O")
+TRAINING = "train-O"
+SHIPPED = ("I", "O", TRAINING)
 """The dictionaries of the CoCo paper, by its names for them."""
 
 Pools = Mapping[str, Iterable[str]]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dstress.errors import SpecError
 from dstress.resources import Resources
 from dstress.stressors.base import Effect, Outcome, Rewrite, TurnStressor, Unchanged
-from dstress.stressors.values.dictionary import Dictionary
+from dstress.stressors.values.dictionary import TRAINING, Dictionary
 from dstress.stressors.values.dictionary_builder import choose
 from dstress.stressors.values.substitution import (
     ReplaceableValue,
@@ -63,7 +63,9 @@ class Values(TurnStressor):
         known = [target for target in replaceable if pools[target]]
         if not known:
             return Unchanged(f"the dictionary has no {replaceable[0].slot}")
-        by_kind, made = self.dictionary.by_kind, not is_table_file(self.source)
+        # A person's own list is kept to, and what is made by rule might be a value of tests.
+        made = self.source != TRAINING and not is_table_file(self.source)
+        by_kind = self.dictionary.by_kind if made else ()
         found = {
             target: find_candidates(utterance, target, pools[target], by_kind=target.slot in by_kind, made=made)
             for target in known
