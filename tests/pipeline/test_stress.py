@@ -51,7 +51,7 @@ def test_a_stressed_corpus_is_a_corpus(tmp_path: Path) -> None:
 def test_an_english_stressor_refuses_another_language() -> None:
     corpus = in_memory(list(REMINDER), REMINDER.schema, "tagebuch")
     corpus.language = "de"
-    with pytest.raises(CorpusError, match=r"^tagebuch:test: typos\(rate=0.3\) is for en, and the utterances are in de"):
+    with pytest.raises(CorpusError, match=r"^tagebuch:test: verbosity is for en, and the utterances are in de"):
         stress(corpus.take(3), "typos(rate=0.3)+verbosity")
     with pytest.raises(CorpusError, match="speech is for en"):
         calibrate_spec(corpus, "speech", {"wer": 0.3})
