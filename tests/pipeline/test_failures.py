@@ -72,7 +72,19 @@ def test_a_component_that_ends_the_process_is_no_success(
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(SystemExit) as left:
         main(["run", "quick", "--tracker", "leaving:Tracker", "--corpus", "reminder:test"])
-    assert left.value.code == 2 and "a component ended the process: sys.exit(0)" in capsys.readouterr().err
+    assert left.value.code == 2 and "a component ended the process: exit(0)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("how", ["import os; os._exit(0)", "def fingerprint(self): import os; os._exit(0)"])
+def test_a_sudden_end_before_the_first_turn_is_no_success(how: str, tmp_path: Path) -> None:
+    head = "from dstress.trackers import Tracker\n"
+    body = f"class Mine(Tracker):\n    {how}\n    def track(self, contexts): return [{{}} for _ in contexts]\n"
+    (tmp_path / "sudden.py").write_text(head + body)
+    command = [sys.executable, "-m", "dstress", "run", "quick", "--tracker", "sudden:Mine", "--corpus", "reminder:test"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=tmp_path, env=os.environ | {"PYTHONPATH": SEARCHED}
+    )
+    assert done.returncode == 2 and "a component ended the process: exit(0)" in done.stderr
 
 
 def test_what_cannot_travel_says_so(suite: str, tmp_path: Path) -> None:

@@ -9,8 +9,10 @@ import signal
 import sys
 import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -102,7 +104,8 @@ def main(arguments: list[str] | None = None) -> None:
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     _end_on_signals()
     try:
-        outcome: Any = cli.main(args=arguments, prog_name="dstress", standalone_mode=False)
+        with _no_sudden_end():
+            outcome: Any = cli.main(args=arguments, prog_name="dstress", standalone_mode=False)
     except DstressError as error:
         _fail(str(error))
     except click.exceptions.Abort as error:
@@ -119,10 +122,27 @@ def main(arguments: list[str] | None = None) -> None:
         if "_DSTRESS_COMPLETE" in os.environ or isinstance(error.__context__, BrokenPipeError):
             raise  # click's way to end where a shell asks for names, or where a pipe was closed
         # Not ours: a component's own code was called, and what was asked for is not done, whatever it says.
-        _fail(f"a component ended the process: sys.exit({error.code!r})")
+        _fail(f"a component ended the process: exit({error.code!r})")
     except OSError as error:
         _fail(f"{error.filename or ''}: {error.strerror or error}".lstrip(": "))
     sys.exit(outcome if isinstance(outcome, int) else 0)
+
+
+@contextmanager
+def _no_sudden_end() -> Iterator[None]:
+    """`os._exit` in code that we call is told like `sys.exit`; it would end us with any code, and nothing done."""
+    leave, owner = os._exit, os.getpid()
+
+    def refuse(status: int) -> NoReturn:
+        if os.getpid() != owner:
+            leave(status)  # a fork of somebody's, which ends as it should
+        raise SystemExit(status)
+
+    os._exit = refuse
+    try:
+        yield
+    finally:
+        os._exit = leave
 
 
 def _end_on_signals() -> None:
