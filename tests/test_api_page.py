@@ -1,4 +1,4 @@
-"""Every block of docs/api.md runs and prints what it says, and the page has every public name of what it explains."""
+"""Every block of docs/api.md and docs/python.md runs and prints what it says; the first has every public name it explains."""
 
 from __future__ import annotations
 
@@ -20,21 +20,26 @@ from tests import pages
 from tests.paths import DOCS
 
 PAGE = DOCS / "api.md"
-SECTIONS = pages.sections(PAGE)
+RUN = {
+    f"{page.stem}: {title}": (page, code)
+    for page in (PAGE, DOCS / "python.md")
+    for title, code in pages.sections(page).items()
+}
 STRUCTS = (Act, Dialogue, Frame, FramePrediction, Intent, Prediction, Schema, Service, Slot, Span, Turn)
 EXPLAINED = (Source, SourceFile, Importer, Format, Convention, Alignment, Metric, Context, Resources)
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One data home for the page, so that `reminder` is generated once."""
+    """One data home for both pages, so that `reminder` is generated once."""
     return tmp_path_factory.mktemp("home")
 
 
-@pytest.mark.parametrize("title", SECTIONS)
+@pytest.mark.parametrize("title", RUN)
 def test_a_section_does_what_it_says(title: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DSTRESS_HOME", str(home))
-    pages.run(SECTIONS[title], PAGE, tmp_path, monkeypatch)
+    page, code = RUN[title]
+    pages.run(code, page, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("kind", [*STRUCTS, *EXPLAINED])

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import click
 
-from dstress.cli.output import FiniteRange, OutputFiles, console, json_option, print_table, table_options
+from dstress.cli.output import (
+    FiniteRange,
+    OutputFiles,
+    console,
+    json_option,
+    max_failed_option,
+    print_table,
+    table_options,
+)
 from dstress.cli.progress import waiting
 from dstress.metrics.base import PERCENT
 from dstress.metrics.measures import measure_of
@@ -37,13 +45,7 @@ _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option(
     "--metric", default="jga", show_default=True, help="any: also cjga, newly-wrong, ss(jga), diff-rel, jga-v1-5"
 )
-@click.option(
-    "--max-failed",
-    type=FiniteRange(0, 100),
-    default=10.0,
-    show_default=True,
-    help="percent of turns that may have no answer",
-)
+@max_failed_option(10.0)
 @table_options
 @json_option
 def command(

@@ -32,6 +32,12 @@ class FiniteRange(click.FloatRange):
         return self.fail(f"{value!r} is not a number", param, ctx) if number != number else number
 
 
+def max_failed_option(default: float) -> Callable[[Any], Any]:
+    """`--max-failed`, in percent."""
+    text = "percent of turns that may have no answer"
+    return click.option("--max-failed", type=FiniteRange(0, 100), default=default, show_default=True, help=text)
+
+
 COUNTS = click.IntRange(0, 2**31 - 1)
 """What `--limit` and `--draw` take; 0 is all."""
 json_option = click.option(

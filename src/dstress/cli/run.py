@@ -15,6 +15,7 @@ from dstress.cli.output import (
     OutputFiles,
     console,
     json_option,
+    max_failed_option,
     print_notes,
     print_table,
     table_options,
@@ -56,13 +57,7 @@ from dstress.trackers import trackers
     metavar="SECONDS",
     help="give up on a turn that takes longer, and say so",
 )
-@click.option(
-    "--max-failed",
-    type=FiniteRange(0, 100),
-    default=100.0,
-    show_default=True,
-    help="percent of turns that may have no answer",
-)
+@max_failed_option(100.0)
 @click.option("--meanings", is_flag=True, help="compare what rephrased turns mean, with an encoder (extra `encoder`)")
 @click.option("--yes", is_flag=True, help="spend what a priced tracker costs, without an estimate and a question")
 @click.option("--engine", default="local", show_default=True, help="local, ray, or ray(address=...)")
