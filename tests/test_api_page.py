@@ -1,4 +1,4 @@
-"""Every block of the two pages for Python runs and prints what it says; docs/api.md has every public name it explains."""
+"""Every block of docs/api.md and docs/python.md runs; the first has every public name of what it explains."""
 
 from __future__ import annotations
 
