@@ -431,7 +431,7 @@ def test_small_letters_get_capitals_where_the_corpus_has_them() -> None:
 
 def test_the_tagger_tells_what_the_system_does() -> None:
     turns = [AnsweredTurn(f"what {word} would you like ?", [f"hotel-{word}"], "") for word in ("area", "day")] * 9
-    tagger = ActTagger(turns)
+    tagger = ActTagger.learn(turns)
     kinds = {
         "": "start",
         "what area would you like ?": "asks",

@@ -189,6 +189,20 @@ def test_a_kept_value_keeps_its_forms_and_a_new_one_has_one() -> None:
     assert found.state["restaurant-food"] == (found.goal.spoken["restaurant-food"],)
 
 
+def test_a_draw_does_not_move_the_others() -> None:
+    state: State = {"hotel-area": ("west",), "hotel-pricerange": ("cheap",), "hotel-stars": ("4",)}
+    kept = 0
+    for seed in SEEDS:
+        said = utterance("a cheap 4 star hotel in the west", state, seed=seed)
+        full, alone = made(said), made(said, limits=Limits(add=0))
+        assert full.dropped == alone.dropped and full.changed == alone.changed
+        assert all(full.goal.spoken[slot] == value for slot, value in alone.goal.spoken.items())
+        whole = made(said, limits=Limits(drop=0, add=0))
+        kept += sum(whole.goal.spoken[slot] == value for slot, value in alone.goal.spoken.items())
+        assert made(said, limits=Limits(change=False)).added == full.added
+    assert kept == 2 * len(SEEDS)
+
+
 def test_travel_stays_consistent() -> None:
     before: State = {"train-arriveby": ("10:45",), "train-departure": ("norwich",)}
     values = Dictionary({"train-leaveat": ["11:00", "9:15 am"], "train-destination": ["norwich", "ely"]})

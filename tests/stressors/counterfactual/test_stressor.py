@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, OrderedDict
 from pathlib import Path
 
 import pytest
@@ -105,6 +105,40 @@ def test_coco_plus_differs_from_coco_only_where_coco_has_nothing(plain: list[Dia
     assert any(other.changed and not one.changed for one, other in pairs)
 
 
+def test_what_is_kept_on_disk_says_the_same(
+    plain: list[Dialogue], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DSTRESS_HOME", str(tmp_path))
+    for _ in range(2):
+        monkeypatch.setattr("dstress.stressors.counterfactual.fits._fitted", OrderedDict())
+        assert list(stressed_by("values=built")) == plain
+        for learner in ("templates.generator.learn", "classifiers.linear.fit_exchanges"):
+            monkeypatch.setattr(f"dstress.generators.{learner}", None)
+    assert len(list((tmp_path / "fits").iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "classifier=none",
+        "fallback=values",
+        "candidates=3",
+        'generator="tests.stressors.counterfactual.test_stressor:Blunt"',
+        'generator="tests.stressors.counterfactual.test_stressor:Blunt", classifier=none',
+    ],
+)
+def test_goals_do_not_depend_on_who_says_and_checks_them(plain: list[Dialogue], arguments: str) -> None:
+    other = list(stressed_by(f"values=built, {arguments}"))
+    both = [
+        (one.state, another.state)
+        for dialogue, twin in zip(plain, other, strict=True)
+        for one, another in zip(dialogue.turns, twin.turns, strict=True)
+        if one.changed and another.changed
+    ]
+    assert len(both) > 40
+    assert all(one == another for one, another in both)
+
+
 def test_what_filters_rejected_is_counted() -> None:
     stressed = stressed_by(f'values=built, classifier=none, generator="{__name__}:Chatty"')
     quality = Quality(stressed.stressor)
@@ -123,6 +157,14 @@ class Silent(Generator):
 
     def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
         return []
+
+
+class Blunt(Silent):
+    """Says every goal, slot by slot."""
+
+    def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
+        said = (f"{slot.partition('-')[2]} {value}" for slot, value in goal.spoken.items())
+        return [Candidate(", ".join(said))]
 
 
 class Chatty(Silent):

@@ -5,6 +5,9 @@ those that are left, *add* slots that go with them. Only what the user alone bro
 that the system named and the user repeats stays, and is to be said again: it is a choice among offers. What no words of
 the user's say and what the label takes back stay as they are. What the user only refers to ("on the same day") goes:
 the new words will not refer to it.
+
+Every choice has random numbers of its own, by operation and slot: goals that are drawn with other limits or other
+dictionaries differ only where those decide.
 """
 
 from __future__ import annotations
@@ -108,7 +111,6 @@ class _Draft:
     def __init__(self, utterance: Utterance, own: Goal, dictionary: Dictionary, free: frozenset[str]) -> None:
         self.utterance, self.own, self.dictionary = utterance, own, dictionary
         self.free = [slot for slot in own.spoken if slot in free]
-        self.random = utterance.random
         self.spoken = dict(own.spoken)
         self.state = dict(utterance.turn.state)
         self.dropped: list[str] = []
@@ -119,7 +121,7 @@ class _Draft:
         """Drop as many slots as allowed, if more are said: something must be left to say."""
         if len(self.spoken) <= limits.drop:
             return
-        for slot in self.random.sample(self.free, min(limits.drop, len(self.free))):
+        for slot in self._shuffled("drop", self.free)[: limits.drop]:
             self._take_out(slot)
             if slot in self.utterance.before:
                 self.state[slot] = self.utterance.before[slot]
@@ -174,8 +176,11 @@ class _Draft:
             for slot in combinations.addable(other for other in active if service_of(other) == service)
             if slot not in known and service_of(slot) == service
         ]
-        self.random.shuffle(addable)
-        return addable
+        return self._shuffled("add", addable)
+
+    def _shuffled(self, operation: str, slots: Iterable[str]) -> list[str]:
+        """Slots in an order that is random; of any two always the same, whatever the others are."""
+        return sorted(slots, key=lambda slot: self.utterance.random_of(operation, slot).random())
 
     def _draw(self, slot: str) -> bool:
         """Give a slot a new value that goes with the others; False if there is none."""
@@ -184,8 +189,9 @@ class _Draft:
             return False
         # "fish" is not heard beside "lure fish house", nor 30 people beside 30 nights, if there is a choice.
         others = [words for other, value in self.spoken.items() if other != slot and (words := _words(value))]
+        random = self.utterance.random_of("value", slot)
         for _ in range(_TRIES):  # mostly the first will do; to look at all of a pool takes longer
-            new = self.random.choice(new_values)
+            new = random.choice(new_values)
             if not _overlaps(new, others) and self._is_plausible(slot, new):
                 break
         else:
@@ -193,7 +199,7 @@ class _Draft:
             distinct = [value for value in fitting if not _overlaps(value, others)] or fitting
             if not distinct:
                 return False
-            new = self.random.choice(distinct)
+            new = random.choice(distinct)
         self._put_in(slot, new)
         return True
 

@@ -11,15 +11,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, Literal
 
-import msgspec
-
 from dstress.dialogue import Frame, Span, service_of
 from dstress.errors import CorpusError, SpecError
 from dstress.generators import Generator, Goal, Request, generators
 from dstress.generators.classifiers import classifiers
 from dstress.generators.goals import own_goal, state_with
 from dstress.resources import Resources
-from dstress.spec import ComponentSpec, parse
+from dstress.spec import ComponentSpec
 from dstress.stressors.base import Effect, Outcome, Rewrite, TurnStressor, Unchanged
 from dstress.stressors.counterfactual import combination_builder
 from dstress.stressors.counterfactual.filters import CANDIDATES, Filters, Trial, Verdict
@@ -75,10 +73,8 @@ class Counterfactual(TurnStressor):
         return tuple(name for name in dict.fromkeys((self._training(train), self.values_source)) if ":" in name)
 
     def key(self) -> str:
-        """Without the fall-back: CoCo+ draws the goals of CoCo, so that the two differ only where CoCo has nothing."""
-        spec = parse(self.spec or type(self).__name__)
-        arguments = {name: value for name, value in spec.arguments.items() if name != "fallback"}
-        return str(msgspec.structs.replace(spec, arguments=arguments))
+        """The same for all arguments: ablations compare other words, filters and limits on goals that are alike."""
+        return type(self).__name__
 
     def prepare(self, resources: Resources) -> None:
         """Read or derive the dictionaries; let generator and classifier learn."""
