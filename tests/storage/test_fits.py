@@ -71,6 +71,13 @@ def test_a_fit_of_another_type_is_made_anew(tmp_path: Path) -> None:
     assert call(tmp_path, learner).words and learner.learned == 1
 
 
+def test_without_a_folder_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    learner = Learner()
+    assert call(Path(), learner).words and call(Path(), learner).words
+    assert learner.learned == 2 and not list(tmp_path.iterdir())
+
+
 def test_a_folder_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None:
     (tmp_path / "fits").write_text("in the way")
     learner = Learner()

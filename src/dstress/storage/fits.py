@@ -27,8 +27,11 @@ Fit = TypeVar("Fit")
 def load_or_fit(folder: Path, learner: type, material: Iterable[Any], kind: type[Fit], fit: Callable[[], Fit]) -> Fit:
     """What a class learns from some material: as an earlier call left it in `folder`, or else from `fit`.
 
-    The file is named after the class's own source and the material, so that what they give is always theirs.
+    The file is named after the class's own source and the material, so that what they give is always theirs. An empty
+    path is no folder: nothing is kept.
     """
+    if folder == Path():
+        return fit()
     name = blake2b(hash_source(learner).encode(), digest_size=_SUM)
     for struct in material:
         name.update(msgspec.json.encode(struct))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dstress.corpora import load
-from dstress.dialogue import Dialogue, update
+from dstress.dialogue import Dialogue, Turn, update
 from dstress.errors import CorpusError, DstressError
 from dstress.generators import Candidate, Generator, Goal
 from dstress.generators.matching import find_unsaid
@@ -17,11 +17,14 @@ from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.stress import StressedCorpus, stress
 from dstress.resources import Material, Resources
 from dstress.stressors import create
-from dstress.stressors.counterfactual.filters import CANDIDATES
+from dstress.stressors.counterfactual.filters import CANDIDATES, UNTAKEN, Filters
 from dstress.stressors.counterfactual.stressor import GENERATED, SUBSTITUTED
 from dstress.stressors.quality import Quality
+from dstress.text.mentions import find_mentions
+from dstress.text.utterance import Utterance
 from tests.generators.training import training
 from tests.paths import DOCS
+from tests.stressors.counterfactual.test_combinations import MULTIWOZ
 from tests.stressors.samples import in_memory, sample
 
 REMINDER = sample("reminder", None, 40)
@@ -76,7 +79,8 @@ def test_operations_can_be_switched_off() -> None:
                 continue  # what the user only refers to always goes
             before = dialogue.turns[index - 1].remembered.state if index else {}
             old, new = (update(before, state) for state in (turn.original.state, turn.state))
-            found["dropped"] += bool(old.keys() - new.keys())
+            said = find_mentions(Turn(turn.original.user, turn.system, turn.original.state), before)
+            found["dropped"] += any(mention.slot not in new for mention in said)  # what nobody says always goes too
             found["added"] += bool(new.keys() - old.keys())
             found["changed"] += any(old[slot] != new[slot] for slot in old.keys() & new.keys())
         assert found[forbidden] == 0 and sum(found.values()) > 0, argument
@@ -147,6 +151,15 @@ def test_what_filters_rejected_is_counted() -> None:
     counts = quality.summary().counts
     assert counts[CANDIDATES] == sum(counts[name] for name in counts if name != CANDIDATES) > 0
     assert quality.summary().fallbacks["no candidate passed the filters"] > 20
+
+
+def test_what_is_asked_must_be_taken_up_by_a_yes() -> None:
+    turn = Turn("yes , for 3 people", "do you need parking ?", {"hotel-parking": ("yes",)})
+    said = Utterance(Dialogue("d", (turn,)), 0, MULTIWOZ, ())
+    goal = Goal({"hotel-book people": "31"}, {"hotel-parking": "yes"})
+    candidates = [Candidate("i need it for 31 people ."), Candidate("yes , for 31 people .")]
+    assert [verdict.filter for verdict in Filters(None, offers=True).judge(said, goal, candidates)] == [UNTAKEN, ""]
+    assert [verdict.filter for verdict in Filters(None).judge(said, goal, candidates)] == ["", ""]
 
 
 class Silent(Generator):

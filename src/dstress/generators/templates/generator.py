@@ -13,6 +13,7 @@ from dstress.generators.templates.unseen_slots import borrow_templates
 from dstress.generators.templates.writing import write_sentence
 from dstress.resources import Material, Resources
 from dstress.storage.fits import load_or_fit
+from dstress.text.mentions import find_value
 from dstress.text.utterance import random_for
 from dstress.text.writing_style import WritingStyle, corpus_style
 
@@ -42,7 +43,10 @@ class Templates(Generator):
         if not goal.spoken or n < 1:
             return []
         key = frozenset(element_for(slot, value) for slot, value in goal.spoken.items())
-        phrasings = self._composer.compose(key, self._tagger.tag(system), goal.unspoken)
+        heard = frozenset(
+            element_for(slot, value) for slot, value in goal.spoken.items() if find_value(system, slot, (value,))
+        )
+        phrasings = self._composer.compose(key, self._tagger.tag(system), goal.unspoken, heard)
         random = random_for("templates", system, sorted(goal.spoken.items()), sorted(goal.unspoken.items()))
         scored = [(phrasing.score + random.gauss(0.0, _SPREAD), phrasing.tokens) for phrasing in phrasings]
         candidates: dict[str, float] = {}

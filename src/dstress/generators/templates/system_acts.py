@@ -46,6 +46,8 @@ class SystemAct(NamedTuple):
     noun: str = ""
     is_plain: bool = False
     """Whether it is plainly about that service."""
+    offers: bool = False
+    """Whether it offers something that one may decline."""
 
     def requested_of(self, elements: Iterable[str]) -> frozenset[str]:
         """Those of the elements that the system requested."""
@@ -58,7 +60,7 @@ class SystemAct(NamedTuple):
         asks = self.kind in ("asks", "invites")
         answers = asks and bool(self.requested_of(elements))
         turns = self.noun and self.noun not in {service_noun(service_of(element)) for element in elements}
-        if turns and (self.is_plain or not answers):
+        if turns and (self.is_plain or not (answers or self.kind == "fails")):
             return "turns"
         return self.kind if answers or not asks else "besides"
 
@@ -147,7 +149,9 @@ class ActTagger(NamedTuple):
         requested = frozenset(name for run in _question_runs(system) for name in self.requests.get(run, ()))
         if kind == "polar":
             kind = "invites" if requested else "confirm"
-        return SystemAct(kind, requested if kind != "more" else frozenset(), *self.topics.find(tokens_of(system)))
+        noun, is_plain = self.topics.find(tokens_of(system))
+        requested = requested if kind != "more" else frozenset()
+        return SystemAct(kind, requested, noun, is_plain, kind in ("book", "confirm", "invites") and _offers(system))
 
 
 @lru_cache(maxsize=4096)
@@ -157,6 +161,11 @@ def _questions(system: str) -> tuple[tuple[str, ...], ...]:
     questions = [sentence for sentence in sentences if sentence[-1] == "?"]
     wanting = lists()["system"]["wanting"]
     return tuple(questions or [each for each in sentences if any(phrase in " ".join(each) for phrase in wanting)])
+
+
+def asked_in(system: str, polar: bool = False) -> str:
+    """The questions of a system turn; with `polar` only those that want a yes or a no."""
+    return " ".join(" ".join(question) for question in _questions(system) if not polar or _is_polar(question))
 
 
 def _question_runs(system: str) -> list[str]:
@@ -186,6 +195,16 @@ def _kind(system: str) -> str:
     if any(phrase in f" {question_text} " for phrase in table["wanting"]):
         return "asks"
     return "book" if any(f" {word} " in f" {question_text} " for word in table["book"]) else "polar"
+
+
+def _offers(system: str) -> bool:
+    """Whether the last question is for a yes or a no to something: "shall i book it ?", not "any other wishes ?"."""
+    last = _questions(system)[-1:]
+    phrases = lists()["system"]["offers"]
+    return any(
+        any(phrase in " ".join(question) for phrase in phrases) and words("system.open_ended").isdisjoint(question)
+        for question in last
+    )
 
 
 def _is_polar(question: Sequence[str]) -> bool:

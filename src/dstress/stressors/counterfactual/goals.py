@@ -2,9 +2,10 @@
 
 The turn-level goal of a user turn is changed by three operations, in this order: *drop* a slot, *change* the values of
 those that are left, *add* slots that go with them. Only what the user alone brought up is dropped or changed. A value
-that the system named and the user repeats stays, and is to be said again: it is a choice among offers. What no words of
-the user's say and what the label takes back stay as they are. What the user only refers to ("on the same day") goes:
-the new words will not refer to it.
+that the system named and the user repeats stays, and is to be said again: it is a choice among offers. So does, unsaid,
+what the system offers and the user takes up: then only what belongs to a booking is added. What else no words of the
+user's say goes: a value that the user only refers to ("on the same day"), one that no words express, and what the label
+takes back.
 
 Every choice has random numbers of its own, by operation and slot: goals that are drawn with other limits or other
 dictionaries differ only where those decide.
@@ -22,12 +23,18 @@ from dstress.errors import SpecError
 from dstress.generators.base import Goal
 from dstress.generators.flags import as_yes_or_no, is_flag
 from dstress.generators.goals import additions, own_goal, state_with
+from dstress.generators.templates.system_acts import asked_in
+from dstress.generators.templates.tokens import has_bookings, is_booking, words
 from dstress.stressors.base import Unchanged
 from dstress.stressors.counterfactual.combinations import Combinations
 from dstress.stressors.values.dictionary import Dictionary
 from dstress.stressors.values.substitution import are_plausible, is_heard, meaning_of
 from dstress.text.letters import words_of
+from dstress.text.mentions import find_value
+from dstress.text.slot_names import is_named_entity_slot
 from dstress.text.utterance import Utterance
+from dstress.trackers.rules.slot_profiles import concepts
+from dstress.trackers.rules.words import keys_of
 
 _TRIES = 4
 """Draws of one value, before all that fit are listed."""
@@ -86,7 +93,9 @@ def draw_goal(
     offered = {slot for slot, forms in added.items() if _is_offered(utterance, slot, forms)}
     if not own.spoken and not (limits.offers and offered == added.keys()):
         return Unchanged("the user says no value of the turn")
-    draft = _Draft(utterance, own, dictionary, frozenset(own.spoken.keys() - offered))
+    free = frozenset(own.spoken.keys() - offered)
+    own = Goal(own.spoken, _taken_up(utterance, own, free))
+    draft = _Draft(utterance, own, dictionary, free)
     draft.drop(limits)
     if limits.change:
         draft.change()
@@ -105,6 +114,31 @@ def _is_offered(utterance: Utterance, slot: str, forms: tuple[str, ...]) -> bool
     return not is_open and is_heard(utterance.turn.system, slot, forms)
 
 
+def _taken_up(utterance: Utterance, own: Goal, free: frozenset[str]) -> dict[str, str]:
+    """What the user takes up without saying it: a name that the system gives, or else what it asks to be said yes to.
+
+    One who describes something else takes up nothing, nor does one who has a choice of several names.
+    """
+    services = set(map(service_of, own.spoken or own.unspoken))
+    if has_bookings(utterance.schema.slots):
+        services -= {service_of(slot) for slot in free if not is_booking(slot)}
+
+    def heard(system: str, *, names: bool) -> dict[str, str]:
+        return {
+            slot: value
+            for slot, value in own.unspoken.items()
+            if service_of(slot) in services
+            and is_named_entity_slot(slot, utterance.schema) == names
+            and find_value(system, slot, utterance.turn.state[slot])
+        }
+
+    system = utterance.turn.system
+    asked = asked_in(system)
+    if not words("system.choice").isdisjoint(asked.split()):
+        return {}
+    return heard(system, names=True) or heard(asked_in(system, polar=True), names=False)
+
+
 class _Draft:
     """A goal in the making. Each operation leaves it consistent."""
 
@@ -112,16 +146,17 @@ class _Draft:
         self.utterance, self.own, self.dictionary = utterance, own, dictionary
         self.free = [slot for slot in own.spoken if slot in free]
         self.spoken = dict(own.spoken)
-        self.state = dict(utterance.turn.state)
+        self.state = dict(state_with(utterance, own))
         self.dropped: list[str] = []
         self.changed: list[str] = []
         self.added: list[str] = []
 
     def drop(self, limits: Limits) -> None:
-        """Drop as many slots as allowed, if more are said: something must be left to say."""
+        """Drop as many slots as allowed, if more are said: something must be left to say, and who is asked answers."""
         if len(self.spoken) <= limits.drop:
             return
-        for slot in self._shuffled("drop", self.free)[: limits.drop]:
+        unasked = [slot for slot in self.free if not _is_asked_for(self.utterance.turn.system, slot)]
+        for slot in self._shuffled("drop", unasked)[: limits.drop]:
             self._take_out(slot)
             if slot in self.utterance.before:
                 self.state[slot] = self.utterance.before[slot]
@@ -170,11 +205,12 @@ class _Draft:
         """What may be added, in random order: by service, the slots that go with all its active ones."""
         active = [*self.spoken, *self.own.unspoken]
         known = {*self.utterance.before, *self.utterance.turn.state}
+        bookings_only = self.own.unspoken and has_bookings(self.utterance.schema.slots)
         addable = [
             slot
             for service in dict.fromkeys(map(service_of, self.spoken or self.own.unspoken))
             for slot in combinations.addable(other for other in active if service_of(other) == service)
-            if slot not in known and service_of(slot) == service
+            if slot not in known and service_of(slot) == service and (is_booking(slot) or not bookings_only)
         ]
         return self._shuffled("add", addable)
 
@@ -188,7 +224,7 @@ class _Draft:
         if not new_values:
             return False
         # "fish" is not heard beside "lure fish house", nor 30 people beside 30 nights, if there is a choice.
-        others = [words for other, value in self.spoken.items() if other != slot and (words := _words(value))]
+        others = [said for other, value in self.spoken.items() if other != slot and (said := _words(value))]
         random = self.utterance.random_of("value", slot)
         for _ in range(_TRIES):  # mostly the first will do; to look at all of a pool takes longer
             new = random.choice(new_values)
@@ -221,6 +257,14 @@ class _Draft:
         del self.spoken[slot], self.state[slot]
 
 
+def _is_asked_for(system: str, slot: str) -> bool:
+    """Whether the system asks for a slot's value."""
+    name = slot.partition("-")[2].lower().replace(" ", "").replace("_", "")
+    concept = next((concept for concept in concepts() if concept.slots.fullmatch(name)), None)
+    asked = f" {' '.join(keys_of(asked_in(system)))} "
+    return concept is not None and any(f" {' '.join(phrase)} " in asked for phrase in concept.asked)
+
+
 @lru_cache(maxsize=16_384)
 def _meaning(value: str) -> str | int | float:
     """What a value means: `yes`, `true` and `free` are one."""
@@ -234,5 +278,5 @@ def _words(value: str) -> str:
 
 
 def _overlaps(value: str, others: Iterable[str]) -> bool:
-    words = _words(value)
-    return bool(words) and any(words in other or other in words for other in others)
+    said = _words(value)
+    return bool(said) and any(said in other or other in said for other in others)

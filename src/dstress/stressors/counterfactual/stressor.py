@@ -65,7 +65,7 @@ class Counterfactual(TurnStressor):
         self.candidates, self.goals = candidates, goals
         self.values_source, self.combinations_source, self.train = values, combinations, train
         self.generator: Generator = generators.create(generator)
-        self.filters = Filters(None if classifier is None else classifiers.create(classifier))
+        self.filters = Filters(None if classifier is None else classifiers.create(classifier), goals == "other")
         self.substitution = Values(values, train) if fallback else None
 
     def reads(self, train: str) -> tuple[str, ...]:
@@ -89,8 +89,8 @@ class Counterfactual(TurnStressor):
         if self.limits.add:
             self.combinations.check(self.dictionary)
         self.generator = fit_once(self.generator, resources, train)
-        classifier = self.filters.classifier
-        self.filters = Filters(None if classifier is None else fit_once(classifier, resources, train))
+        if self.filters.classifier is not None:
+            self.filters.classifier = fit_once(self.filters.classifier, resources, train)
 
     def _training(self, own: str) -> str:
         """The training corpus: the one that was named, or the stressed corpus's own split."""
@@ -121,7 +121,7 @@ class Counterfactual(TurnStressor):
             return draw_goal(utterance, self.dictionary, self.combinations, self.limits)
         own = own_goal(utterance)
         if state_with(utterance, own) != utterance.turn.state:
-            return Unchanged("the user only refers to a value")
+            return Unchanged("the user only refers to a value, or takes one back")
         return CounterfactualGoal(own, utterance.turn.state) if own.spoken else None
 
     def judge(self, utterance: Utterance, goal: Goal) -> list[Verdict]:
