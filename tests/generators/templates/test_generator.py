@@ -249,12 +249,14 @@ OFFER = "the ashley is nice . would you like to book a room ?"
 
 
 def test_who_wants_something_else_than_is_offered_says_no_to_it() -> None:
-    goal = Goal({"hotel-pricerange": "cheap", "hotel-book people": "31"})
+    goal = Goal({"hotel-pricerange": "cheap", "hotel-book people": "31"}, may_decline=True)
     for text, _ in small().generate(OFFER, goal, 5):
         assert text.startswith("no , ") and text.index("cheap") < text.index("31")
     assert not any(text.startswith("no") for text, _ in small().generate("which price range ?", goal, 5))
     heard = "the ashley is cheap . would you like to book a room ?"
     assert not any(text.startswith("no") for text, _ in small().generate(heard, goal, 5))
+    own = goal._replace(may_decline=False)
+    assert not any(text.startswith("no") for text, _ in small().generate(OFFER, own, 5))
     act = SystemAct("book", noun="hotel", is_plain=True, offers=True)
     turned = small()._composer.compose(frozenset({"restaurant-food", "restaurant-area"}), act, ())
     assert turned and all(phrasing.tokens[:4] == ("no", "thank", "you", ".") for phrasing in turned)

@@ -46,7 +46,9 @@ class Templates(Generator):
         heard = frozenset(
             element_for(slot, value) for slot, value in goal.spoken.items() if find_value(system, slot, (value,))
         )
-        phrasings = self._composer.compose(key, self._tagger.tag(system), goal.unspoken, heard)
+        act = self._tagger.tag(system)
+        act = act._replace(offers=act.offers and goal.may_decline)
+        phrasings = self._composer.compose(key, act, goal.unspoken, heard)
         random = random_for("templates", system, sorted(goal.spoken.items()), sorted(goal.unspoken.items()))
         scored = [(phrasing.score + random.gauss(0.0, _SPREAD), phrasing.tokens) for phrasing in phrasings]
         candidates: dict[str, float] = {}

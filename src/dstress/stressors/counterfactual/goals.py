@@ -103,7 +103,7 @@ def draw_goal(
         draft.add(limits, combinations)
     if not (draft.dropped or draft.changed or draft.added):
         return Unchanged("no other value or slot fits")
-    goal = Goal(draft.spoken, own.unspoken)
+    goal = Goal(draft.spoken, own.unspoken, may_decline=True)
     operations = (tuple(draft.dropped), tuple(draft.changed), tuple(draft.added))
     return CounterfactualGoal(goal, state_with(utterance, goal), *operations, draft.tag())
 
