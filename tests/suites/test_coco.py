@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -41,15 +42,20 @@ def _check_order(run: RunFolder) -> None:
 
 
 def _right(run: RunFolder, variant: str) -> dict[str, tuple[int, int]]:
-    """By dialogue, how many turns are right to the letter, and how many there are."""
-    gold = {(d.id, n): turn.state for d in corpus_of(run, variant) for n, turn in enumerate(d.turns)}
+    """By dialogue, how many turns are right as SimpleTOD counts, and how many there are."""
+    gold = {(d.id, n): _counted(turn.state) for d in corpus_of(run, variant) for n, turn in enumerate(d.turns)}
     found: dict[str, tuple[int, int]] = {}
     for answer in predictions_of(run, variant):
-        state = gold[answer.dialogue, answer.turn]
-        same = answer.state.keys() == state.keys() and all(answer.state[slot] in forms for slot, forms in state.items())
+        same = _counted(answer.state) == gold[answer.dialogue, answer.turn]
         right, turns = found.get(answer.dialogue, (0, 0))
         found[answer.dialogue] = (right + same, turns + 1)
     return found
+
+
+def _counted(state: Mapping[str, str | tuple[str, ...]]) -> dict[str, str]:
+    """The beliefs that count: none with `none` or `dontcare` in it."""
+    beliefs = {slot: value if isinstance(value, str) else value[0] for slot, value in state.items()}
+    return {slot: value for slot, value in beliefs.items() if "none" not in value and "dontcare" not in value}
 
 
 def _check_table(run: RunFolder) -> None:

@@ -46,7 +46,7 @@ def test_what_a_tracker_that_is_always_wrong_is_good_at_has_that_share_beside_it
 
 
 def test_the_papers_have_theirs() -> None:
-    assert {"checkdst", "coco", "raddle", "sgd-x", "gca", "quick", "full"} <= set(suites.names())
+    assert {"checkdst", "coco", "coco-ablation", "raddle", "sgd-x", "gca", "quick", "full"} <= set(suites.names())
 
 
 def test_a_file_of_ones_own(tmp_path: Path) -> None:

@@ -88,8 +88,8 @@ def command(
 ) -> None:
     """Run a SUITE: stress a corpus, let a tracker answer, score, report.
 
-    SUITE is quick, full, checkdst, coco, raddle, sgd-x, gca, or a TOML file of your own. Whatever happens to a run, the
-    same command with --resume goes on where it stopped.
+    SUITE is quick, full, checkdst, coco, coco-ablation, raddle, sgd-x, gca, or a TOML file of your own. Whatever
+    happens to a run, the same command with --resume goes on where it stopped.
 
     \b
     Examples

@@ -22,6 +22,8 @@ class Goal(NamedTuple):
 
     spoken: Mapping[str, str]
     unspoken: Mapping[str, str] = {}
+    may_decline: bool = False
+    """Whether the words may say no to what the system offers: not those of a user who said yes to it."""
 
     @property
     def slots(self) -> frozenset[str]:

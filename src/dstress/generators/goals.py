@@ -48,10 +48,10 @@ def state_with(utterance: Utterance, goal: Goal) -> State:
     """The state after the turn, had the user had this goal (CoCo's rule for B_t).
 
     It is the state before the turn with the goal on top. A slot that the goal drops so keeps the value that it had
-    before, if any. What the label takes back stays taken back. A value that the label has too keeps its other forms.
+    before, if any, and so does one that the label takes back. A value that the label has too keeps its other forms.
     """
     after = utterance.turn.state
-    state = {slot: forms for slot, forms in utterance.before.items() if slot in after}
+    state = dict(utterance.before)
     for slot, value in (*goal.unspoken.items(), *goal.spoken.items()):
         forms = after.get(slot, ())
         state[slot] = forms if value in forms else (value,)

@@ -23,6 +23,7 @@ from dstress.text.times import AM_PM, CLOCK, calendar_words, date_of
 
 _STARS = ("star", "stars")
 _NO = frozenset({"no", "nope"})
+_YES = re.compile(r"(?:yes|yeah|yep|yup|sure|ok|okay|certainly|absolutely|of course|great|perfect|sounds|that)\b")
 _CLOCK = re.compile(rf"(?<![\w:])(?:{CLOCK}(?!\d)|\d{{1,2}}\s?{AM_PM})")
 _DATE = re.compile(
     r"(?<!\w)(?:[a-z]{3,9}\.?\s\d{1,2}(?:st|nd|rd|th)?|\d{1,2}(?:st|nd|rd|th)(?:\sof)?\s[a-z]{3,9})(?!\w|\s?:)"
@@ -47,6 +48,11 @@ def find_unsaid(text: str, goal: Goal) -> tuple[str, ...]:
             else:
                 used.append(own)
     return tuple(slot for slot in goal.spoken if slot in missing)
+
+
+def takes_up(text: str) -> bool:
+    """Whether words say yes to what the system asks, or thank for it."""
+    return bool(_YES.match(fold(text)))
 
 
 def find_oversaid(text: str, goal: Goal) -> str:

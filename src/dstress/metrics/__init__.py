@@ -39,6 +39,7 @@ metrics = Registry(
         "intent-accuracy": "dstress.metrics.utterances:IntentAccuracy",
         "coref-jga": "dstress.metrics.reference:CorefJga",
         "changed-jga": "dstress.metrics.counterfactual:ChangedJga",
+        "unconfirmed-labels": "dstress.metrics.counterfactual:UnconfirmedLabels",
         "jga-floor": "dstress.metrics.counterfactual:JgaFloor",
         "nohf": "dstress.metrics.reference:Nohf",
     },

@@ -6,7 +6,11 @@ import numpy as np
 
 from dstress.alignment.cells import Alignment
 from dstress.alignment.columns import Booleans
+from dstress.dialogue import State, Turn
+from dstress.generators.base import Goal
+from dstress.generators.matching import find_oversaid, find_unsaid
 from dstress.metrics.base import Floats, Metric, over_units
+from dstress.text.mentions import find_value
 
 
 class ChangedJga(Metric):
@@ -21,6 +25,30 @@ class ChangedJga(Metric):
         return over_units(alignment.joint, _changed(alignment)[alignment.unit_turn])
 
 
+class UnconfirmedLabels(Metric):
+    """Share of the changed turns whose new words do not plainly say their label: a value unsaid, or one beyond it.
+
+    What says so is the finder of values, not a person: an estimate of how many labels may be wrong.
+    """
+
+    name = "unconfirmed-labels"
+    by_turn = True
+    on_request = True
+    restrictable = False
+    higher_is_better = False
+
+    def missing(self, alignment: Alignment) -> str:
+        return "" if _changed(alignment).any() else "no stressor changed a turn"
+
+    def statistics(self, alignment: Alignment) -> Floats:
+        changed = _changed(alignment)
+        unconfirmed = [
+            turn.changed and not _is_confirmed(turn, before)
+            for turn, before in zip(alignment.columns.turns, _states_before(alignment), strict=True)
+        ]
+        return over_units(np.array(unconfirmed, np.float64), changed)
+
+
 class JgaFloor(Metric):
     """Share of all units that are right and whose turn adds nothing: CoCo's lower bound.
 
@@ -32,10 +60,26 @@ class JgaFloor(Metric):
     restrictable = False
 
     def statistics(self, alignment: Alignment) -> Floats:
-        turns, place = alignment.columns.turns, alignment.columns.turn_index.tolist()
-        before = [turns[row - 1].remembered.state if place[row] else {} for row in range(len(turns))]
-        quiet = np.array([turn.state == state for turn, state in zip(turns, before, strict=True)], bool)
+        both = zip(alignment.columns.turns, _states_before(alignment), strict=True)
+        quiet = np.array([turn.state == state for turn, state in both], bool)
         return over_units(np.where(quiet[alignment.unit_turn], alignment.joint, 0.0))
+
+
+def _is_confirmed(turn: Turn, before: State) -> bool:
+    """Whether a turn's words say all that its label has beyond the state before, and no time, day or count besides."""
+    if before.keys() - turn.state.keys():
+        return False
+    new = {slot: forms for slot, forms in turn.state.items() if before.get(slot) != forms}
+    said = {
+        slot: next((form for form in forms if find_value(turn.user, slot, (form,))), forms[0])
+        for slot, forms in new.items()
+    }
+    return not find_unsaid(turn.user, Goal(said)) and not find_oversaid(turn.user, Goal(said))
+
+
+def _states_before(alignment: Alignment) -> list[State]:
+    turns, place = alignment.columns.turns, alignment.columns.turn_index.tolist()
+    return [turns[row - 1].remembered.state if place[row] else {} for row in range(len(turns))]
 
 
 def _changed(alignment: Alignment) -> Booleans:

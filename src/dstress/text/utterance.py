@@ -77,5 +77,9 @@ class Utterance:
     def random(self) -> Random:
         """The random numbers of this turn."""
         if self._random is None:
-            self._random = random_for(*self._key, self.dialogue, self.index)
+            self._random = self.random_of()
         return self._random
+
+    def random_of(self, *part: object) -> Random:
+        """Random numbers of one part of the work on this turn, which no other part's draws move."""
+        return random_for(*self._key, self.dialogue, self.index, *part)

@@ -177,7 +177,7 @@ def test_an_unsure_slot_counts_in_the_strict_figures_only() -> None:
 
 def test_values_stand_as_their_kinds() -> None:
     examples = list(label_turns(load_reminder("train")))
-    delexicaliser = Delexicaliser(examples)
+    delexicaliser = Delexicaliser.learn(examples)
     example = next(each for each in examples if any(mention.slot == "rooms-name" for mention in each.mentions))
     name = next(mention for mention in example.mentions if mention.slot == "rooms-name")
     assert delexicaliser.read(example.exchange.user[name.start : name.end]) == ("<rooms:name>",)

@@ -22,8 +22,10 @@ from dstress.generators import generators
 from dstress.generators.base import Goal
 from dstress.generators.goals import own_goal
 from dstress.generators.matching import find_oversaid, find_unsaid
+from dstress.generators.templates.delexical import Delexicalised
 from dstress.generators.templates.generator import Templates
-from dstress.generators.templates.system_acts import ActTagger, AnsweredTurn
+from dstress.generators.templates.system_acts import ActTagger, AnsweredTurn, SystemAct
+from dstress.generators.templates.vocabulary import Vocabulary
 from dstress.generators.templates.writing import write_sentence
 from dstress.resources import Resources
 from dstress.stressors.values.dictionary import shipped
@@ -243,6 +245,37 @@ def test_a_whole_template_is_filled() -> None:
     assert text == "i am looking for a place to stay in the west ."
 
 
+OFFER = "the ashley is nice . would you like to book a room ?"
+
+
+def test_who_wants_something_else_than_is_offered_says_no_to_it() -> None:
+    goal = Goal({"hotel-pricerange": "cheap", "hotel-book people": "31"}, may_decline=True)
+    for text, _ in small().generate(OFFER, goal, 5):
+        assert text.startswith("no , ") and text.index("cheap") < text.index("31")
+    assert not any(text.startswith("no") for text, _ in small().generate("which price range ?", goal, 5))
+    heard = "the ashley is cheap . would you like to book a room ?"
+    assert not any(text.startswith("no") for text, _ in small().generate(heard, goal, 5))
+    own = goal._replace(may_decline=False)
+    assert not any(text.startswith("no") for text, _ in small().generate(OFFER, own, 5))
+    act = SystemAct("book", noun="hotel", is_plain=True, offers=True)
+    turned = small()._composer.compose(frozenset({"restaurant-food", "restaurant-area"}), act, ())
+    assert turned and all(phrasing.tokens[:4] == ("no", "thank", "you", ".") for phrasing in turned)
+
+
+def test_a_booking_is_not_hung_on_what_describes() -> None:
+    for text, _ in small().generate(OFFER, Goal({"hotel-area": "west", "hotel-book people": "31"}), 10):
+        assert "it for 31 people in the west" not in text and "something in the west for 31" not in text
+
+
+def test_words_that_are_said_of_other_services_are_foreign_to_one() -> None:
+    train = Delexicalised(("i", "want", "to", "leave", "on", "[train-day]", "."))
+    table = Delexicalised(("i", "want", "a", "table", "on", "[restaurant-book day]", "."))
+    slip = Delexicalised(("i", "leave", "on", "[restaurant-book day]", "."))
+    foreign = Vocabulary.of([train] * 200 + [table] * 200 + [slip]).foreign
+    assert "leave" in foreign["restaurant"] and "leave" not in foreign["train"]
+    assert "want" not in foreign["restaurant"] and "table" in foreign["train"]
+
+
 def test_slots_never_said_together_are_composed() -> None:
     texts = small().generate("", Goal({"hotel-area": "west", "hotel-book people": "31", "hotel-parking": "yes"}), 5)
     assert texts
@@ -431,7 +464,7 @@ def test_small_letters_get_capitals_where_the_corpus_has_them() -> None:
 
 def test_the_tagger_tells_what_the_system_does() -> None:
     turns = [AnsweredTurn(f"what {word} would you like ?", [f"hotel-{word}"], "") for word in ("area", "day")] * 9
-    tagger = ActTagger(turns)
+    tagger = ActTagger.learn(turns)
     kinds = {
         "": "start",
         "what area would you like ?": "asks",

@@ -113,7 +113,40 @@ def test_what_the_system_named_stays_and_is_said_again() -> None:
         assert found.state["hotel-area"] == ("west",)
 
 
-def test_what_nobody_says_stays() -> None:
+@pytest.mark.parametrize(
+    ("system", "slot", "value"),
+    [
+        ("it is in the moderate price range .", "restaurant-pricerange", "moderate"),
+        ("the lensfield hotel is nice .", "taxi-departure", "lensfield hotel"),
+        ("which do you prefer : pizza hut or zizzi ?", "restaurant-name", "zizzi"),
+        ("how about zizzi in the west ?", "restaurant-area", "west"),
+        ("anything else ?", "restaurant-food", "thai"),
+    ],
+)
+def test_what_nobody_says_and_nobody_takes_up_goes(system: str, slot: str, value: str) -> None:
+    state: State = {slot: (value,), "restaurant-name": ("zizzi",), "restaurant-book people": ("3",)}
+    for seed in SEEDS:
+        found = made(utterance("for 3 people", state, system, seed=seed))
+        assert slot not in found.state and slot not in found.goal.slots
+
+
+def test_who_takes_up_an_offer_adds_only_to_the_booking() -> None:
+    state: State = {"restaurant-name": ("zizzi",), "restaurant-book people": ("3",)}
+    for seed in SEEDS:
+        found = made(utterance("yes , for 3 people", state, "shall i book zizzi ?", seed=seed), "neu")
+        assert found.goal.unspoken == {"restaurant-name": "zizzi"}
+        assert {*found.added} <= {"restaurant-book day", "restaurant-book time"}
+
+
+def test_a_yes_to_a_question_is_kept_and_one_who_is_asked_answers() -> None:
+    state: State = {"hotel-parking": ("yes",), "hotel-book stay": ("3",), "hotel-book people": ("2",)}
+    for seed in SEEDS:
+        said = utterance("yes , 3 nights for 2", state, "do you need parking ? and how many nights ?", seed=seed)
+        found = made(said)
+        assert found.goal.unspoken == {"hotel-parking": "yes"} and "hotel-book stay" not in found.dropped
+
+
+def test_an_offer_that_is_taken_up_stays() -> None:
     state: State = {"hotel-name": ("acorn guest house",), "hotel-book people": ("3",)}
     for seed in SEEDS:
         found = made(utterance("great , for 3 people", state, "the acorn guest house ?", seed=seed))
@@ -165,7 +198,7 @@ def test_new_values_differ_from_what_was_said_and_what_was_before() -> None:
         assert isinstance(found, CounterfactualGoal) and found.goal.spoken == {"hotel-area": "north"}
 
 
-def test_a_dropped_slot_keeps_the_value_from_before_and_deletions_stay() -> None:
+def test_a_dropped_slot_keeps_the_value_from_before_and_so_does_one_that_is_taken_back() -> None:
     before: State = {"hotel-area": ("east",), "hotel-name": ("the ritz",)}
     turns = (
         Turn("", state=before),
@@ -175,9 +208,9 @@ def test_a_dropped_slot_keeps_the_value_from_before_and_deletions_stay() -> None
     for seed in SEEDS:
         found = made(Utterance(Dialogue("d", turns), 1, MULTIWOZ, (seed,)), limits=Limits(add=0, change=False))
         dropped |= {*found.dropped}
-        assert "hotel-name" not in found.state and found.tag == ""
+        assert found.state["hotel-name"] == ("the ritz",) and found.tag == ""
         if found.dropped == ("hotel-area",):
-            assert found.state == {"hotel-area": ("east",), "hotel-pricerange": ("cheap",)}
+            assert found.state == before | {"hotel-pricerange": ("cheap",)}
     assert dropped == {"hotel-area", "hotel-pricerange"}
 
 
@@ -187,6 +220,20 @@ def test_a_kept_value_keeps_its_forms_and_a_new_one_has_one() -> None:
     found = made(said, limits=Limits(drop=0, add=0))
     assert found.state["restaurant-book time"] == ("half past 11", "11:30")
     assert found.state["restaurant-food"] == (found.goal.spoken["restaurant-food"],)
+
+
+def test_a_draw_does_not_move_the_others() -> None:
+    state: State = {"hotel-area": ("west",), "hotel-pricerange": ("cheap",), "hotel-stars": ("4",)}
+    kept = 0
+    for seed in SEEDS:
+        said = utterance("a cheap 4 star hotel in the west", state, seed=seed)
+        full, alone = made(said), made(said, limits=Limits(add=0))
+        assert full.dropped == alone.dropped and full.changed == alone.changed
+        assert all(full.goal.spoken[slot] == value for slot, value in alone.goal.spoken.items())
+        whole = made(said, limits=Limits(drop=0, add=0))
+        kept += sum(whole.goal.spoken[slot] == value for slot, value in alone.goal.spoken.items())
+        assert made(said, limits=Limits(change=False)).added == full.added
+    assert kept == 2 * len(SEEDS)
 
 
 def test_travel_stays_consistent() -> None:
@@ -276,7 +323,7 @@ def test_the_laws_of_a_counterfactual_goal(number: int, seed: int, name: str, li
             assert (found is None) == (not any(update(said.before, turn.state).values()))
             continue
         own, goal = own_goal(said), found.goal
-        assert goal.unspoken == own.unspoken and goal.spoken and goal != own
+        assert goal.unspoken.items() <= own.unspoken.items() and goal.spoken and goal != own
         assert len(goal.spoken) <= max(limits.slots, len(own.spoken))
         assert len(found.dropped) <= limits.drop and len(found.added) <= limits.add
         assert goal.spoken.keys() == (own.spoken.keys() - {*found.dropped}) | {*found.added}
@@ -297,9 +344,8 @@ def test_the_laws_of_a_counterfactual_goal(number: int, seed: int, name: str, li
 
 
 def _check_state(utterance: Utterance, found: CounterfactualGoal) -> None:
-    """B_t: the state before the turn, without what the label takes back, under the new turn-level goal."""
-    goal = {**found.goal.unspoken, **found.goal.spoken}
-    before = {slot: forms for slot, forms in utterance.before.items() if slot in utterance.turn.state}
+    """B_t: the state before the turn, under the new turn-level goal."""
+    goal, before = {**found.goal.unspoken, **found.goal.spoken}, utterance.before
     assert found.state.keys() == before.keys() | goal.keys()
     for slot, forms in found.state.items():
         assert goal[slot] in forms if slot in goal else forms == before[slot]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, OrderedDict
 from pathlib import Path
 
 import pytest
 
 from dstress.corpora import load
-from dstress.dialogue import Dialogue, update
+from dstress.dialogue import Dialogue, Turn, update
 from dstress.errors import CorpusError, DstressError
 from dstress.generators import Candidate, Generator, Goal
 from dstress.generators.matching import find_unsaid
@@ -17,11 +17,14 @@ from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.stress import StressedCorpus, stress
 from dstress.resources import Material, Resources
 from dstress.stressors import create
-from dstress.stressors.counterfactual.filters import CANDIDATES
+from dstress.stressors.counterfactual.filters import CANDIDATES, UNTAKEN, Filters
 from dstress.stressors.counterfactual.stressor import GENERATED, SUBSTITUTED
 from dstress.stressors.quality import Quality
+from dstress.text.mentions import find_mentions
+from dstress.text.utterance import Utterance
 from tests.generators.training import training
 from tests.paths import DOCS
+from tests.stressors.counterfactual.test_combinations import MULTIWOZ
 from tests.stressors.samples import in_memory, sample
 
 REMINDER = sample("reminder", None, 40)
@@ -76,7 +79,8 @@ def test_operations_can_be_switched_off() -> None:
                 continue  # what the user only refers to always goes
             before = dialogue.turns[index - 1].remembered.state if index else {}
             old, new = (update(before, state) for state in (turn.original.state, turn.state))
-            found["dropped"] += bool(old.keys() - new.keys())
+            said = find_mentions(Turn(turn.original.user, turn.system, turn.original.state), before)
+            found["dropped"] += any(mention.slot not in new for mention in said)  # what nobody says always goes too
             found["added"] += bool(new.keys() - old.keys())
             found["changed"] += any(old[slot] != new[slot] for slot in old.keys() & new.keys())
         assert found[forbidden] == 0 and sum(found.values()) > 0, argument
@@ -105,6 +109,40 @@ def test_coco_plus_differs_from_coco_only_where_coco_has_nothing(plain: list[Dia
     assert any(other.changed and not one.changed for one, other in pairs)
 
 
+def test_what_is_kept_on_disk_says_the_same(
+    plain: list[Dialogue], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DSTRESS_HOME", str(tmp_path))
+    for _ in range(2):
+        monkeypatch.setattr("dstress.stressors.counterfactual.fits._fitted", OrderedDict())
+        assert list(stressed_by("values=built")) == plain
+        for learner in ("templates.generator.learn", "classifiers.linear.fit_exchanges"):
+            monkeypatch.setattr(f"dstress.generators.{learner}", None)
+    assert len(list((tmp_path / "fits").iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "classifier=none",
+        "fallback=values",
+        "candidates=3",
+        'generator="tests.stressors.counterfactual.test_stressor:Blunt"',
+        'generator="tests.stressors.counterfactual.test_stressor:Blunt", classifier=none',
+    ],
+)
+def test_goals_do_not_depend_on_who_says_and_checks_them(plain: list[Dialogue], arguments: str) -> None:
+    other = list(stressed_by(f"values=built, {arguments}"))
+    both = [
+        (one.state, another.state)
+        for dialogue, twin in zip(plain, other, strict=True)
+        for one, another in zip(dialogue.turns, twin.turns, strict=True)
+        if one.changed and another.changed
+    ]
+    assert len(both) > 40
+    assert all(one == another for one, another in both)
+
+
 def test_what_filters_rejected_is_counted() -> None:
     stressed = stressed_by(f'values=built, classifier=none, generator="{__name__}:Chatty"')
     quality = Quality(stressed.stressor)
@@ -115,6 +153,15 @@ def test_what_filters_rejected_is_counted() -> None:
     assert quality.summary().fallbacks["no candidate passed the filters"] > 20
 
 
+def test_what_is_asked_must_be_taken_up_by_a_yes() -> None:
+    turn = Turn("yes , for 3 people", "do you need parking ?", {"hotel-parking": ("yes",)})
+    said = Utterance(Dialogue("d", (turn,)), 0, MULTIWOZ, ())
+    goal = Goal({"hotel-book people": "31"}, {"hotel-parking": "yes"})
+    candidates = [Candidate("i need it for 31 people ."), Candidate("yes , for 31 people .")]
+    assert [verdict.filter for verdict in Filters(None, offers=True).judge(said, goal, candidates)] == [UNTAKEN, ""]
+    assert [verdict.filter for verdict in Filters(None).judge(said, goal, candidates)] == ["", ""]
+
+
 class Silent(Generator):
     """Knows no words."""
 
@@ -123,6 +170,14 @@ class Silent(Generator):
 
     def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
         return []
+
+
+class Blunt(Silent):
+    """Says every goal, slot by slot."""
+
+    def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
+        said = (f"{slot.partition('-')[2]} {value}" for slot, value in goal.spoken.items())
+        return [Candidate(", ".join(said))]
 
 
 class Chatty(Silent):

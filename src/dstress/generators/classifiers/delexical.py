@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Sequence
+from functools import cache
+from typing import NamedTuple
 
 from dstress.dialogue import DONTCARE
 from dstress.generators.classifiers.examples import Labelled
@@ -30,68 +32,82 @@ _LONGEST = 6
 _DIGITS = frozenset("0123456789")
 
 Words = tuple[str, ...]
+Phrases = dict[str, list[tuple[int, dict[Words, str]]]]
+"""By first words: for each length, the longest first, the values of so many words with their kinds."""
 
 
-class Delexicaliser:
-    """Puts kinds for values, as it has learnt them from training exchanges."""
+class Delexicaliser(NamedTuple):
+    """Puts kinds for values: `phrases` are those of training, by their first words, `known` the words that it has."""
 
-    def __init__(self, examples: Sequence[Labelled]) -> None:
-        self._fixed = {word: "<number>" for word in number_words() if word.isalpha()}
-        self._fixed |= {"1": "<one>", "one": "<one>"}
-        self._fixed |= dict.fromkeys((*calendar_words("weekdays"), *calendar_words("relative")), "<day>")
-        self._fixed |= dict.fromkeys(calendar_words("plain_months"), "<date>")
-        self._phrases = self._learn_phrases(examples)
-        everything = _Everything()
+    phrases: Phrases
+    known: frozenset[str]
+
+    @classmethod
+    def learn(cls, examples: Sequence[Labelled]) -> Delexicaliser:
+        """Learn from training exchanges."""
+        phrases, everything = _learn_phrases(examples), _Everything()
         counts = Counter(
-            word for example in examples for word in self._put_kinds(self._split(example.exchange.user), everything)
+            word for example in examples for word in _put_kinds(_split(example.exchange.user), phrases, everything)
         )
-        self._known = {word for word, count in counts.items() if count > _SEEN}
+        return cls(phrases, frozenset(word for word, count in counts.items() if count > _SEEN))
 
     def read(self, text: str) -> Words:
         """The words and kinds of a text, in order."""
-        return tuple(self._put_kinds(self._split(text), self._known))
+        return tuple(_put_kinds(_split(text), self.phrases, self.known))
 
-    def _split(self, text: str) -> list[str]:
-        """Words; numbers, times and days by their kinds."""
-        parts = _PART.findall(_SUFFIX.sub("", fold(text)))
-        fixed = self._fixed
-        for at, part in enumerate(parts):
-            if part in fixed:
-                parts[at] = fixed[part]
-            elif part[0] in _DIGITS:
-                parts[at] = "<number>" if part.isdigit() else "<date>" if part[-1] in "tdh" else "<time>"
-        return parts
 
-    def _put_kinds(self, parts: list[str], known: Container[str]) -> list[str]:
-        """Values by their kinds, the longest first, and one mark for words that nobody knows."""
-        phrases, words, at = self._phrases, [""], 0
-        while at < len(parts):
-            word, size = parts[at], 1
-            if word in phrases:
-                for length, kinds in phrases[word]:
-                    if (kind := kinds.get(tuple(parts[at : at + length]))) is not None:
-                        word, size = kind, length
-                        break
-            if word[0] != "<" and word not in known:
-                word = UNKNOWN
-            if word != UNKNOWN or words[-1] != UNKNOWN:
-                words.append(word)
-            at += size
-        return words[1:]
+@cache
+def _fixed() -> dict[str, str]:
+    """The kinds of words that are values wherever they stand."""
+    fixed = {word: "<number>" for word in number_words() if word.isalpha()}
+    fixed |= {"1": "<one>", "one": "<one>"}
+    fixed |= dict.fromkeys((*calendar_words("weekdays"), *calendar_words("relative")), "<day>")
+    return fixed | dict.fromkeys(calendar_words("plain_months"), "<date>")
 
-    def _learn_phrases(self, examples: Sequence[Labelled]) -> dict[str, list[tuple[int, dict[Words, str]]]]:
-        """By their first words: the values that training says, by how many words they have, and their kinds."""
-        slots: dict[Words, Counter[str]] = {}
-        for example in examples:
-            for slot, value, start, end in example.mentions:
-                phrase = tuple(self._split(example.exchange.user[start:end]))
-                if value != DONTCARE and not is_flag(value) and 0 < len(phrase) <= _LONGEST and phrase[0][0] != "<":
-                    slots.setdefault(phrase, Counter())[slot] += 1
-        by_first: dict[str, dict[int, dict[Words, str]]] = {}
-        for phrase in sorted(slots):
-            if slots[phrase].total() >= _SEEN:
-                by_first.setdefault(phrase[0], {}).setdefault(len(phrase), {})[phrase] = _name_kind(slots[phrase])
-        return {first: sorted(by_length.items(), reverse=True) for first, by_length in by_first.items()}
+
+def _split(text: str) -> list[str]:
+    """Words; numbers, times and days by their kinds."""
+    parts = _PART.findall(_SUFFIX.sub("", fold(text)))
+    fixed = _fixed()
+    for at, part in enumerate(parts):
+        if part in fixed:
+            parts[at] = fixed[part]
+        elif part[0] in _DIGITS:
+            parts[at] = "<number>" if part.isdigit() else "<date>" if part[-1] in "tdh" else "<time>"
+    return parts
+
+
+def _put_kinds(parts: list[str], phrases: Phrases, known: Container[str]) -> list[str]:
+    """Values by their kinds, the longest first, and one mark for words that nobody knows."""
+    words, at = [""], 0
+    while at < len(parts):
+        word, size = parts[at], 1
+        if word in phrases:
+            for length, kinds in phrases[word]:
+                if (kind := kinds.get(tuple(parts[at : at + length]))) is not None:
+                    word, size = kind, length
+                    break
+        if word[0] != "<" and word not in known:
+            word = UNKNOWN
+        if word != UNKNOWN or words[-1] != UNKNOWN:
+            words.append(word)
+        at += size
+    return words[1:]
+
+
+def _learn_phrases(examples: Sequence[Labelled]) -> Phrases:
+    """By their first words: the values that training says, by how many words they have, and their kinds."""
+    slots: dict[Words, Counter[str]] = {}
+    for example in examples:
+        for slot, value, start, end in example.mentions:
+            phrase = tuple(_split(example.exchange.user[start:end]))
+            if value != DONTCARE and not is_flag(value) and 0 < len(phrase) <= _LONGEST and phrase[0][0] != "<":
+                slots.setdefault(phrase, Counter())[slot] += 1
+    by_first: dict[str, dict[int, dict[Words, str]]] = {}
+    for phrase in sorted(slots):
+        if slots[phrase].total() >= _SEEN:
+            by_first.setdefault(phrase[0], {}).setdefault(len(phrase), {})[phrase] = _name_kind(slots[phrase])
+    return {first: sorted(by_length.items(), reverse=True) for first, by_length in by_first.items()}
 
 
 class _Everything:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import NamedTuple
 from zlib import crc32
@@ -46,24 +47,30 @@ class _Text(NamedTuple):
     topic: NDArray[np.float64]
 
 
+@dataclass
 class Features:
     """Reads exchanges. It learns from training exchanges what words are values, and what words are about a service."""
 
-    def __init__(self, examples: Sequence[Labelled]) -> None:
-        self._delexicaliser = Delexicaliser(examples)
-        self._services = sorted({service_of(slot) for example in examples for slot in example.added})
-        self._word_rows, self._topic_weights = self._learn_topics(examples)
-        self._make_cache()
+    delexicaliser: Delexicaliser
+    word_rows: dict[str, int]
+    topic_weights: NDArray[np.float64]
+    """What each word's row says of each service; the first row is that of other words."""
 
-    def _make_cache(self) -> None:
+    def __post_init__(self) -> None:
         self._read = lru_cache(_REMEMBERED)(self._read_text)
+
+    @classmethod
+    def learn(cls, examples: Sequence[Labelled]) -> Features:
+        """Learn from training exchanges."""
+        delexicaliser = Delexicaliser.learn(examples)
+        return cls(delexicaliser, *_learn_topics(examples, delexicaliser))
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "_read"}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__ |= state
-        self._make_cache()
+        self.__post_init__()
 
     def extract(self, exchanges: Sequence[Exchange]) -> tuple[Hashes, Rows]:
         """The features of all exchanges, and the exchange of each: those of one are together, and in order."""
@@ -107,33 +114,37 @@ class Features:
         return topic
 
     def _read_text(self, text: str) -> _Text:
-        words = self._delexicaliser.read(text)
+        words = self.delexicaliser.read(text)
         hashes = np.array([_BEGINNING, *map(_hash, words), _END], np.uint32)
         pairs = _mix(hashes[:-1], hashes[1:])
         own = hashes[1:-1]
         grams = np.concatenate((own, pairs, _mix(pairs[:-1], hashes[2:])))
         once = dict.fromkeys(words)
         answers = own if len(words) <= _SHORT else np.array([_hash(word) for word in once if word[0] == "<"], np.uint32)
-        topic = self._topic_weights[[self._word_rows.get(word, 0) for word in once]].sum(0)
+        topic = self.topic_weights[[self.word_rows.get(word, 0) for word in once]].sum(0)
         return _Text(own, grams, answers, topic)
 
-    def _learn_topics(self, examples: Sequence[Labelled]) -> tuple[dict[str, int], NDArray[np.float64]]:
-        """How much more often a word is said when a service is spoken about, in logarithms; the first row is 0."""
-        word_rows: dict[str, int] = {}
-        columns = {service: column for column, service in enumerate(self._services)}
-        counts: Counter[tuple[int, int]] = Counter()
-        for example in examples:
-            spoken = {columns[service_of(slot)] for slot in example.slots}
-            if spoken:
-                words = self._delexicaliser.read(example.exchange.user)
-                rows = dict.fromkeys(word_rows.setdefault(word, 1 + len(word_rows)) for word in words)
-                counts.update((row, column) for row in rows for column in spoken)
-        table = np.zeros((1 + len(word_rows), max(1, len(columns))))
-        for (row, column), count in counts.items():
-            table[row, column] = count
-        share = np.maximum(table.sum(0) / max(1.0, table.sum()), 1e-9)
-        table = np.log((table + _PRIOR * share) / ((table.sum(1, keepdims=True) + _PRIOR) * share))
-        return word_rows, table.clip(-_STRONGEST, _STRONGEST)
+
+def _learn_topics(
+    examples: Sequence[Labelled], delexicaliser: Delexicaliser
+) -> tuple[dict[str, int], NDArray[np.float64]]:
+    """How much more often a word is said when a service is spoken about, in logarithms; the first row is 0."""
+    word_rows: dict[str, int] = {}
+    services = sorted({service_of(slot) for example in examples for slot in example.added})
+    columns = {service: column for column, service in enumerate(services)}
+    counts: Counter[tuple[int, int]] = Counter()
+    for example in examples:
+        spoken = {columns[service_of(slot)] for slot in example.slots}
+        if spoken:
+            words = delexicaliser.read(example.exchange.user)
+            rows = dict.fromkeys(word_rows.setdefault(word, 1 + len(word_rows)) for word in words)
+            counts.update((row, column) for row in rows for column in spoken)
+    table = np.zeros((1 + len(word_rows), max(1, len(columns))))
+    for (row, column), count in counts.items():
+        table[row, column] = count
+    share = np.maximum(table.sum(0) / max(1.0, table.sum()), 1e-9)
+    table = np.log((table + _PRIOR * share) / ((table.sum(1, keepdims=True) + _PRIOR) * share))
+    return word_rows, table.clip(-_STRONGEST, _STRONGEST)
 
 
 def _topic_hashes(topics: NDArray[np.float64]) -> Hashes:

@@ -36,26 +36,32 @@ class _Batch(NamedTuple):
     weights: Floats
 
 
-class Logistic:
+class Logistic(NamedTuple):
     """Whole numbers stand for its weights. So a sum is the same in any order, and all is small when it is kept."""
 
-    def __init__(self, keys: Hashes, weights: Floats, bias: Floats) -> None:
-        self._keys, self._bias = keys, bias
-        self._unit = float(np.abs(weights).max(initial=0.0)) / _FINEST or 1.0
-        self._weights = np.round(weights / self._unit).astype(np.int8)
+    keys: Hashes
+    weights: NDArray[np.int8]
+    unit: float
+    bias: Floats
+
+    @classmethod
+    def round(cls, keys: Hashes, weights: Floats, bias: Floats) -> Logistic:
+        """Weights as multiples of a unit."""
+        unit = float(np.abs(weights).max(initial=0.0)) / _FINEST or 1.0
+        return cls(keys, np.round(weights / unit).astype(np.int8), unit, bias)
 
     def logits(self, hashes: Hashes, rows: Indices, count: int) -> Floats:
         """A logit for each of `count` rows and each column."""
-        logits: Floats = np.repeat(self._bias[None], count, 0)
-        if not len(self._keys):
+        logits: Floats = np.repeat(self.bias[None], count, 0)
+        if not len(self.keys):
             return logits
-        places = np.searchsorted(self._keys, hashes).clip(max=len(self._keys) - 1)
-        known = self._keys[places] == hashes
+        places = np.searchsorted(self.keys, hashes).clip(max=len(self.keys) - 1)
+        known = self.keys[places] == hashes
         places, rows = places[known], rows[known]
         filled, starts, sizes = np.unique(rows, return_index=True, return_counts=True)
         if len(filled):
-            sums = np.add.reduceat(self._weights[places], starts, axis=0, dtype=np.int32)
-            logits[filled] += sums * (self._unit / np.sqrt(sizes))[:, None]
+            sums = np.add.reduceat(self.weights[places], starts, axis=0, dtype=np.int32)
+            logits[filled] += sums * (self.unit / np.sqrt(sizes))[:, None]
         return logits
 
 
@@ -84,7 +90,7 @@ def fit(training: TrainingSet, least: int) -> Logistic:
                     training.weights[chosen],
                 )
                 _step(weights, squares, bias, batch)
-    return Logistic(keys[kept], weights, bias)
+    return Logistic.round(keys[kept], weights, bias)
 
 
 def _step(weights: Floats, squares: Floats, bias: Floats, batch: _Batch) -> None:

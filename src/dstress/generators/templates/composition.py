@@ -14,6 +14,7 @@ from dstress.generators.templates.tokens import (
     bare_name,
     elements_of,
     ends_sentence,
+    is_booking,
     is_flag_mark,
     is_placeholder,
     sentences_of,
@@ -46,6 +47,8 @@ _ELSE = frozenset({"something else"})
 _FREE = 3
 """A phrase that was said after so many different words can be said after others."""
 _START = 3
+_REFUSALS = ("no", ","), ("no", "thank", "you", ".")
+"""What one says to an offer who wants something else of its kind, and who turns to another service."""
 _REMEMBERED, _REMEMBERED_TEXTS = 4096, 16_384
 
 Tokens = tuple[str, ...]
@@ -70,10 +73,14 @@ class Situation(NamedTuple):
     goes_on: bool = False
     gives_name: bool = False
     """Whether the user names something: one who says yes to an offer does not name another in the next sentence."""
+    differs: bool = False
+    """Whether the system offers or tells something, and the user describes something else."""
 
     @property
     def mood(self) -> str:
         """The kind, as it limits how one may open."""
+        if self.differs:
+            return "refuses" if self.kind == "turns" else "differs"
         if self.kind == "confirm" and self.taken:
             return "agrees"
         return "goes_on" if self.kind == "tells" and self.goes_on else self.kind
@@ -90,6 +97,8 @@ class Composer:
         self._library, self._flag_words, self._introducing = library, flag_words, introducing
         wholes = (template for templates in library.wholes.values() for template in templates)
         self._taken = frozenset(bare_name(slot) for template in wholes for slot in template.taken)
+        elements = {element for key in library.wholes for element in key}
+        self._bookable = frozenset(service_of(element) for element in elements if is_booking(element))
         self._make_caches()
 
     def _make_caches(self) -> None:
@@ -105,10 +114,17 @@ class Composer:
         self.__dict__.update(state)
         self._make_caches()
 
-    def compose(self, key: Key, act: SystemAct, taken: Iterable[str]) -> list[Phrasing]:
-        """Ways to say a key in answer to a system turn, its services one after the other."""
+    def compose(self, key: Key, act: SystemAct, taken: Iterable[str], heard: Key = frozenset()) -> list[Phrasing]:
+        """Ways to say a key in answer to a system turn that names the values of what is `heard`, its services one after
+        the other."""
         first, *others = _split_by_service(key, act)
-        phrasings = self._phrasings(first, self._situation(act, first, taken))
+        situation = self._situation(act, first, taken, heard)
+        phrasings = self._phrasings(first, situation)
+        if situation.differs and act.offers:
+            refusal = _REFUSALS[situation.kind == "turns"]
+            phrasings = [
+                self._decline(phrasing, refusal) for phrasing in phrasings if not _books_offer(phrasing.tokens)
+            ]
         for other in others:
             further = [
                 phrasing
@@ -126,17 +142,27 @@ class Composer:
             ]
         return phrasings
 
-    def _situation(self, act: SystemAct, key: Key, taken: Iterable[str]) -> Situation:
+    def _decline(self, phrasing: Phrasing, refusal: Tokens) -> Phrasing:
+        """A phrasing after a no; "how about ..." is one already."""
+        declines = self._shape(phrasing.tokens).opening == "proposal"
+        return phrasing if declines else phrasing._replace(tokens=refusal + phrasing.tokens)
+
+    def _situation(self, act: SystemAct, key: Key, taken: Iterable[str], heard: Key) -> Situation:
         """What a system turn is to a user who wants to say a key; only what makes a difference, so that it is known."""
-        kind = act.kind_toward(key)
+        kind, taken = act.kind_toward(key), frozenset(map(bare_name, taken))
+        describing = {element for element in key - heard if not is_booking(element)}
+        goes_on = kind == "tells" and act.noun == service_noun(service_of(min(key)))
+        turns, bookable = kind == "turns", service_of(min(key)) in self._bookable
+        describes = bool(describing - act.requested_of(describing)) and bookable
         can_request = kind in ("asks", "invites", "book", "confirm", "fails", "tells")
         return Situation(
             kind,
             act.requested_of(key) if can_request else frozenset(),
             min(len(act.requested), _SEVERAL),
-            frozenset(map(bare_name, taken)) & self._taken,
-            kind == "tells" and act.noun == service_noun(service_of(min(key))),
+            taken & self._taken,
+            goes_on,
             _has_name(key),
+            not taken and ((act.offers and turns) or ((act.offers or goes_on) and describes)),
         )
 
     def _find_phrasings(self, key: Key, situation: Situation) -> list[Phrasing]:
@@ -148,6 +174,9 @@ class Composer:
         ranked: Iterable[Phrasing] = _rank(phrasings, 0.0)
         if any("=" in element for element in key):
             ranked = (phrasing for phrasing in ranked if self._names_flags(phrasing.tokens, situation))
+        if situation.kind in AFRESH:  # or else nobody knows what is cheap
+            ranked = list(ranked)
+            ranked = [phrasing for phrasing in ranked if self._introduces(phrasing.tokens)] or ranked
         return list(islice(ranked, _PHRASINGS))
 
     def _leading_parts(self, key: Key) -> list[Key]:
@@ -183,6 +212,11 @@ class Composer:
                 continue
             if situation.gives_name and shape.opening == "assent" and not _has_name(part):
                 continue
+            books_first = all(map(is_booking, shape.first))
+            if books_first and shape.opening == "proposal" and situation.requested.isdisjoint(shape.first):
+                continue  # "how about 3 nights?" answers nobody who did not ask
+            if books_first and situation.mood == "differs":
+                continue  # first comes what else it should be
             score = template.base + max(_WORST_FIT, min(_BEST_FIT, template.fits[at]))
             if situation.requested and situation.requested.isdisjoint(shape.first):
                 score -= _UNREQUESTED
@@ -195,7 +229,7 @@ class Composer:
             leads += self._extended_heads(part, situation)
         leads.sort(key=lambda item: (-item[1], item[0].tokens))
         leads = leads[:_LEAST] + [item for item in leads[_LEAST:] if item[1] > _WORST]
-        if len(part) == 1:
+        if len(part) == 1 and not (situation.mood == "differs" and is_booking(min(part))):
             least = min((score for _, score in leads), default=0.0)
             leads.append((self._plain_templates(part)[0], min(least, _WORST) - _PLAIN))
         return leads
@@ -209,6 +243,8 @@ class Composer:
 
     def _extend(self, tokens: Tokens, rest: Key) -> Iterator[Phrasing]:
         """A request with phrases added that say the rest, in the usual order; the score is that of the phrases."""
+        if not self._can_take(tokens, rest):
+            return
         for phrase in self._library.added.get(rest, ())[:_TAILS]:
             if longer := _add_phrase(tokens, phrase):
                 yield Phrasing(longer, phrase.base)
@@ -218,6 +254,15 @@ class Composer:
                 if longer := _add_phrase(tokens, phrase):
                     for longest, base, pieces in self._extend(longer, rest - {first}):
                         yield Phrasing(longest, (phrase.base + base) / 2, 1 + pieces)
+
+    def _can_take(self, tokens: Tokens, rest: Key) -> bool:
+        """Whether phrases about a booking can be added: to "i need a table", not to "i prefer something cheap"."""
+        last = sentences_of(tokens)[-1]
+        books = any(map(is_booking, elements_of(last)))
+        if not all(map(is_booking, rest)) and books and (points_back(last) or not self._introduces(last)):
+            return False  # "book it for 3 people in the north"
+        has_noun = self._introduces(last) or not words("joining.booking").isdisjoint(last)
+        return books or has_noun or not any(map(is_booking, rest))
 
     def _find_continuations(self, rest: Key) -> list[Phrasing]:
         """Sentences that say the rest, one or more; the score has no cost of pieces in it yet."""
@@ -312,6 +357,12 @@ def _split_by_service(key: Key, act: SystemAct) -> list[Key]:
     return [frozenset(elements) for _, elements in sorted(parts.items(), key=rank)]
 
 
+def _books_offer(tokens: Tokens) -> bool:
+    """Whether words begin by booking what is offered: "book it for 3 people"."""
+    first = sentences_of(tokens)[0]
+    return points_back(first) and not words("joining.booking").isdisjoint(first)
+
+
 def _has_name(elements: Key) -> bool:
     return any(element.endswith("name") for element in elements)
 
@@ -377,8 +428,9 @@ def _can_be_added(phrase: Template, request: _OpenRequest) -> bool:
 
 
 def _sound_alike(first: Tokens, second: Tokens) -> bool:
-    """Whether two texts have sentences that begin alike, so that together they sound like a list."""
-    return not _sentence_starts(first).isdisjoint(_sentence_starts(second))
+    """Whether two texts have sentences that begin alike or both ask for a booking, so that they sound like a list."""
+    both_book = not any(words("system.book").isdisjoint(tokens) for tokens in (first, second))
+    return both_book or not _sentence_starts(first).isdisjoint(_sentence_starts(second))
 
 
 @lru_cache(maxsize=_REMEMBERED_TEXTS)

@@ -8,10 +8,12 @@ from dstress.generators.templates.composition import Composer
 from dstress.generators.templates.filler import Filler
 from dstress.generators.templates.system_acts import ActTagger
 from dstress.generators.templates.tokens import element_for
-from dstress.generators.templates.training import learn
+from dstress.generators.templates.training import Learned, learn
 from dstress.generators.templates.unseen_slots import borrow_templates
 from dstress.generators.templates.writing import write_sentence
 from dstress.resources import Material, Resources
+from dstress.storage.fits import load_or_fit
+from dstress.text.mentions import find_value
 from dstress.text.utterance import random_for
 from dstress.text.writing_style import WritingStyle, corpus_style
 
@@ -29,7 +31,7 @@ class Templates(Generator):
 
     def prepare(self, resources: Resources, train: Material) -> None:
         """Learn templates, and how the corpus to be stressed writes."""
-        learned = learn(train)
+        learned = load_or_fit(resources.folder, type(self), train, Learned, lambda: learn(train))
         self._tagger = learned.tagger
         library = borrow_templates(learned.library, resources.schema, learned.vocabulary)
         self._composer = Composer(library, learned.flag_words, learned.vocabulary.introducing)
@@ -41,7 +43,12 @@ class Templates(Generator):
         if not goal.spoken or n < 1:
             return []
         key = frozenset(element_for(slot, value) for slot, value in goal.spoken.items())
-        phrasings = self._composer.compose(key, self._tagger.tag(system), goal.unspoken)
+        heard = frozenset(
+            element_for(slot, value) for slot, value in goal.spoken.items() if find_value(system, slot, (value,))
+        )
+        act = self._tagger.tag(system)
+        act = act._replace(offers=act.offers and goal.may_decline)
+        phrasings = self._composer.compose(key, act, goal.unspoken, heard)
         random = random_for("templates", system, sorted(goal.spoken.items()), sorted(goal.unspoken.items()))
         scored = [(phrasing.score + random.gauss(0.0, _SPREAD), phrasing.tokens) for phrasing in phrasings]
         candidates: dict[str, float] = {}

@@ -105,6 +105,8 @@ class Selector:
         lexical = ["|" if is_placeholder(token) else token for token in tokens]
         if any(self.vocabulary.owners.get(token, "") not in ("", *services) for token in lexical):
             return True
+        if all(not self.vocabulary.foreign.get(noun, frozenset()).isdisjoint(lexical) for noun in services):
+            return True
         for run in runs(lexical, _RUN):
             if run in self._values:
                 return True

@@ -6,7 +6,7 @@ What a question asks for is learned: the slots that users name in answer to its 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import log
 from typing import NamedTuple
@@ -46,6 +46,8 @@ class SystemAct(NamedTuple):
     noun: str = ""
     is_plain: bool = False
     """Whether it is plainly about that service."""
+    offers: bool = False
+    """Whether it offers something that one may decline."""
 
     def requested_of(self, elements: Iterable[str]) -> frozenset[str]:
         """Those of the elements that the system requested."""
@@ -58,7 +60,7 @@ class SystemAct(NamedTuple):
         asks = self.kind in ("asks", "invites")
         answers = asks and bool(self.requested_of(elements))
         turns = self.noun and self.noun not in {service_noun(service_of(element)) for element in elements}
-        if turns and (self.is_plain or not answers):
+        if turns and (self.is_plain or not (answers or self.kind == "fails")):
             return "turns"
         return self.kind if answers or not asks else "besides"
 
@@ -71,18 +73,59 @@ class AnsweredTurn(NamedTuple):
     service: str
 
 
-class ActTagger:
-    """Tells what system turns do."""
+class Topics(NamedTuple):
+    """Which service a system turn is about, by its words (naive Bayes; only a clear answer counts)."""
 
-    def __init__(self, turns: Iterable[AnsweredTurn]) -> None:
+    nouns: tuple[str, ...]
+    log_odds: dict[str, tuple[float, ...]]
+
+    @classmethod
+    def learn(cls, counts: Mapping[str, Counter[str]]) -> Topics:
+        """What each word tells of each service, from the turns that have it, by the services' nouns."""
+        used: Counter[str] = Counter()
+        for of_noun in counts.values():
+            used.update(of_noun)
+        nouns = tuple(sorted(counts))
+        totals = [sum(counts[noun].values()) for noun in nouns]
+        shares = [number / sum(totals) for number in totals]
+        return cls(
+            nouns,
+            {
+                word: tuple(
+                    round(log((counts[noun][word] + share * _SMOOTH) / ((number + _SMOOTH) * share)), 3)
+                    for noun, share in zip(nouns, shares, strict=True)
+                )
+                for word, number in used.items()
+                if number >= _KNOWN
+            },
+        )
+
+    def find(self, tokens: Iterable[str]) -> tuple[str, bool]:
+        """The service's noun, empty if none is clearly spoken of; and whether it is plain."""
+        log_odds = [odds for token in dict.fromkeys(tokens) if (odds := self.log_odds.get(token))]
+        if not log_odds or len(self.nouns) < 2:
+            return "", False
+        scores = sorted(zip(map(sum, zip(*log_odds, strict=True)), self.nouns, strict=True), reverse=True)
+        lead = scores[0][0] - scores[1][0]
+        return (scores[0][1], lead > _PLAIN) if lead > _CLEAR else ("", False)
+
+
+class ActTagger(NamedTuple):
+    """Tells what system turns do: by runs of words, the bare names of the slots that they request; by words, topics."""
+
+    requests: dict[str, tuple[str, ...]]
+    topics: Topics
+
+    @classmethod
+    def learn(cls, turns: Iterable[AnsweredTurn]) -> ActTagger:
         """Learn from system turns and the slots that users named in answer."""
-        self._topics = _Topics()
+        used: dict[str, Counter[str]] = {}
         answered: Counter[tuple[str, str]] = Counter()
         in_questions: Counter[str] = Counter()
         questions = 0
         for system, slots, service in turns:
             if system and service:
-                self._topics.add(tokens_of(system), service_noun(service))
+                used.setdefault(service_noun(service), Counter()).update(set(tokens_of(system)))
             if not system or not slots:
                 continue
             questions += 1
@@ -91,60 +134,24 @@ class ActTagger:
                 in_questions[run] += 1
                 for name in names:
                     answered[run, name] += 1
-        self._topics.learn()
-        self._requests: dict[str, tuple[str, ...]] = {}
+        requests: dict[str, tuple[str, ...]] = {}
         often = max(_OFTEN, questions // _SHARE)
         for (run, name), number in sorted(answered.items()):
             if number >= often and (number - 1) / in_questions[run] >= _SURE:
-                self._requests[run] = (*self._requests.get(run, ()), name)
+                requests[run] = (*requests.get(run, ()), name)
+        return cls(requests, Topics.learn(used))
 
     def tag(self, system: str) -> SystemAct:
         """What a system turn does."""
         if not system.strip():
             return SystemAct("start")
         kind = _kind(system)
-        requested = frozenset(name for run in _question_runs(system) for name in self._requests.get(run, ()))
+        requested = frozenset(name for run in _question_runs(system) for name in self.requests.get(run, ()))
         if kind == "polar":
             kind = "invites" if requested else "confirm"
-        return SystemAct(kind, requested if kind != "more" else frozenset(), *self._topics.find(tokens_of(system)))
-
-
-class _Topics:
-    """Which service a system turn is about, by its words (naive Bayes; only a clear answer counts)."""
-
-    def __init__(self) -> None:
-        self._counts: dict[str, Counter[str]] = {}
-        self._log_odds: dict[str, list[float]] = {}
-        self._nouns: list[str] = []
-
-    def add(self, tokens: Iterable[str], noun: str) -> None:
-        """Count one turn."""
-        self._counts.setdefault(noun, Counter()).update(set(tokens))
-
-    def learn(self) -> None:
-        """Make of the counts what each word tells of each service."""
-        used: Counter[str] = Counter()
-        for counts in self._counts.values():
-            used.update(counts)
-        self._nouns = sorted(self._counts)
-        totals = [sum(self._counts[noun].values()) for noun in self._nouns]
-        shares = [number / sum(totals) for number in totals]
-        for word, number in used.items():
-            if number >= _KNOWN:
-                self._log_odds[word] = [
-                    round(log((self._counts[noun][word] + share * _SMOOTH) / ((number + _SMOOTH) * share)), 3)
-                    for noun, share in zip(self._nouns, shares, strict=True)
-                ]
-        self._counts = {}
-
-    def find(self, tokens: Iterable[str]) -> tuple[str, bool]:
-        """The service's noun, empty if none is clearly spoken of; and whether it is plain."""
-        log_odds = [odds for token in dict.fromkeys(tokens) if (odds := self._log_odds.get(token))]
-        if not log_odds or len(self._nouns) < 2:
-            return "", False
-        scores = sorted(zip(map(sum, zip(*log_odds, strict=True)), self._nouns, strict=True), reverse=True)
-        lead = scores[0][0] - scores[1][0]
-        return (scores[0][1], lead > _PLAIN) if lead > _CLEAR else ("", False)
+        noun, is_plain = self.topics.find(tokens_of(system))
+        requested = requested if kind != "more" else frozenset()
+        return SystemAct(kind, requested, noun, is_plain, kind in ("book", "confirm", "invites") and _offers(system))
 
 
 @lru_cache(maxsize=4096)
@@ -154,6 +161,11 @@ def _questions(system: str) -> tuple[tuple[str, ...], ...]:
     questions = [sentence for sentence in sentences if sentence[-1] == "?"]
     wanting = lists()["system"]["wanting"]
     return tuple(questions or [each for each in sentences if any(phrase in " ".join(each) for phrase in wanting)])
+
+
+def asked_in(system: str, polar: bool = False) -> str:
+    """The questions of a system turn; with `polar` only those that want a yes or a no."""
+    return " ".join(" ".join(question) for question in _questions(system) if not polar or _is_polar(question))
 
 
 def _question_runs(system: str) -> list[str]:
@@ -183,6 +195,16 @@ def _kind(system: str) -> str:
     if any(phrase in f" {question_text} " for phrase in table["wanting"]):
         return "asks"
     return "book" if any(f" {word} " in f" {question_text} " for word in table["book"]) else "polar"
+
+
+def _offers(system: str) -> bool:
+    """Whether the last question is for a yes or a no to something: "shall i book it ?", not "any other wishes ?"."""
+    last = _questions(system)[-1:]
+    phrases = lists()["system"]["offers"]
+    return any(
+        any(phrase in " ".join(question) for phrase in phrases) and words("system.open_ended").isdisjoint(question)
+        for question in last
+    )
 
 
 def _is_polar(question: Sequence[str]) -> bool:

@@ -111,6 +111,16 @@ def bare_name(slot: str) -> str:
     return slot.partition("-")[2].lower().removeprefix("book ")
 
 
+def is_booking(slot: str) -> bool:
+    """Whether a slot belongs to a booking and does not say what is to be booked: `hotel-book stay`."""
+    return slot.partition("-")[2].startswith("book ")
+
+
+def has_bookings(slots: Iterable[str]) -> bool:
+    """Whether a schema's slots tell what belongs to a booking."""
+    return any(map(is_booking, slots))
+
+
 def service_noun(service: str) -> str:
     """What a service is about: `Restaurants_1` -> `restaurant`."""
     match = _NAME.match(service.lower())

@@ -43,7 +43,9 @@ class _Turn(NamedTuple):
 def learn(dialogues: Iterable[Dialogue]) -> Learned:
     """Learn from every user turn that adds to the state; the others only show how people write."""
     turns, flag_phrases = _read(dialogues)
-    tagger = ActTagger(AnsweredTurn(turn.system, list(map(slot_of, turn.elements)), turn.service) for turn in turns)
+    tagger = ActTagger.learn(
+        AnsweredTurn(turn.system, list(map(slot_of, turn.elements)), turn.service) for turn in turns
+    )
     telling = [turn for turn in turns if turn.elements]
     kinds = [tagger.tag(turn.system).kind_toward(turn.elements) for turn in telling]
     selector = Selector([turn.utterance for turn in turns], flag_phrases)

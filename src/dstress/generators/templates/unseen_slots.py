@@ -111,7 +111,9 @@ def _borrow(
         new_key = frozenset(_rename_element(element, loans) for element in key)
         if len(new_key) < len(key):
             continue
-        may_have = vocabulary.general.issuperset if is_far else vocabulary.particular.isdisjoint
+        noun = service_noun(service_of(min(new_key)))
+        usual = vocabulary.general - vocabulary.foreign.get(noun, frozenset())
+        may_have = usual.issuperset if is_far else vocabulary.particular.isdisjoint
         there = {template.tokens for template in own.get(new_key, ())}
         more = []
         for template in lent[key]:

@@ -24,6 +24,7 @@ _OFTEN = 20
 _SELDOM = 5
 _INTRODUCING = 0.1
 _GENERAL = 0.8
+_FOREIGN = 0.05
 _MOSTLY = 0.7
 _SHARE = 4_000
 """A word must be in one of so many words of sentences with a flag to speak of its slot."""
@@ -40,6 +41,8 @@ class Vocabulary(NamedTuple):
     """Words that are said of one service and not of others of its noun: "salon" among `Services_1` to `Services_4`."""
     general: frozenset[str]
     """Words that are said of most kinds of services."""
+    foreign: dict[str, frozenset[str]]
+    """By nouns, words that are hardly ever said of such a service, though often of others: nobody leaves on a table."""
 
     @classmethod
     def of(cls, utterances: Iterable[Delexicalised]) -> Vocabulary:
@@ -70,6 +73,15 @@ class Vocabulary(NamedTuple):
                 for word, counts in used_by_noun.items()
                 if sum(number >= _SELDOM for number in counts.values()) >= _GENERAL * len(nouns)
             ),
+            {
+                noun: frozenset(
+                    word
+                    for word, counts in used_by_noun.items()
+                    if (chance := counts.total() * number / nouns.total()) >= _OFTEN
+                    and counts[noun] < _FOREIGN * chance
+                )
+                for noun, number in nouns.items()
+            },
         )
 
 

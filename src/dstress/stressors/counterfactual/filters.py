@@ -9,11 +9,14 @@ from typing import NamedTuple
 from dstress.dialogue import service_of
 from dstress.generators.base import Candidate, Goal
 from dstress.generators.classifiers.base import Exchange, SlotClassifier
-from dstress.generators.matching import find_oversaid, find_unsaid
+from dstress.generators.matching import find_oversaid, find_unsaid, takes_up
+from dstress.generators.templates.tokens import has_bookings
+from dstress.text.slot_names import is_named_entity_slot
 from dstress.text.utterance import Utterance
 
 CANDIDATES = "candidates"
 UNSAID = "candidates rejected: a value unsaid"
+UNTAKEN = "candidates rejected: an offer not taken up"
 OVERSAID = "candidates rejected: more than the goal"
 CLASSIFIED = "candidates rejected by the classifier"
 
@@ -36,14 +39,18 @@ class Trial(NamedTuple):
 
 
 class Filters:
-    """The match filter, then the classifier, if there is one."""
+    """The match filter, then the classifier, if there is one.
 
-    def __init__(self, classifier: SlotClassifier | None) -> None:
-        self.classifier = classifier
+    With `offers`, what a goal holds unsaid is an offer of the system's, which the words must take up: a name by booking
+    it, where the slots tell what that is, anything else by a yes.
+    """
+
+    def __init__(self, classifier: SlotClassifier | None, offers: bool = False) -> None:
+        self.classifier, self.offers = classifier, offers
 
     def judge(self, utterance: Utterance, goal: Goal, candidates: Sequence[Candidate]) -> list[Verdict]:
         """Every candidate with its verdict, to look at."""
-        verdicts = [match_goal(candidate, goal) for candidate in candidates]
+        verdicts = [self._match(candidate, goal, utterance) for candidate in candidates]
         passing = [place for place, verdict in enumerate(verdicts) if not verdict.filter]
         extras = self._extra_slots([(utterance, goal, verdicts[place].candidate) for place in passing])
         for place, extra in zip(passing, extras, strict=True):
@@ -54,7 +61,7 @@ class Filters:
 
     def choose(self, trials: Sequence[Trial]) -> list[str]:
         """For each turn its first candidate that passes, empty if none does; all turns side by side, for speed."""
-        passing = [iter(_matching(trial)) for trial in trials]
+        passing = [iter(self._matching(trial)) for trial in trials]
         chosen, left = [""] * len(trials), list(range(len(trials)))
         while left:
             tried = [(place, candidate) for place in left if (candidate := next(passing[place], None)) is not None]
@@ -66,6 +73,27 @@ class Filters:
                     chosen[place] = candidate.text
             left = [place for place, _ in tried if not chosen[place]]
         return chosen
+
+    def _matching(self, trial: Trial) -> list[Candidate]:
+        """The candidates that pass the match filter; those that do not are counted."""
+        verdicts = [self._match(candidate, trial.goal, trial.utterance) for candidate in trial.candidates]
+        trial.counts[CANDIDATES] += len(verdicts)
+        trial.counts.update(verdict.filter for verdict in verdicts if verdict.filter)
+        return [verdict.candidate for verdict in verdicts if not verdict.filter]
+
+    def _match(self, candidate: Candidate, goal: Goal, utterance: Utterance) -> Verdict:
+        """What the words alone say: is everything there, and nothing plainly beyond?"""
+        if missing := find_unsaid(candidate.text, goal):
+            return Verdict(candidate, UNSAID, "not said: " + ", ".join(missing))
+        if extra := find_oversaid(candidate.text, goal):
+            return Verdict(candidate, OVERSAID, extra)
+        if self.offers and not takes_up(candidate.text):
+            schema = utterance.schema
+            booked = has_bookings(schema.slots)
+            asked = [slot for slot in goal.unspoken if not (booked and is_named_entity_slot(slot, schema))]
+            if asked:
+                return Verdict(candidate, UNTAKEN, "no yes to " + ", ".join(asked))
+        return Verdict(candidate)
 
     def _extra_slots(self, candidates: Sequence[tuple[Utterance, Goal, Candidate]]) -> list[frozenset[str]]:
         """The slots that the classifier sees in each candidate and the goal does not have."""
@@ -81,20 +109,3 @@ class Filters:
             # Not those of services that the dialogue is not about: SGD has several that words alone do not tell apart.
             extras.append(frozenset(slot for slot in extra if not services or service_of(slot) in services))
         return extras
-
-
-def match_goal(candidate: Candidate, goal: Goal) -> Verdict:
-    """What the words alone say: is everything there, and nothing plainly beyond?"""
-    if missing := find_unsaid(candidate.text, goal):
-        return Verdict(candidate, UNSAID, "not said: " + ", ".join(missing))
-    if extra := find_oversaid(candidate.text, goal):
-        return Verdict(candidate, OVERSAID, extra)
-    return Verdict(candidate)
-
-
-def _matching(trial: Trial) -> list[Candidate]:
-    """The candidates that pass the match filter; those that do not are counted."""
-    verdicts = [match_goal(candidate, trial.goal) for candidate in trial.candidates]
-    trial.counts[CANDIDATES] += len(verdicts)
-    trial.counts.update(verdict.filter for verdict in verdicts if verdict.filter)
-    return [verdict.candidate for verdict in verdicts if not verdict.filter]

@@ -2,9 +2,13 @@
 
 The turn-level goal of a user turn is changed by three operations, in this order: *drop* a slot, *change* the values of
 those that are left, *add* slots that go with them. Only what the user alone brought up is dropped or changed. A value
-that the system named and the user repeats stays, and is to be said again: it is a choice among offers. What no words of
-the user's say and what the label takes back stay as they are. What the user only refers to ("on the same day") goes:
-the new words will not refer to it.
+that the system named and the user repeats stays, and is to be said again: it is a choice among offers. So does, unsaid,
+what the system offers and the user takes up: then only what belongs to a booking is added. What else no words of the
+user's say goes: a value that the user only refers to ("on the same day"), one that no words express, and what the label
+takes back.
+
+Every choice has random numbers of its own, by operation and slot: goals that are drawn with other limits or other
+dictionaries differ only where those decide.
 """
 
 from __future__ import annotations
@@ -19,12 +23,18 @@ from dstress.errors import SpecError
 from dstress.generators.base import Goal
 from dstress.generators.flags import as_yes_or_no, is_flag
 from dstress.generators.goals import additions, own_goal, state_with
+from dstress.generators.templates.system_acts import asked_in
+from dstress.generators.templates.tokens import has_bookings, is_booking, words
 from dstress.stressors.base import Unchanged
 from dstress.stressors.counterfactual.combinations import Combinations
 from dstress.stressors.values.dictionary import Dictionary
 from dstress.stressors.values.substitution import are_plausible, is_heard, meaning_of
 from dstress.text.letters import words_of
+from dstress.text.mentions import find_value
+from dstress.text.slot_names import is_named_entity_slot
 from dstress.text.utterance import Utterance
+from dstress.trackers.rules.slot_profiles import concepts
+from dstress.trackers.rules.words import keys_of
 
 _TRIES = 4
 """Draws of one value, before all that fit are listed."""
@@ -83,7 +93,9 @@ def draw_goal(
     offered = {slot for slot, forms in added.items() if _is_offered(utterance, slot, forms)}
     if not own.spoken and not (limits.offers and offered == added.keys()):
         return Unchanged("the user says no value of the turn")
-    draft = _Draft(utterance, own, dictionary, frozenset(own.spoken.keys() - offered))
+    free = frozenset(own.spoken.keys() - offered)
+    own = Goal(own.spoken, _taken_up(utterance, own, free))
+    draft = _Draft(utterance, own, dictionary, free)
     draft.drop(limits)
     if limits.change:
         draft.change()
@@ -91,7 +103,7 @@ def draw_goal(
         draft.add(limits, combinations)
     if not (draft.dropped or draft.changed or draft.added):
         return Unchanged("no other value or slot fits")
-    goal = Goal(draft.spoken, own.unspoken)
+    goal = Goal(draft.spoken, own.unspoken, may_decline=True)
     operations = (tuple(draft.dropped), tuple(draft.changed), tuple(draft.added))
     return CounterfactualGoal(goal, state_with(utterance, goal), *operations, draft.tag())
 
@@ -102,24 +114,49 @@ def _is_offered(utterance: Utterance, slot: str, forms: tuple[str, ...]) -> bool
     return not is_open and is_heard(utterance.turn.system, slot, forms)
 
 
+def _taken_up(utterance: Utterance, own: Goal, free: frozenset[str]) -> dict[str, str]:
+    """What the user takes up without saying it: a name that the system gives, or else what it asks to be said yes to.
+
+    One who describes something else takes up nothing, nor does one who has a choice of several names.
+    """
+    services = set(map(service_of, own.spoken or own.unspoken))
+    if has_bookings(utterance.schema.slots):
+        services -= {service_of(slot) for slot in free if not is_booking(slot)}
+
+    def heard(system: str, *, names: bool) -> dict[str, str]:
+        return {
+            slot: value
+            for slot, value in own.unspoken.items()
+            if service_of(slot) in services
+            and is_named_entity_slot(slot, utterance.schema) == names
+            and find_value(system, slot, utterance.turn.state[slot])
+        }
+
+    system = utterance.turn.system
+    asked = asked_in(system)
+    if not words("system.choice").isdisjoint(asked.split()):
+        return {}
+    return heard(system, names=True) or heard(asked_in(system, polar=True), names=False)
+
+
 class _Draft:
     """A goal in the making. Each operation leaves it consistent."""
 
     def __init__(self, utterance: Utterance, own: Goal, dictionary: Dictionary, free: frozenset[str]) -> None:
         self.utterance, self.own, self.dictionary = utterance, own, dictionary
         self.free = [slot for slot in own.spoken if slot in free]
-        self.random = utterance.random
         self.spoken = dict(own.spoken)
-        self.state = dict(utterance.turn.state)
+        self.state = dict(state_with(utterance, own))
         self.dropped: list[str] = []
         self.changed: list[str] = []
         self.added: list[str] = []
 
     def drop(self, limits: Limits) -> None:
-        """Drop as many slots as allowed, if more are said: something must be left to say."""
+        """Drop as many slots as allowed, if more are said: something must be left to say, and who is asked answers."""
         if len(self.spoken) <= limits.drop:
             return
-        for slot in self.random.sample(self.free, min(limits.drop, len(self.free))):
+        unasked = [slot for slot in self.free if not _is_asked_for(self.utterance.turn.system, slot)]
+        for slot in self._shuffled("drop", unasked)[: limits.drop]:
             self._take_out(slot)
             if slot in self.utterance.before:
                 self.state[slot] = self.utterance.before[slot]
@@ -168,14 +205,18 @@ class _Draft:
         """What may be added, in random order: by service, the slots that go with all its active ones."""
         active = [*self.spoken, *self.own.unspoken]
         known = {*self.utterance.before, *self.utterance.turn.state}
+        bookings_only = self.own.unspoken and has_bookings(self.utterance.schema.slots)
         addable = [
             slot
             for service in dict.fromkeys(map(service_of, self.spoken or self.own.unspoken))
             for slot in combinations.addable(other for other in active if service_of(other) == service)
-            if slot not in known and service_of(slot) == service
+            if slot not in known and service_of(slot) == service and (is_booking(slot) or not bookings_only)
         ]
-        self.random.shuffle(addable)
-        return addable
+        return self._shuffled("add", addable)
+
+    def _shuffled(self, operation: str, slots: Iterable[str]) -> list[str]:
+        """Slots in an order that is random; of any two always the same, whatever the others are."""
+        return sorted(slots, key=lambda slot: self.utterance.random_of(operation, slot).random())
 
     def _draw(self, slot: str) -> bool:
         """Give a slot a new value that goes with the others; False if there is none."""
@@ -183,9 +224,10 @@ class _Draft:
         if not new_values:
             return False
         # "fish" is not heard beside "lure fish house", nor 30 people beside 30 nights, if there is a choice.
-        others = [words for other, value in self.spoken.items() if other != slot and (words := _words(value))]
+        others = [said for other, value in self.spoken.items() if other != slot and (said := _words(value))]
+        random = self.utterance.random_of("value", slot)
         for _ in range(_TRIES):  # mostly the first will do; to look at all of a pool takes longer
-            new = self.random.choice(new_values)
+            new = random.choice(new_values)
             if not _overlaps(new, others) and self._is_plausible(slot, new):
                 break
         else:
@@ -193,7 +235,7 @@ class _Draft:
             distinct = [value for value in fitting if not _overlaps(value, others)] or fitting
             if not distinct:
                 return False
-            new = self.random.choice(distinct)
+            new = random.choice(distinct)
         self._put_in(slot, new)
         return True
 
@@ -215,6 +257,14 @@ class _Draft:
         del self.spoken[slot], self.state[slot]
 
 
+def _is_asked_for(system: str, slot: str) -> bool:
+    """Whether the system asks for a slot's value."""
+    name = slot.partition("-")[2].lower().replace(" ", "").replace("_", "")
+    concept = next((concept for concept in concepts() if concept.slots.fullmatch(name)), None)
+    asked = f" {' '.join(keys_of(asked_in(system)))} "
+    return concept is not None and any(f" {' '.join(phrase)} " in asked for phrase in concept.asked)
+
+
 @lru_cache(maxsize=16_384)
 def _meaning(value: str) -> str | int | float:
     """What a value means: `yes`, `true` and `free` are one."""
@@ -228,5 +278,5 @@ def _words(value: str) -> str:
 
 
 def _overlaps(value: str, others: Iterable[str]) -> bool:
-    words = _words(value)
-    return bool(words) and any(words in other or other in words for other in others)
+    said = _words(value)
+    return bool(said) and any(said in other or other in said for other in others)

@@ -11,15 +11,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, Literal
 
-import msgspec
-
 from dstress.dialogue import Frame, Span, service_of
 from dstress.errors import CorpusError, SpecError
 from dstress.generators import Generator, Goal, Request, generators
 from dstress.generators.classifiers import classifiers
 from dstress.generators.goals import own_goal, state_with
 from dstress.resources import Resources
-from dstress.spec import ComponentSpec, parse
+from dstress.spec import ComponentSpec
 from dstress.stressors.base import Effect, Outcome, Rewrite, TurnStressor, Unchanged
 from dstress.stressors.counterfactual import combination_builder
 from dstress.stressors.counterfactual.filters import CANDIDATES, Filters, Trial, Verdict
@@ -67,7 +65,7 @@ class Counterfactual(TurnStressor):
         self.candidates, self.goals = candidates, goals
         self.values_source, self.combinations_source, self.train = values, combinations, train
         self.generator: Generator = generators.create(generator)
-        self.filters = Filters(None if classifier is None else classifiers.create(classifier))
+        self.filters = Filters(None if classifier is None else classifiers.create(classifier), goals == "other")
         self.substitution = Values(values, train) if fallback else None
 
     def reads(self, train: str) -> tuple[str, ...]:
@@ -75,10 +73,8 @@ class Counterfactual(TurnStressor):
         return tuple(name for name in dict.fromkeys((self._training(train), self.values_source)) if ":" in name)
 
     def key(self) -> str:
-        """Without the fall-back: CoCo+ draws the goals of CoCo, so that the two differ only where CoCo has nothing."""
-        spec = parse(self.spec or type(self).__name__)
-        arguments = {name: value for name, value in spec.arguments.items() if name != "fallback"}
-        return str(msgspec.structs.replace(spec, arguments=arguments))
+        """The same for all arguments: ablations compare other words, filters and limits on goals that are alike."""
+        return type(self).__name__
 
     def prepare(self, resources: Resources) -> None:
         """Read or derive the dictionaries; let generator and classifier learn."""
@@ -93,8 +89,8 @@ class Counterfactual(TurnStressor):
         if self.limits.add:
             self.combinations.check(self.dictionary)
         self.generator = fit_once(self.generator, resources, train)
-        classifier = self.filters.classifier
-        self.filters = Filters(None if classifier is None else fit_once(classifier, resources, train))
+        if self.filters.classifier is not None:
+            self.filters.classifier = fit_once(self.filters.classifier, resources, train)
 
     def _training(self, own: str) -> str:
         """The training corpus: the one that was named, or the stressed corpus's own split."""
@@ -125,7 +121,7 @@ class Counterfactual(TurnStressor):
             return draw_goal(utterance, self.dictionary, self.combinations, self.limits)
         own = own_goal(utterance)
         if state_with(utterance, own) != utterance.turn.state:
-            return Unchanged("the user only refers to a value")
+            return Unchanged("the user only refers to a value, or takes one back")
         return CounterfactualGoal(own, utterance.turn.state) if own.spoken else None
 
     def judge(self, utterance: Utterance, goal: Goal) -> list[Verdict]:
