@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from dstress.dialogue import DONTCARE, State, service_of
+from dstress.dialogue import DONTCARE, State, service_of, slot_id
 from dstress.errors import SpecError
 from dstress.generators.base import Goal
 from dstress.generators.flags import as_yes_or_no, is_flag
 from dstress.generators.goals import additions, own_goal, state_with
+from dstress.generators.templates.acts.annotation import named_by_system, requested_in
 from dstress.stressors.base import Unchanged
 from dstress.stressors.counterfactual.combinations import Combinations
 from dstress.stressors.values.dictionary import Dictionary
@@ -119,7 +120,9 @@ class _Draft:
         """Drop as many slots as allowed, if more are said: something must be left to say."""
         if len(self.spoken) <= limits.drop:
             return
-        for slot in self.random.sample(self.free, min(limits.drop, len(self.free))):
+        asked = requested_in(self.utterance.turn)  # who is asked for something answers it
+        free = [slot for slot in self.free if slot not in asked]
+        for slot in self.random.sample(free, min(limits.drop, len(free))):
             self._take_out(slot)
             if slot in self.utterance.before:
                 self.state[slot] = self.utterance.before[slot]
@@ -172,10 +175,21 @@ class _Draft:
             slot
             for service in dict.fromkeys(map(service_of, self.spoken or self.own.unspoken))
             for slot in combinations.addable(other for other in active if service_of(other) == service)
-            if slot not in known and service_of(slot) == service
+            if slot not in known and service_of(slot) == service and self._is_of_intent(slot)
         ]
         self.random.shuffle(addable)
         return addable
+
+    def _is_of_intent(self, slot: str) -> bool:
+        """Whether the intent that the user pursues has a slot, where the schema tells: who looks for a salon does not
+        name the hour of the appointment."""
+        service = service_of(slot)
+        names = {frame.intent for frame in self.utterance.turn.frames if frame.service == service}
+        entry = self.utterance.schema.by_name.get(service)
+        intents = [intent for intent in (entry.intents if entry else ()) if intent.name in names]
+        return not intents or any(
+            slot == slot_id(service, own) for one in intents for own in (*one.required, *one.optional)
+        )
 
     def _draw(self, slot: str) -> bool:
         """Give a slot a new value that goes with the others; False if there is none."""
@@ -204,7 +218,11 @@ class _Draft:
     def _new_values(self, slot: str) -> list[str]:
         """The values of the pool, without those that mean what the slot has or had."""
         utterance = self.utterance
-        known = {DONTCARE, *map(_meaning, (*utterance.turn.state.get(slot, ()), *utterance.before.get(slot, ())))}
+        named = named_by_system(utterance.turn, slot)  # who says no to a value does not ask for it
+        known = {
+            DONTCARE,
+            *map(_meaning, (*utterance.turn.state.get(slot, ()), *utterance.before.get(slot, ()), *named)),
+        }
         return [new for new in self.dictionary.pool(slot) if _meaning(new) not in known]
 
     def _put_in(self, slot: str, value: str) -> None:
