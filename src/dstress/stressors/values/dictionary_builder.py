@@ -86,7 +86,7 @@ def build(train: Material, test: Material, minimum: int = 5) -> Dictionary:
         common = {value: count for value, count in tested.get(slot, {}).items() if value in known}
         old = _frequent(entry, preferred.get(slot) or common)
         # Of a yes or no, what nobody says is no choice: users ask for smoking, they never ask for none.
-        if len(old) > 1 or (old and all(map(is_flag, entry.values))):
+        if len(old) > 1 or (old and entry.values and all(map(is_flag, entry.values))):
             seen[slot] = old[:_MOST]
     return Dictionary(unseen, seen, where="the dictionary built from the corpus")
 

@@ -66,11 +66,22 @@ def test_who_takes_an_offer_has_no_further_wishes() -> None:
     assert said(KNOWN, {"Tables_1-city": "York"}, taking) == []
 
 
-def test_names_numbers_and_rare_words_that_are_no_placeholders_teach_nothing() -> None:
+def test_slips_and_names_numbers_and_rare_words_outside_values_teach_nothing() -> None:
     slips = ("I want it in [city:Leeds] near Kew.", "I want it in [city:Leeds] for 3.", "i want it in [city:Leeds].")
+    plural = turn("I want it for [guests:1] people.", system="For how many?", wants=("REQUEST guests",))
     rare = turn("I want it in merry [city:Leeds].", **ASKED)
-    train = dialogues(*(turn(slip, **ASKED) for slip in slips), *USUAL[:1], USUAL[5]) + dialogues(rare, times=1)
-    assert said(generator(train), {"Tables_1-city": "York"}, ASKING) == []
+    train = dialogues(*(turn(slip, **ASKED) for slip in slips), plural, *USUAL[:1], USUAL[5]) + dialogues(rare, times=1)
+    made = generator(train)
+    assert said(made, {"Tables_1-city": "York"}, ASKING) == []
+    assert said(made, {"Tables_1-guests": "1"}, plural) == []
+
+
+def test_a_direction_that_is_another_slots_is_a_wrong_label() -> None:
+    right = [turn("I want to go from [city:Leeds].", **ASKED)] * 9
+    wrong = turn("I want to go from [date:May 2nd].", system="When?", wants=("REQUEST date",))
+    made = generator(dialogues(*right, wrong, *USUAL))
+    assert "I want to go from York." in said(made, {"Tables_1-city": "York"}, ASKING)
+    assert said(made, {"Tables_1-date": "May 9th"}, wrong) == ["I want it for May 9th."]
 
 
 HUT = {"name": "Huts_1", "system": "Which peak?", "wants": ("REQUEST peak",)}

@@ -55,6 +55,8 @@ def named_by_system(turn: Turn, slot: str) -> list[str]:
 
 def doing_of(turn: Turn, service: str, elements: frozenset[str]) -> Doing:
     """What the user of a turn does, giving these elements."""
-    acts = [act for frame in turn.frames if frame.service == service for act in frame.acts]
-    intent = next((act.values[0] for act in acts if act.act == OPENS and act.values), "")
-    return Doing(service, intent, acts_of(turn.frames) - {GIVES, OPENS, ASKS}, elements)
+    acts = [(frame.service, act) for frame in turn.frames for act in frame.acts]
+    intents = (act.values[0] for name, act in acts if name == service and act.act == OPENS and act.values)
+    # Who takes an offer by its name gives a value.
+    others = frozenset(act.act for _, act in acts if not (act.act == SELECTS and act.slot)) - {GIVES, OPENS, ASKS}
+    return Doing(service, next(intents, ""), others, elements)

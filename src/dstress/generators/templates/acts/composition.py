@@ -29,9 +29,9 @@ from dstress.text.utterance import random_for
 _TAKING = frozenset({SELECTS, "AFFIRM", "AFFIRM_INTENT"})
 _ORDER = ("NEGATE", "NEGATE_INTENT", "AFFIRM", "AFFIRM_INTENT", SELECTS, "THANK_YOU", "REQUEST_ALTS", "GOODBYE")
 """In which order users do several things."""
-_TRIED, _FOLLOWING, _WAYS, _OPENERS = 12, 3, 24, 4
+_TRIED, _FOLLOWING, _WAYS, _OPENERS = 20, 4, 24, 4
 """Templates that are tried for a goal: whole ones, sentences after them, ways to say a rest, openers."""
-_FLUENT, _USUAL, _PIECE, _WORD, _CHANCE = 1.5, 0.4, 1.5, 0.1, 0.6
+_FLUENT, _USUAL, _PIECE, _WORD, _CHANCE = 2.5, 0.4, 1.5, 0.1, 0.6
 """What counts: usual words, words that were said often; against further pieces, length; and chance."""
 _START = 3
 _TWICE = re.compile(r"\b(\w+) \1\b", re.IGNORECASE)
@@ -61,7 +61,7 @@ def compose(library: ActLibrary, request: Request, n: int) -> list[Candidate]:
         return []
     [service] = services
     doing = doing_of(turn, service, frozenset(element_for(slot, value) for slot, value in goal.spoken.items()))
-    if SELECTS in doing.acts and not doing.intent and not goal.spoken.keys() <= given:
+    if SELECTS in acts_of(turn.frames) and not doing.intent and not goal.spoken.keys() <= given:
         return []  # who takes an offer has no further wishes for the search
     after = acts_of(turn.system_frames)
     situation = Situation(

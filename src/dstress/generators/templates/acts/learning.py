@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from dstress.dialogue import Dialogue, Schema, Service, Turn, slot_id
-from dstress.generators.templates.acts.annotation import ASKS, Doing, replied_to
+from dstress.generators.templates.acts.annotation import ASKS, SELECTS, Doing, replied_to
 from dstress.generators.templates.acts.delexical import (
     PLACEHOLDER,
     Delexicalised,
@@ -34,9 +34,13 @@ _SAMPLED = 4
 """Words for slots of other services are learned from one dialogue in so many."""
 _GENERAL = 0.35
 """A word that is said of such a share of the services is about none of them."""
+_ELSEWHERE = 8
+"""A direction that is said so many times as often of another slot is not this one's."""
+_AGREEING = frozenset({SELECTS, "AFFIRM"})
 _DENYING = frozenset({"NEGATE", "NEGATE_INTENT", "REQUEST_ALTS"})
 _OTHERS = frozenset({"other", "others", "another", "else", "there", "or"})
 _NUMBERS_AND_SLIPS = re.compile(r"\d|\$|\w[.?!]\w")
+_BEFORE = re.compile(r"(\w+) \[([^\]]+)\]")
 _NAME = re.compile(r"(?<!^)\b(?!I\b)[A-Z]")
 
 
@@ -140,11 +144,13 @@ class _Learner:
         self._used = Counter(word for _, turn in turns for word in {*words_in(turn.user)})
         self._openers = self._find_openers()
         self._fluency = Fluency(())
+        self._before: Counter[tuple[str, str, str]] = Counter()
 
     def learn(self) -> ActLibrary:
         """All templates that the turns give."""
         made = [(dialogue, turn, delexicalise(turn, self._services)) for dialogue, turn in self._turns]
         self._fluency = Fluency(tokens_of(each.text) for _, _, each in made if each is not None)
+        self._before = Counter(before for _, _, each in made if each is not None for before in _words_before(each))
         wholes: dict[Doing, dict[str, ActTemplate]] = defaultdict(dict)
         follow: dict[Doing, dict[str, ActTemplate]] = defaultdict(dict)
         for dialogue, turn, each in made:
@@ -204,9 +210,15 @@ class _Learner:
             return False
         if any(_NAME.search(sentence) for sentence in split_sentences(plain)):
             return False  # a name that is no placeholder
+        if any(_fits_ill(made.text, slot, shape) for slot, shape in made.shapes.items()):
+            return False
+        if any(self._belongs_elsewhere(*before) for before in _words_before(made)):
+            return False  # "going from" a destination is a wrong label
         words, lists = words_in(plain), word_lists()
-        is_flag = any("=" in element for element in doing.elements)
-        if replied == {ASKS} and not is_flag and not lists["replies"].isdisjoint(words[:1]):
+        replies = not lists["replies"].isdisjoint(words[:1])
+        if not replies and not doing.acts.isdisjoint(_AGREEING):
+            return False  # the words would not say what is agreed to
+        if replies and replied == {ASKS} and not any("=" in element for element in doing.elements):
             return False  # "Yes" to a question that wants none
         unclean = lists["unclean"] | _words_of_other_slots(self._services[doing.service], doing.elements)
         if "NEGATE" in doing.acts:
@@ -216,6 +228,22 @@ class _Learner:
         if doing.acts.isdisjoint(_DENYING) and not any(each.endswith(("=no", "=dontcare")) for each in doing.elements):
             unclean |= lists["negations"]
         return unclean.isdisjoint(words) and all(self._used[word] >= _USUAL for word in words)
+
+    def _belongs_elsewhere(self, service: str, slot: str, word: str) -> bool:
+        """Whether a word before a slot is mostly said before another of the service."""
+        others = (self._before[service, other.name, word] for other in self._services[service].slots)
+        return word in word_lists()["directions"] and max(others) > _ELSEWHERE * self._before[service, slot, word]
+
+
+def _fits_ill(text: str, slot: str, shape: str) -> bool:
+    """Whether a slip stands beside a value: "1 tickets", "on tomorrow"."""
+    slips = {"one": rf"\[{slot}\] (?:\w{{3,}}s|people)\b", "near day": rf"\bon \[{slot}\]"}
+    return shape in slips and bool(re.search(slips[shape], text))
+
+
+def _words_before(made: Delexicalised) -> list[tuple[str, str, str]]:
+    """The service, the slot and the word before each placeholder."""
+    return [(made.doing.service, match[2], match[1].lower()) for match in _BEFORE.finditer(made.text)]
 
 
 def _further_sentences(made: Delexicalised) -> Iterator[Delexicalised]:
