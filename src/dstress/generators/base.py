@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from dstress.resources import Material, Resources
-from dstress.text.utterance import Utterance
+
+if TYPE_CHECKING:  # networks are trained where torch and msgspec are all there is
+    from dstress.text.utterance import Utterance
 
 
 class Goal(NamedTuple):
