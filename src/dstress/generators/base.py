@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from dstress.resources import Material, Resources
+
+if TYPE_CHECKING:  # networks are trained where torch and msgspec are all there is
+    from dstress.text.utterance import Utterance
 
 
 class Goal(NamedTuple):
@@ -39,10 +42,14 @@ class Candidate(NamedTuple):
 
 
 class Request(NamedTuple):
-    """One thing to say, and the system's words that it answers (empty at the start of a dialogue)."""
+    """One thing to say, and the system's words that it answers (empty at the start of a dialogue).
+
+    `utterance` is the one in whose place it will stand, where there is one: its acts say what else the user does.
+    """
 
     system: str
     goal: Goal
+    utterance: Utterance | None = None
 
 
 class Generator(ABC):
@@ -64,4 +71,4 @@ class Generator(ABC):
 
     def generate_all(self, requests: Sequence[Request], n: int) -> list[list[Candidate]]:
         """Many at once, for generators that work in batches. What comes back must not depend on the others."""
-        return [self.generate(system, goal, n) for system, goal in requests]
+        return [self.generate(system, goal, n) for system, goal, _ in requests]

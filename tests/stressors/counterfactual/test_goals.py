@@ -9,7 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.corpora import reminder
-from dstress.dialogue import Coreference, Dialogue, Schema, State, Turn, service_of, update
+from dstress.dialogue import (
+    Act,
+    Coreference,
+    Dialogue,
+    Frame,
+    Intent,
+    Schema,
+    Service,
+    Slot,
+    State,
+    Turn,
+    service_of,
+    update,
+)
 from dstress.errors import DstressError, SpecError, UnknownNameError
 from dstress.generators.base import Goal
 from dstress.generators.goals import own_goal, read_goal
@@ -365,3 +378,53 @@ def test_most_turns_of_multiwoz_get_a_goal(shared: Path) -> None:
     goals = [one for one in eligible if isinstance(one, CounterfactualGoal)]
     assert len(goals) > 0.82 * len(eligible) > 150
     assert {len(one.added) for one in goals} == {0, 1, 2} and {len(one.dropped) for one in goals} == {0, 1}
+
+
+TABLES = Schema(
+    (
+        Service(
+            "Tables_1",
+            slots=tuple(Slot(name) for name in ("city", "date", "hour", "food")),
+            intents=(Intent("Find", required=("city", "food")), Intent("Book", required=("city", "date", "hour"))),
+        ),
+    )
+)
+TABLE_VALUES = Dictionary(
+    {"Tables_1-city": ["York", "Leeds", "Bath"], "Tables_1-date": ["May 9th", "May 4th"]}
+    | {"Tables_1-hour": ["5 pm"], "Tables_1-food": ["Thai", "Greek"]}
+)
+ANY_TABLE = Combinations({slot: [other for other in TABLES.slots if other != slot] for slot in TABLES.slots})
+
+
+def drawn_with_acts(user: str, state: State, intent: str, *wants: Act) -> list[CounterfactualGoal]:
+    """Many draws for a turn of SGD's kind, which answers these acts of the system."""
+    frames = {"frames": (Frame("Tables_1", intent),), "system_frames": (Frame("Tables_1", acts=wants),)}
+    turn = Turn(user, "Yes?", state, **frames)  # type: ignore[arg-type]
+    dialogue = Dialogue("d", (turn,))
+    found = [draw_goal(Utterance(dialogue, 0, TABLES, (seed,)), TABLE_VALUES, ANY_TABLE) for seed in range(40)]
+    return [one for one in found if isinstance(one, CounterfactualGoal)]
+
+
+def test_who_is_asked_for_a_slot_gives_it() -> None:
+    state: State = {"Tables_1-city": ("Oslo",), "Tables_1-food": ("Thai",)}
+    goals = drawn_with_acts("Thai in Oslo", state, "")
+    assert any(goal.dropped == ("Tables_1-city",) for goal in goals)
+    asked = drawn_with_acts("Thai in Oslo", state, "", Act("REQUEST", "city"))
+    assert len(asked) == 40
+    assert all("Tables_1-city" in goal.goal.spoken for goal in asked)
+
+
+def test_what_is_added_is_of_the_intent() -> None:
+    goals = drawn_with_acts("in Oslo", {"Tables_1-city": ("Oslo",)}, "Book")
+    assert {slot for goal in goals for slot in goal.added} == {"Tables_1-date", "Tables_1-hour"}
+    free = drawn_with_acts("in Oslo", {"Tables_1-city": ("Oslo",)}, "")
+    assert "Tables_1-food" in {slot for goal in free for slot in goal.added}
+
+
+def test_nobody_asks_for_what_is_refused() -> None:
+    state: State = {"Tables_1-city": ("Oslo",)}
+    assert {goal.goal.spoken["Tables_1-city"] for goal in drawn_with_acts("no, Oslo", state, "Find")} == {
+        *("York", "Leeds", "Bath")
+    }
+    refused = drawn_with_acts("no, Oslo", state, "Find", Act("CONFIRM", "city", ("York",)))
+    assert {goal.goal.spoken["Tables_1-city"] for goal in refused} == {"Leeds", "Bath"}

@@ -12,13 +12,14 @@ from dstress.corpora import load
 from dstress.dialogue import Dialogue, Turn, update
 from dstress.errors import CorpusError, DstressError
 from dstress.generators import Candidate, Generator, Goal
+from dstress.generators.flags import is_flag
 from dstress.generators.matching import find_unsaid
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.stress import StressedCorpus, stress
 from dstress.resources import Material, Resources
 from dstress.stressors import create
 from dstress.stressors.counterfactual.filters import CANDIDATES, UNTAKEN, Filters
-from dstress.stressors.counterfactual.stressor import GENERATED, SUBSTITUTED
+from dstress.stressors.counterfactual.stressor import GENERATED, SUBSTITUTED, Counterfactual
 from dstress.stressors.quality import Quality
 from dstress.text.mentions import find_mentions
 from dstress.text.utterance import Utterance
@@ -211,7 +212,7 @@ def test_wrong_arguments_are_told(spec: str, words: str) -> None:
         "drop=1",
         "generator=templates",
         "generator=templates()",
-        "values=O, combinations=rare, fallback=none, classifier=linear, candidates=10, goals=other, drop=1, add=2, "
+        "combinations=rare, fallback=none, classifier=linear, candidates=10, goals=other, drop=1, add=2, "
         "slots=3, change=true, offers=false",
     ],
 )
@@ -261,11 +262,35 @@ def test_bad_dictionaries_are_told(tmp_path: Path, values: str, combinations: st
         stressed_by(f'values="{value_file}", combinations="{pair_file}"')
 
 
-def test_sgd_works_with_derived_dictionaries(shared: Path) -> None:
-    corpus = sample("sgd", shared)
-    spec = f'counterfactual(values=built, train="{training("sgd", shared)}")'
-    stressed = stress(in_memory(list(corpus), corpus.schema, "sgd"), spec)
-    assert len(changed(list(stressed))) > 5
+def test_dictionaries_are_of_the_corpus_at_hand(shared: Path) -> None:
+    for corpus, name, where in (
+        (REMINDER, "reminder", "the dictionary built from the corpus"),
+        (sample("multiwoz", shared), "multiwoz", "dictionary O"),
+    ):
+        train = training(name, shared)
+        stressor = create(f'counterfactual(train="{train}", classifier=none)')
+        stressor.prepare(Resources(corpus.schema, corpus, load, Path()))
+        [part] = stressor.parts
+        assert isinstance(part, Counterfactual)
+        assert part.dictionary.where == where
+
+
+def test_sgd_is_said_in_its_own_users_words(shared: Path) -> None:
+    corpus = sample("sgd", shared, 60)
+    train = training("sgd", shared, 300)
+    spec = f'counterfactual(train="{train}", classifier=none)'
+    dialogues = list(stress(in_memory(list(corpus), corpus.schema, "sgd"), spec))
+    places = changed(dialogues)
+    assert len(places) > 40
+    for dialogue, index in places:
+        turn = dialogue.turns[index]
+        assert " should be " not in turn.user
+        assert turn.user[0].isupper() or turn.user[0].isdigit()
+        new = {slot: forms[0] for slot, forms in turn.state.items() if turn.original.state.get(slot) != forms}
+        before = dialogue.turns[index - 1].remembered.state if index else {}
+        for slot, value in new.items():
+            if before.get(slot) != (value,) and not is_flag(value):
+                assert value in turn.user, "with its capitals"
 
 
 def test_the_page_shows_what_comes_out() -> None:

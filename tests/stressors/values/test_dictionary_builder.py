@@ -82,6 +82,13 @@ def test_categories_come_from_the_schema() -> None:
     assert built(hotel_price=["$100"])["hotel-price"] == (("cheap", "dear"), True)
 
 
+def test_what_nobody_says_of_a_yes_or_no_is_no_choice() -> None:
+    schema = Schema((Service("hotel", slots=(Slot("smoking", categorical=True, values=("True", "False")),)),))
+    turns = [Dialogue(str(n), (Turn("", state={"hotel-smoking": ("True",)}),)) for n in range(6)]
+    found = build(in_memory(turns, schema), in_memory(turns, schema)).adapted(schema)
+    assert found.pool("hotel-smoking") == ("True",)
+
+
 def test_an_unknown_slot_is_measured_by_all_of_training() -> None:
     train = corpus(hotel_name=TOWNS * 3)
     found = build(train, corpus(train_to=TOWNS * 2), minimum=1)

@@ -35,7 +35,7 @@ def slot_in_words(slot: str) -> str:
 
 def example_of(request: Request, slots: Mapping[str, Slot]) -> Example:
     """What is to be said, as a network reads it."""
-    system, goal = request
+    system, goal, _ = request
     values = {**goal.spoken, **{slot: value for slot, value in goal.unspoken.items() if slot not in goal.spoken}}
     wishes, spans = [], list[WishSpan]()
     for number, (slot, value) in enumerate(values.items()):

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from dstress.generators.base import Candidate, Generator, Goal
+from collections.abc import Sequence
+
+from dstress.generators.base import Candidate, Generator, Goal, Request
 from dstress.generators.matching import find_unsaid
+from dstress.generators.templates.acts.annotation import has_acts
+from dstress.generators.templates.acts.composition import compose
+from dstress.generators.templates.acts.learning import ActLibrary, learn_for
 from dstress.generators.templates.composition import Composer
 from dstress.generators.templates.filler import Filler
 from dstress.generators.templates.system_acts import ActTagger
@@ -24,6 +29,7 @@ _SPREAD = 0.35
 class Templates(Generator):
     """Says goals with templates learned from a training corpus; needs no weights."""
 
+    _by_acts: ActLibrary | None = None
     _tagger: ActTagger
     _composer: Composer
     _filler: Filler
@@ -31,6 +37,9 @@ class Templates(Generator):
 
     def prepare(self, resources: Resources, train: Material) -> None:
         """Learn templates, and how the corpus to be stressed writes."""
+        if has_acts(train):
+            self._by_acts = learn_for(resources, train)
+            return
         learned = load_or_fit(resources.folder, type(self), train, Learned, lambda: learn(train))
         self._tagger = learned.tagger
         library = borrow_templates(learned.library, resources.schema, learned.vocabulary)
@@ -40,6 +49,15 @@ class Templates(Generator):
 
     def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
         """Utterances that say the goal, in the order of their fit to the system turn."""
+        return self.generate_all([Request(system, goal)], n)[0]
+
+    def generate_all(self, requests: Sequence[Request], n: int) -> list[list[Candidate]]:
+        """By acts where turns have them, else by the words of the system's turn."""
+        if self._by_acts is None:
+            return [self._compose(system, goal, n) for system, goal, _ in requests]
+        return [compose(self._by_acts, request, n) for request in requests]
+
+    def _compose(self, system: str, goal: Goal, n: int) -> list[Candidate]:
         if not goal.spoken or n < 1:
             return []
         key = frozenset(element_for(slot, value) for slot, value in goal.spoken.items())

@@ -108,6 +108,11 @@ def shipped(name: str) -> Combinations:
     return _read(read_table(__package__, f"combinations/{name}.toml"), f"combination dictionary {name}")
 
 
+def is_multiwoz(schema: Schema) -> bool:
+    """Whether the paper's dictionaries, which are for MultiWOZ's slots, speak of a schema's."""
+    return shipped("rare").adapted(schema) is not None
+
+
 def read(path: str | Path) -> Combinations:
     """A person's own dictionary, TOML or JSON."""
     return _read(read_table_file(path, "combination dictionary"), str(path))

@@ -27,7 +27,9 @@ def fit_once(part: Part, resources: Resources, train: Material) -> Part:
     arguments = sorted((name, repr(value)) for name, value in vars(part).items() if not name.startswith("_"))
     name = f"{type(part).__module__}.{type(part).__qualname__}\x1f{arguments!r}"
     digest = blake2b(name.encode(), digest_size=16)
-    for structs in ([resources.schema], train, islice(iter(resources.corpus), _GLANCED)):
+    # Words for services that training lacks come from the corpus at hand, from all of it.
+    glanced = None if resources.schema.by_name.keys() - train.schema.by_name.keys() else _GLANCED
+    for structs in ([resources.schema], train, islice(iter(resources.corpus), glanced)):
         for struct in structs:
             digest.update(msgspec.json.encode(struct))
         digest.update(b"\0")

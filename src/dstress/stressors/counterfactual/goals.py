@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from dstress.dialogue import DONTCARE, State, service_of
+from dstress.dialogue import DONTCARE, State, service_of, slot_id
 from dstress.errors import SpecError
 from dstress.generators.base import Goal
 from dstress.generators.flags import as_yes_or_no, is_flag
 from dstress.generators.goals import additions, own_goal, state_with
+from dstress.generators.templates.acts.annotation import named_by_system, requested_in
 from dstress.generators.templates.system_acts import asked_in
 from dstress.generators.templates.tokens import has_bookings, is_booking, words
 from dstress.stressors.base import Unchanged
@@ -155,7 +156,8 @@ class _Draft:
         """Drop as many slots as allowed, if more are said: something must be left to say, and who is asked answers."""
         if len(self.spoken) <= limits.drop:
             return
-        unasked = [slot for slot in self.free if not _is_asked_for(self.utterance.turn.system, slot)]
+        turn, asked = self.utterance.turn, requested_in(self.utterance.turn)
+        unasked = [slot for slot in self.free if slot not in asked and not _is_asked_for(turn.system, slot)]
         for slot in self._shuffled("drop", unasked)[: limits.drop]:
             self._take_out(slot)
             if slot in self.utterance.before:
@@ -210,13 +212,27 @@ class _Draft:
             slot
             for service in dict.fromkeys(map(service_of, self.spoken or self.own.unspoken))
             for slot in combinations.addable(other for other in active if service_of(other) == service)
-            if slot not in known and service_of(slot) == service and (is_booking(slot) or not bookings_only)
+            if slot not in known
+            and service_of(slot) == service
+            and (is_booking(slot) or not bookings_only)
+            and self._is_of_intent(slot)
         ]
         return self._shuffled("add", addable)
 
     def _shuffled(self, operation: str, slots: Iterable[str]) -> list[str]:
         """Slots in an order that is random; of any two always the same, whatever the others are."""
         return sorted(slots, key=lambda slot: self.utterance.random_of(operation, slot).random())
+
+    def _is_of_intent(self, slot: str) -> bool:
+        """Whether the intent that the user pursues has a slot, where the schema tells: who looks for a salon does not
+        name the hour of the appointment."""
+        service = service_of(slot)
+        names = {frame.intent for frame in self.utterance.turn.frames if frame.service == service}
+        entry = self.utterance.schema.by_name.get(service)
+        intents = [intent for intent in (entry.intents if entry else ()) if intent.name in names]
+        return not intents or any(
+            slot == slot_id(service, own) for one in intents for own in (*one.required, *one.optional)
+        )
 
     def _draw(self, slot: str) -> bool:
         """Give a slot a new value that goes with the others; False if there is none."""
@@ -246,7 +262,11 @@ class _Draft:
     def _new_values(self, slot: str) -> list[str]:
         """The values of the pool, without those that mean what the slot has or had."""
         utterance = self.utterance
-        known = {DONTCARE, *map(_meaning, (*utterance.turn.state.get(slot, ()), *utterance.before.get(slot, ())))}
+        named = named_by_system(utterance.turn, slot)  # who says no to a value does not ask for it
+        known = {
+            DONTCARE,
+            *map(_meaning, (*utterance.turn.state.get(slot, ()), *utterance.before.get(slot, ()), *named)),
+        }
         return [new for new in self.dictionary.pool(slot) if _meaning(new) not in known]
 
     def _put_in(self, slot: str, value: str) -> None:

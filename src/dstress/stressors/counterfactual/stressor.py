@@ -20,9 +20,11 @@ from dstress.resources import Resources
 from dstress.spec import ComponentSpec
 from dstress.stressors.base import Effect, Outcome, Rewrite, TurnStressor, Unchanged
 from dstress.stressors.counterfactual import combination_builder
+from dstress.stressors.counterfactual.combinations import is_multiwoz
 from dstress.stressors.counterfactual.filters import CANDIDATES, Filters, Trial, Verdict
 from dstress.stressors.counterfactual.fits import fit_once
 from dstress.stressors.counterfactual.goals import CounterfactualGoal, Limits, draw_goal
+from dstress.stressors.values.dictionary_builder import BUILT
 from dstress.stressors.values.stressor import Values
 from dstress.text.mentions import find_value
 from dstress.text.utterance import Utterance
@@ -33,8 +35,9 @@ GENERATED, SUBSTITUTED = "generated", "substituted"
 class Counterfactual(TurnStressor):
     """The user says something else that fits: slots are dropped, changed and added, in words and state (CoCo).
 
-    `values` is a slot-value dictionary as of the stressor `values`, `combinations` says which slots may be added: freq,
-    neu, rare, built-freq ..., or a file. `train` is the corpus that generator and classifier learn from; without it the
+    `values` is a slot-value dictionary as of the stressor `values`; without it the paper's O for MultiWOZ's slots, for
+    others what their users say (`built`). `combinations` says which slots may be added: freq, neu, rare, built-freq
+    ..., or a file. `train` is the corpus that generator and classifier learn from; without it the
     corpus's own training split. `goals=own` says the user's own goal in other words, CoCo(ori). The last five are those
     of `Limits`; `classifier=none` and a limit of 0 are the rows of the paper's table 4.
     """
@@ -46,7 +49,7 @@ class Counterfactual(TurnStressor):
     def __init__(
         self,
         generator: str | ComponentSpec = "templates",
-        values: str = "O",
+        values: str = "",
         combinations: str = "rare",
         fallback: Literal["values"] | None = None,
         train: str = "",
@@ -83,6 +86,7 @@ class Counterfactual(TurnStressor):
         train = resources.load(name)
         substitution = self.substitution or Values(self.values_source)
         substitution.train = name
+        substitution.source = self.values_source or ("O" if is_multiwoz(resources.schema) else BUILT)
         substitution.prepare(resources)
         self.dictionary = substitution.dictionary
         self.combinations = combination_builder.choose(self.combinations_source, resources, train)
@@ -126,7 +130,7 @@ class Counterfactual(TurnStressor):
 
     def judge(self, utterance: Utterance, goal: Goal) -> list[Verdict]:
         """Every candidate for a goal and what the filters say, to look at one turn at a time."""
-        candidates = self.generator.generate(utterance.turn.system, goal, self.candidates)
+        [candidates] = self.generator.generate_all([Request(utterance.turn.system, goal, utterance)], self.candidates)
         return self.filters.judge(utterance, goal, candidates)
 
     def objection(self, utterance: Utterance, rewrite: Rewrite) -> str:
@@ -138,7 +142,7 @@ class Counterfactual(TurnStressor):
 
     def _rewrites(self, drawn: Sequence[tuple[Utterance, CounterfactualGoal]]) -> Iterator[Outcome]:
         """For each goal the turn that says it in the first candidate's words that pass, or why there is none."""
-        requests = [Request(utterance.turn.system, new.goal) for utterance, new in drawn]
+        requests = [Request(utterance.turn.system, new.goal, utterance) for utterance, new in drawn]
         generated = self.generator.generate_all(requests, self.candidates)
         trials = [
             Trial(utterance, new.goal, candidates, Counter())

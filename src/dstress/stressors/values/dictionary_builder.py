@@ -16,6 +16,7 @@ from rapidfuzz.distance import OSA
 
 from dstress.dialogue import DONTCARE, Dialogue, Schema, Slot
 from dstress.errors import SpecError, unknown
+from dstress.generators.flags import is_flag
 from dstress.resources import Material, Resources
 from dstress.stressors.entities.lexicon import entity_words
 from dstress.stressors.values import dictionary
@@ -84,7 +85,8 @@ def build(train: Material, test: Material, minimum: int = 5) -> Dictionary:
             continue
         common = {value: count for value, count in tested.get(slot, {}).items() if value in known}
         old = _frequent(entry, preferred.get(slot) or common)
-        if len(old) > 1:
+        # Of a yes or no, what nobody says is no choice: users ask for smoking, they never ask for none.
+        if len(old) > 1 or (old and entry.values and all(map(is_flag, entry.values))):
             seen[slot] = old[:_MOST]
     return Dictionary(unseen, seen, where="the dictionary built from the corpus")
 
