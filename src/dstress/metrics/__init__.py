@@ -40,6 +40,7 @@ metrics = Registry(
         "coref-jga": "dstress.metrics.reference:CorefJga",
         "changed-jga": "dstress.metrics.counterfactual:ChangedJga",
         "jga-floor": "dstress.metrics.counterfactual:JgaFloor",
+        "words-changed": "dstress.metrics.counterfactual:WordsChanged",
         "nohf": "dstress.metrics.reference:Nohf",
     },
 )

@@ -1,4 +1,4 @@
-"""Joint goal accuracy where a stressor was at work, and where it could do nothing (CoCo, figure 3)."""
+"""Where a stressor was at work, how far it went, and what it could not touch (CoCo, figure 3)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy as np
 from dstress.alignment.cells import Alignment
 from dstress.alignment.columns import Booleans
 from dstress.metrics.base import Floats, Metric, over_units
+from dstress.text.edits import differing_words
 
 
 class ChangedJga(Metric):
@@ -19,6 +20,28 @@ class ChangedJga(Metric):
 
     def statistics(self, alignment: Alignment) -> Floats:
         return over_units(alignment.joint, _changed(alignment)[alignment.unit_turn])
+
+
+class WordsChanged(Metric):
+    """Share of the user's words that differ in the turns that a stressor changed: how much there was to withstand.
+
+    A tracker that keeps its accuracy under a stressor of few words has shown little. No answer of a tracker plays in.
+    """
+
+    name = "words-changed"
+    by_turn = True
+    on_request = True
+    needs_states = False
+    restrictable = False
+    higher_is_better = False
+
+    def missing(self, alignment: Alignment) -> str:
+        return "" if _changed(alignment).any() else "no stressor changed a turn"
+
+    def statistics(self, alignment: Alignment) -> Floats:
+        turns = alignment.columns.turns
+        rows = [differing_words(turn.original.user, turn.user) if turn.changed else (0, 0) for turn in turns]
+        return np.array(rows, np.float64).reshape(-1, 2)
 
 
 class JgaFloor(Metric):
