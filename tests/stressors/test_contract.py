@@ -26,7 +26,7 @@ from tests.parts import need_parts_of
 from tests.stressors.samples import CORPORA, in_memory, sample
 from tests.stressors.schema.schemas import add_sgd
 
-SLOW = {"speech": 3, "paraphrase": 6, "schema_backtranslation": 6}
+SLOW = {"speech": 3, "schema_backtranslation": 6}
 """Stressors that see fewer dialogues: real translation and real audio take their time."""
 
 SPECS = {"speech": "speech(snr=15)", "counterfactual": 'counterfactual(fallback=values, train="TRAIN")'}

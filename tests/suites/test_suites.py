@@ -45,6 +45,14 @@ def test_what_a_tracker_that_is_always_wrong_is_good_at_has_that_share_beside_it
     assert wrong or not any(column.metric == "nohf" for column in table)
 
 
+@pytest.mark.parametrize("name", list(suites.names()))
+def test_an_invariance_to_paraphrase_has_the_words_that_changed_beside_it(name: str) -> None:
+    table = suites.load(name).table
+    paraphrased = {column.variant for column in table if column.metric == "cjga" and "paraphrase" in column.variant}
+    assert paraphrased <= {column.variant for column in table if column.metric == "words-changed"}
+    assert paraphrased or name != "checkdst"
+
+
 def test_the_papers_have_theirs() -> None:
     assert {"checkdst", "coco", "coco-ablation", "raddle", "sgd-x", "gca", "quick", "full"} <= set(suites.names())
 

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.dialogue import Edit
-from dstress.text.edits import apply, edits_between, move, undo
+from dstress.text.edits import apply, differing_words, edits_between, move, undo
 
 words = st.lists(st.sampled_from(["i", "want", "a", "cheap", "hotel", ",", "no", "مطعم", "🙂", "don't", " ", "  "]))
 texts = st.one_of(words.map(" ".join), st.text(max_size=60))
@@ -56,3 +57,17 @@ def test_a_stretch_that_no_edit_touches_keeps_its_words(head: str, kept: str, ta
     edits = (Edit(0, head, "new start"), Edit(len(head) + len(kept) + 2, tail, ""))
     start, end = move(len(head) + 1, len(head) + 1 + len(kept), edits)
     assert apply(before, edits)[start:end] == kept
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "differing"),
+    [
+        ("I need a taxi.", "i need a taxi !", (0, 4)),
+        ("I'm here", "I am here", (0, 3)),
+        ("a train to Ely", "to Ely by train", (2, 4)),
+        ("", "yes", (1, 1)),
+        ("", "", (0, 0)),
+    ],
+)
+def test_words_differ_outside_the_longest_common_row(before: str, after: str, differing: tuple[int, int]) -> None:
+    assert differing_words(before, after) == differing

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dstress.text.edits import apply
-from dstress.text.inflection import count_noun, edits_with_articles, place_name, plural
+from dstress.text.inflection import agree_articles, count_noun, edits_with_articles, place_name, plural
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,8 @@ def test_what_is_counted_agrees() -> None:
 def test_the_goes_before_names_that_have_it(text: str, name: str, town: bool, said: str) -> None:
     start, end, shown = place_name(text, text.index("X"), text.index("X") + 1, name, town=town)
     assert text[:start] + shown + text[end:] == said
+
+
+def test_articles_agree_with_what_stands_for_the_next_word() -> None:
+    assert agree_articles("a hour, an hotel and A 8") == "an hour, a hotel and A 8"
+    assert agree_articles("a X", {"X": "umbrella"}.__getitem__) == "an X"

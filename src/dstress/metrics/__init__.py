@@ -41,6 +41,7 @@ metrics = Registry(
         "changed-jga": "dstress.metrics.counterfactual:ChangedJga",
         "unconfirmed-labels": "dstress.metrics.counterfactual:UnconfirmedLabels",
         "jga-floor": "dstress.metrics.counterfactual:JgaFloor",
+        "words-changed": "dstress.metrics.counterfactual:WordsChanged",
         "nohf": "dstress.metrics.reference:Nohf",
     },
 )

@@ -10,6 +10,7 @@ from dstress.dialogue import State, Turn
 from dstress.generators.base import Goal
 from dstress.generators.matching import find_oversaid, find_unsaid
 from dstress.metrics.base import Floats, Metric, over_units
+from dstress.text.edits import differing_words
 from dstress.text.mentions import find_value
 
 
@@ -23,6 +24,28 @@ class ChangedJga(Metric):
 
     def statistics(self, alignment: Alignment) -> Floats:
         return over_units(alignment.joint, _changed(alignment)[alignment.unit_turn])
+
+
+class WordsChanged(Metric):
+    """Share of the user's words that differ in the turns that a stressor changed: how much there was to withstand.
+
+    A tracker that keeps its accuracy under a stressor of few words has shown little. No answer of a tracker plays in.
+    """
+
+    name = "words-changed"
+    by_turn = True
+    on_request = True
+    needs_states = False
+    restrictable = False
+    higher_is_better = False
+
+    def missing(self, alignment: Alignment) -> str:
+        return "" if _changed(alignment).any() else "no stressor changed a turn"
+
+    def statistics(self, alignment: Alignment) -> Floats:
+        turns = alignment.columns.turns
+        rows = [differing_words(turn.original.user, turn.user) if turn.changed else (0, 0) for turn in turns]
+        return np.array(rows, np.float64).reshape(-1, 2)
 
 
 class UnconfirmedLabels(Metric):

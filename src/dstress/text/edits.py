@@ -9,14 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import LCSseq, Levenshtein
 
 from dstress.dialogue import Edit
+from dstress.text.ngrams import words_in
+from dstress.text.writing_style import WritingStyle, write
 
 _TOKEN = re.compile(r"\s*\w+|\s*[^\w\s]|\s+")
 """Words and marks with the blanks before them: half as many as with the blanks apart."""
 _LONGEST = 4_000
 """Beyond so many tokens two texts are compared only at their ends: an alignment costs the product of both lengths."""
+
+_PLAIN = WritingStyle(cased=False, spaced=False, apostrophes=False)
 
 
 def edits_between(before: str, after: str) -> tuple[Edit, ...]:
@@ -27,6 +31,16 @@ def edits_between(before: str, after: str) -> tuple[Edit, ...]:
     if len(old) > _LONGEST or len(new) > _LONGEST:
         return (_one_edit(old, new),)
     return tuple(_joined(_differences(old, new)))
+
+
+def differing_words(before: str, after: str) -> tuple[int, int]:
+    """How many words of two texts differ, and out of how many: those of the longer one.
+
+    Words are the same that the longest common row of words holds. Case, marks and contractions make no difference.
+    """
+    old, new = (words_in(write(text, _PLAIN))[:_LONGEST] for text in (before, after))
+    longer = max(len(old), len(new))
+    return longer - int(LCSseq.similarity(old, new)), longer
 
 
 def apply(text: str, edits: Iterable[Edit]) -> str:

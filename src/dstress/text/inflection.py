@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
@@ -12,6 +12,7 @@ from dstress.text.tables import read_table
 from dstress.text.writing_style import capitalise, copy_capitals, opens_sentence
 
 _ARTICLE = re.compile(r"(?<!\w)(an?)(\s+)$", re.IGNORECASE)
+_ANY_ARTICLE = re.compile(r"(?<!\w)an?(\s+)(\w+)")
 _THE = re.compile(r"(?<!\w)the\s+$", re.IGNORECASE)
 _DETERMINER = re.compile(r"(?<!\w)(?:an?|this|that|your|my|our|called|named)\s+[\"']?$", re.IGNORECASE)
 _NEXT_WORD = re.compile(r"(\s*-?\s*)([A-Za-z]+)\b")
@@ -87,3 +88,8 @@ def edits_with_articles(text: str, changes: Iterable[tuple[int, int, str]]) -> l
         if text[start:end] != new:
             made.append(Edit(start, text[start:end], new))
     return made
+
+
+def agree_articles(text: str, said: Callable[[str], str] = str) -> str:
+    """The text with "a" and "an" as the next word sounds; `said` is what it stands for."""
+    return _ANY_ARTICLE.sub(lambda found: ("an" if _AN.match(said(found[2])) else "a") + found[1] + found[2], text)

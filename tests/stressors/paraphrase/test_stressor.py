@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,10 +17,11 @@ from dstress.errors import MissingExtraError, SpecError
 from dstress.pipeline.stress import stress
 from dstress.resources import Resources
 from dstress.stressors import create
+from dstress.text.edits import differing_words
 from dstress.translators import Translation, Translator
 from tests.parts import need
 from tests.paths import DOCS
-from tests.stressors.samples import in_memory, sample
+from tests.stressors.samples import CORPORA, in_memory, sample
 
 PAGES = DOCS / "stressors/paraphrase.md"
 
@@ -54,28 +57,87 @@ def after(spec: str, *turns: Turn) -> tuple[Turn, ...]:
 def fixed(monkeypatch: pytest.MonkeyPatch, answers: dict[str, list[str]], kind: type[Fixed] = Fixed) -> str:
     scored = {text: [Translation(one, -at) for at, one in enumerate(found)] for text, found in answers.items()}
     monkeypatch.setattr(kind, "answers", scored)
-    return f"paraphrase(translator={__name__}:{kind.__name__}())"
+    return f"paraphrase(strength=mild, translator={__name__}:{kind.__name__}())"
 
 
-def test_the_examples_of_the_docs_are_true() -> None:
-    need("apertium")
-    block = PAGES.read_text(encoding="utf-8").split("```reminder\n")[1].split("```")[0]
+@pytest.mark.parametrize("strength", ["strong", "mild"])
+def test_the_examples_of_the_docs_are_true(strength: str) -> None:
+    if strength == "mild":
+        need("apertium")
+    block = PAGES.read_text(encoding="utf-8").split(f"```{strength}\n")[1].split("```")[0]
     examples = [line.split(" | ") for line in block.splitlines()]
     assert len(examples) >= 4
     dialogues = {dialogue.id: dialogue for dialogue in sample("reminder", None, 60)}
     wanted = [dialogues[name] for name in dict.fromkeys(place.split()[0] for place, _, _ in examples)]
     corpus = in_memory(wanted, sample("reminder", None, 60).schema)
-    done = {dialogue.id: dialogue for dialogue in stress(corpus, "paraphrase")}
+    done = {dialogue.id: dialogue for dialogue in stress(corpus, f"paraphrase(strength={strength})")}
     for place, original, paraphrase in examples:
         name, turn = place.split()
         found = done[name].turns[int(turn)]
         assert (found.original.user, found.user) == (original, paraphrase)
 
 
-def test_a_good_share_changes_and_every_value_stays(shared: Path) -> None:
-    need("apertium")
+@pytest.mark.parametrize("corpus_name", CORPORA)
+def test_a_strong_paraphrase_changes_most_turns_and_many_words(
+    corpus_name: str, request: pytest.FixtureRequest
+) -> None:
+    shared = request.getfixturevalue("shared") if corpus_name != "reminder" else None
+    labelled, changed = 0, []
+    for dialogue in stress(sample(corpus_name, shared), "paraphrase"):
+        for before, turn in pairwise((Turn(""), *dialogue.turns)):
+            labelled += turn.original.state != before.original.state
+            if turn.changed:
+                changed.append((turn, turn.original.state != before.original.state))
+    differing, words = map(
+        sum, zip(*(differing_words(turn.original.user, turn.user) for turn, _ in changed), strict=True)
+    )
+    assert differing / words > 0.4
+    assert sum(bears for _, bears in changed) / labelled > 0.75
+
+
+def test_requests_names_and_numbers_stay(shared: Path) -> None:
+    asked = ("phone", "address", "post", "reference", "fee", "price", "travel time", "train id")
     turns = [turn for dialogue in stress(sample("multiwoz", shared), "paraphrase") for turn in dialogue.turns]
-    assert 0.4 < sum(turn.changed for turn in turns) / len(turns) < 0.8
+    changed = [(turn.original.user, turn.user) for turn in turns if turn.changed]
+    assert sum(any(word in before.lower() for word in asked) for before, _ in changed) >= 15
+    for before, after in changed:
+        for word in asked:
+            assert (word in before.lower()) <= (word in after.lower()), (before, after)
+        assert sorted(re.findall(r"\d+", before)) == sorted(re.findall(r"\d+", after))
+        names = re.findall(r"(?<=[a-z] )[A-Z]\w+", before)
+        assert all(name in after for name in names), (before, after)
+
+
+def test_the_strong_one_needs_nothing_that_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    [turn] = after("paraphrase", Turn("I need a table for 4 people."))
+    assert turn.changed and "4" in turn.user
+    assert create("paraphrase").parts[0].needs == ()
+
+
+def test_the_mild_one_has_the_words_that_the_stressor_had_when_it_was_the_only_one() -> None:
+    assert create("paraphrase(strength=mild, pivots=[es])").parts[0].key() == "paraphrase(pivots=[es])"
+
+
+def test_a_translator_that_is_named_helps_where_no_frame_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    odd, known = "Flurble gribbets quickly.", "I need a table for 4 people."
+    spec = fixed(monkeypatch, {odd: ["Quickly flurble the gribbets."], known: ["A table for 4, that is my need."]})
+    turns = after(spec.replace("strength=mild, ", ""), Turn(odd), Turn(known))
+    assert turns[0].user == "Quickly flurble the gribbets." and turns[1].user != "A table for 4, that is my need."
+
+
+def test_an_encoder_is_asked_only_if_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unlike:
+        def cosines(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+            return [0.1] * len(pairs)
+
+    monkeypatch.setattr("dstress.stressors.paraphrase.stressor.Encoder.require", Unlike)
+    said = Turn("I need a table for 4 people.")
+    assert after("paraphrase", said)[0].changed
+    [turn] = after("paraphrase(encoder=true)", said)
+    assert turn.stress is not None and turn.stress.fallbacks == ("nothing came back in other words",)
+    with pytest.raises(SpecError, match="mild"):
+        create("paraphrase(strength=mild, encoder=true)")
 
 
 def test_the_best_candidate_that_keeps_the_value_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,18 +194,25 @@ HARD = [
 ]
 
 
+def test_hard_texts_do_no_harm() -> None:
+    for text, turn in zip(HARD, after("paraphrase", *map(Turn, HARD)), strict=True):
+        assert turn.user.strip() and len(turn.user) < 2 * len(text) + 99
+
+
 def test_hard_texts_keep_all_but_the_changed_words() -> None:
     need("apertium")
-    turns = after("paraphrase", *map(Turn, HARD))
+    turns = after("paraphrase(strength=mild)", *map(Turn, HARD))
     for text, turn in zip(HARD, turns, strict=True):
         rest = turn.user.replace("thank you", "thanks").replace("Thank you", "Thanks")
         assert rest.replace("goodbye", "bye").replace("reserve", "book") == text
 
 
-def test_the_same_in_any_batch_and_after_pickling() -> None:
-    need("apertium")
+@pytest.mark.parametrize("strength", ["strong", "mild"])
+def test_the_same_in_any_batch_and_after_pickling(strength: str) -> None:
+    if strength == "mild":
+        need("apertium")
     dialogues = list(sample("reminder", None))[:4]
-    stressor = create("paraphrase")
+    stressor = create(f"paraphrase(strength={strength})")
     stressor.prepare(Resources(sample("reminder", None).schema, dialogues, corpora.load, Path()))
     together = stressor.stress(dialogues, 3)
     copy = pickle.loads(pickle.dumps(stressor))
@@ -152,7 +221,9 @@ def test_the_same_in_any_batch_and_after_pickling() -> None:
 
 def test_other_routes_and_chains() -> None:
     need("apertium")
-    [turn] = after("paraphrase(pivots=[ca, es-en-eo])", Turn("I am looking for a movie for 4 people, thanks"))
+    [turn] = after(
+        "paraphrase(strength=mild, pivots=[ca, es-en-eo])", Turn("I am looking for a movie for 4 people, thanks")
+    )
     assert turn.user.startswith("I am se") and "film" in turn.user and turn.user.endswith(", thank you")
 
 

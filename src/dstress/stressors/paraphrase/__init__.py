@@ -1,1 +1,1 @@
-"""The same in other words, by back-translation."""
+"""The same in other words: in other sentences, or only by back-translation."""

@@ -37,6 +37,11 @@ def find_problem(original: str, candidate: str) -> str:
     return _changed_meaning(original, candidate, before, after)
 
 
+def telling_words(text: str) -> set[str]:
+    """The words of a text that say what is wanted, asked or done, as against "I would like"; a plural is the same."""
+    return {word.removesuffix("s") for word in _words(text)} - _lists()["free"]
+
+
 def match_style(candidate: str, original: str) -> str:
     """The candidate in the original's letters and spacing: lower case, or blanks around punctuation as in MultiWOZ."""
     styled = " ".join(candidate.split())

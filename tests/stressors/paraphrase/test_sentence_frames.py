@@ -1,0 +1,71 @@
+"""Sentences in other frames: what they may become, what stays, and that the table is one whole."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+
+from dstress.stressors.paraphrase.masks import Masks
+from dstress.stressors.paraphrase.sentence_frames import Sentences
+from dstress.text.tables import read_table
+
+TABLE = read_table("dstress.stressors.paraphrase", "sentence_frames.toml")
+ALWAYS = {"I", "me", "my"}
+
+
+def drafts(text: str, *kept: str) -> set[str]:
+    spans = [(text.index(words), text.index(words) + len(words)) for words in kept]
+    return {Sentences(text, spans).restate(Random(seed)) for seed in range(60)}
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "wanted"),
+    [
+        ("I need a taxi.", (), "What I'm after is a taxi."),
+        ("Can I get their phone number, please?", (), "Please let me have their telephone number."),
+        ("we need a room for 3 nights", (), "could you arrange a room for a stay of 3 nights for us?"),
+        ("I 'd like a cheap restaurant .", ("cheap",), "What I 'm after is a restaurant that is cheap ."),
+        ("i am leaving from ely and going to cambridge .", ("ely", "cambridge"), "my trip is from ely to cambridge ."),
+        ("How about Friday?", ("Friday",), "Would Friday be possible?"),
+        ("6 please", ("6",), "let's go for 6, please"),
+        ("No, that's all. Thank you!", (), "Nope, we're done, then. Thanks!"),
+        ("Does it have wifi?", ("wifi",), "I wonder if it might have wifi."),
+        (
+            "I also need an Indian restaurant.",
+            ("Indian",),
+            "On top of that, I'm hoping for a place with Indian dishes.",
+        ),
+    ],
+)
+def test_what_a_sentence_may_become(text: str, kept: tuple[str, ...], wanted: str) -> None:
+    assert wanted in drafts(text, *kept)
+
+
+@pytest.mark.parametrize(
+    "text", ["That is not right.", "I prefer the ferry to the bus.", "You decide.", "Its name is unusual.", "Why?"]
+)
+def test_what_no_frame_fits_stays(text: str) -> None:
+    assert drafts(text) == {text}
+
+
+def test_masks_are_letters_that_come_back() -> None:
+    text = "Take Anna to King's Lynn on Friday at 9:15 for 3 people, one way"
+    masks = Masks(text, [])
+    for words in ("Anna", "King's Lynn", "Friday", "9:15", "3"):
+        assert words not in masks.text
+    assert masks.restore(masks.text) == text
+    assert masks.all_in(masks.text) and not masks.all_in(masks.text[:-20])
+
+
+def test_every_sentence_is_filled_by_what_its_frame_catches() -> None:
+    macros = "".join(TABLE["macros"].values())
+    for frame in TABLE["frame"]:
+        for said in frame["said"]:
+            caught = {*re.findall(r"\?P<(\w+)>", said), *re.findall(r"\{(\w+)\}", said)} | ALWAYS
+            common = {name for name in re.findall(r"\{(\w+)\}", "".join(frame["say"])) if name not in caught}
+            assert common <= {"where", "rest", "of", "when"}, (said, common)
+        for sentence in frame["say"]:
+            assert sentence[-1] in ".?" and (sentence[0] in "{I" or sentence[0].islower()), sentence
+    assert macros.isprintable()
