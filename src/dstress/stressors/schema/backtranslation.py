@@ -33,8 +33,8 @@ _SHARES = {"names": 0.24, "descriptions": 0.87}
 class SchemaBacktranslation(SchemaStressor):
     """Names and descriptions of slots and intents through another language and back; what cannot change stays.
 
-    SGD-X makes one schema for each of its languages: give one route in `pivots` at a time for the same. Of several, each
-    phrase takes the words of one at random. Names are translated as words and joined in their own style.
+    SGD-X makes one schema for each of its languages: give one route in `pivots` at a time for the same. Of several,
+    each phrase takes the words of one at random. Names are translated as words and joined in their own style.
     From a rough translator such as Apertium only known good changes are taken over, and `synonyms` of our own stand in
     for what it leaves, up to the distances of the paper. `whole=true` takes its answers as they are, with broken
     grammar, which augmentation may bear.
