@@ -78,6 +78,18 @@ def test_the_same_whatever_the_order_and_the_shards(stressed: StressedCorpus) ->
     assert list(stressed) == expected
 
 
+def test_two_processes_and_a_part_of_the_corpus_give_the_same_bytes(
+    stressed: StressedCorpus, corpus_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Prepared anew for every second dialogue, in groups small enough for two to share."""
+    monkeypatch.setattr("dstress.pipeline.stress._GROUP", 2)
+    part = in_memory(list(stressed.original)[::2], stressed.original.schema, corpus_name)
+    part.whole = stressed.original
+    expected = [msgspec.json.encode(dialogue) for dialogue in stressed][::2]
+    again = stress(part, stressed.stressor.spec, seed=stressed.seed, engine=Local(2))
+    assert [msgspec.json.encode(dialogue) for dialogue in again] == expected
+
+
 def test_it_survives_pickling(stressed: StressedCorpus) -> None:
     copy = pickle.loads(pickle.dumps(stressed.stressor))
     dialogues = list(stressed.original)[:2]
@@ -186,9 +198,3 @@ def test_another_seed_gives_another_corpus(name: str) -> None:
     corpus = sample("reminder", None)
     one, other = (list(stress(corpus, name, seed=seed)) for seed in (1, 2))
     assert one != other
-
-
-def test_processes_change_nothing() -> None:
-    corpus = sample("reminder", None)
-    spec = "entities+typos(rate=0.3)"
-    assert list(stress(corpus, spec, engine=Local(2))) == list(stress(corpus, spec))

@@ -109,10 +109,15 @@ def test_one_value_a_turn_and_all_others_stay_said() -> None:
 def test_the_guard_knows_the_implied_value_from_a_lost_one() -> None:
     turn = Turn("a cheap hotel in the north", state={"hotel-pricerange": ("cheap",), "hotel-area": ("north",)})
     utterance = Utterance(Dialogue("d", (turn,)), 0, SCHEMA, (1,))
-    stressor = Indirect()
-    assert not stressor.objection(utterance, Rewrite("a hotel in the north. i am short of cash."))
-    assert stressor.objection(utterance, Rewrite("a hotel. i am short of cash."))
-    assert stressor.objection(utterance, Rewrite("a cheap hotel in the north. i am short of cash."))
+
+    def object_to(text: str, tag: str = "implied price") -> str:
+        return Indirect().objection(utterance, Rewrite(text, tags=(tag,)))
+
+    assert not object_to("a hotel in the north. i am short of cash.")
+    assert object_to("a hotel. i am short of cash.") == "a value was no longer said"
+    assert object_to("a cheap hotel. i am short of cash.") == "a value was no longer said"
+    assert object_to("a cheap hotel in the north. i am short of cash.") == "the value was still said"
+    assert object_to("a hotel in the north. i am short of cash.", "implied area") == "a value was no longer said"
 
 
 def test_kinds_can_be_chosen() -> None:

@@ -23,6 +23,7 @@ from dstress.text.writing_style import WritingStyle, capitalise, opens_sentence,
 
 _SENTENCE_END = re.compile(r"\s*[.?!]+(?=\s|$)|\s*$")
 _YES = ("true", "free")
+_TAG = "implied "
 
 
 class Indirect(TurnStressor):
@@ -49,8 +50,12 @@ class Indirect(TurnStressor):
 
     def objection(self, utterance: Utterance, rewrite: Rewrite) -> str:
         """The label guard: all values are said but the one that is implied, which is said nowhere."""
+        kind = _kinds()[rewrite.tags[0].removeprefix(_TAG)]
         lost = [mention for mention in utterance.mentions if not still_says(rewrite.text, utterance, mention)]
-        return "" if len({mention[2:] for mention in lost}) == 1 else "a value was no longer said"
+        if not lost:
+            return "the value was still said"
+        is_one = len({(mention.start, mention.end) for mention in lost}) == 1
+        return "" if is_one and all(map(kind.has, lost)) else "a value was no longer said"
 
     def _ways(self, utterance: Utterance, mention: Mention, style: WritingStyle) -> Iterator[Rewrite]:
         """The utterance with a mention's value implied, in all ways that the table has for the words around it."""
@@ -59,14 +64,16 @@ class Indirect(TurnStressor):
         value = "yes" if forms[0].lower() in _YES else forms[0].lower()
         for name in self.kinds:
             kind = _kinds()[name]
-            if value not in kind.implications or not kind.says(slot, said) or len(find_value(text, slot, forms)) != 1:
+            if value not in kind.implications or not kind.has(mention) or not kind.said.fullmatch(said):
                 continue
+            if len(find_value(text, slot, forms)) != 1:
+                return
             for pattern, template in kind.rewrites:
                 expression = pattern.replace("{said}", f"(?P<said>{re.escape(said)})")
                 for match in re.finditer(expression, text, re.IGNORECASE):
                     if match.span("said") == (mention.start, mention.end):
                         ways = (_imply(text, match, template, way, style) for way in kind.implications[value])
-                        yield from (Rewrite(way, tags=(f"implied {name}",)) for way in ways)
+                        yield from (Rewrite(way, tags=(_TAG + name,)) for way in ways)
                         return
 
 
@@ -93,9 +100,9 @@ class _Kind(NamedTuple):
     rewrites: list[tuple[str, str]]
     implications: dict[str, list[str]]
 
-    def says(self, slot: str, said: str) -> bool:
-        """Whether these words of this slot can be turned around."""
-        return bool(self.slots.search(slot.partition("-")[2]) and self.said.fullmatch(said))
+    def has(self, mention: Mention) -> bool:
+        """Whether a mention is of one of its slots."""
+        return bool(self.slots.search(mention.slot.partition("-")[2]))
 
 
 @cache
