@@ -76,7 +76,21 @@ def test_mistakes_get_one_message(arguments: list[str], words: str, capsys: pyte
 
 def test_new_names_are_shown() -> None:
     shown = run("reminder:test", "--with", "schema_noise(names=opaque)", "--limit", "1")
-    assert "\n- destination: " in shown and "\n+ " in shown
+    assert "\n- reminders-task: " in shown and shown.count("\n- ") == shown.count("\n+ ") == 5
+
+
+def test_what_became_of_a_schema_is_told(tmp_path: Path) -> None:
+    told = "62 of 62 names changed, mean distance 0.48; 68 of 68 descriptions, BLEU 18.9"
+    assert told in run("reminder:test", "--with", "schema_noise", "--limit", "1")
+    specs = "schema_noise,schema_noise+distractors(count=2),typos"
+    shown = run("reminder:test", "--with", specs, "--limit", "2", "--out", str(tmp_path))
+    assert f"schema_noise: {told}" in shown and "distractors(count=2): 2 services added" in shown
+    # The words stay, which is no failure to change them.
+    assert " 0.0 " not in next(line for line in shown.splitlines() if line.startswith("schema_noise "))
+    plain, both, typos = json.loads(run("reminder:test", "--with", specs, "--limit", "2", "--json")).values()
+    assert plain["schema"]["names_changed"] == 62 and both["schema"]["services_added"] and "schema" not in typos
+    first = plain["schema"]["slots"][0]
+    assert first["before"] == "reminders-task" and first["description_before"] != first["description_after"]
 
 
 def test_a_preview_of_nothing_says_so() -> None:

@@ -9,8 +9,13 @@ from urllib.parse import quote
 
 import pytest
 
+from dstress.corpora.base import Corpus
+from dstress.pipeline.evaluate import evaluate
+from dstress.reports.html import write_html
 from dstress.runs.folder import RunFolder
-from tests.reports.conftest import ARABIC, ATTACK
+from dstress.runs.scores import find_errors
+from dstress.suites import Suite
+from tests.reports.conftest import ARABIC, ATTACK, SCHEMA, Shaky
 
 TYPOS = "typos(rate=0.2)"
 PHONE = {"width": 360, "height": 740}
@@ -173,6 +178,24 @@ def test_the_history_is_the_one_the_tracker_saw(visit: Visit, run: RunFolder) ->
     )
     assert words[:3] == [turn.remembered.user for turn in dialogue.turns[:3]]
     assert words[3] == dialogue.turns[3].user
+
+
+def test_a_turn_under_another_schema_shows_what_its_services_write_otherwise(
+    chromium: Any, corpus: Corpus, tmp_path: Path
+) -> None:
+    run = evaluate(Suite("names", stressors=("schema_noise",)), Shaky(), corpus, tmp_path / "run")
+    visited = Visit(chromium, write_html(run, find_errors(run)))
+    tab = visited.open("#explore?stressor=schema_noise")
+    rows = tab.locator("#example details.schema tbody tr").all_inner_texts()
+    new = list(run.schema("schema_noise").slots)
+    assert len(rows) == 4 and all(
+        f"{old} {name}" in row for old, name, row in zip(SCHEMA.slots, new, rows, strict=True)
+    )
+    tab.select_option("[name=stressor]", "original")
+    tab.wait_for_selector("#example header")
+    assert tab.locator("#example details.schema").count() == 0
+    tab.context.close()
+    assert visited.complaints == []
 
 
 def test_markup_in_dialogues_stays_text(visit: Visit) -> None:

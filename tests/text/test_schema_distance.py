@@ -11,10 +11,12 @@ from dstress.errors import CorpusError
 from dstress.text.schema_distance import (
     Figures,
     Seen,
+    SlotChange,
     Version,
     average,
     description_distance,
     figures,
+    measure_change,
     name_distance,
     signature,
     united,
@@ -43,6 +45,22 @@ def test_description_distance_is_jaccard_on_lemmas_without_stop_words() -> None:
     assert description_distance("Cities of the user", "the user's city") == 0
     assert description_distance("Name of the city", "The city") == 0.5
     assert description_distance("of the", "and") == 0 and description_distance("of", "city") == 1
+
+
+def test_what_a_version_writes_otherwise() -> None:
+    original = Schema((TAXI, BUS))
+    other = Schema((variant(TAXI, "to", "when"), variant(BUS, "to", "seats", "Buy", description="Go by sea")))
+    change = measure_change(original, other)
+    assert (change.names, change.names_changed, change.descriptions, change.descriptions_changed) == (5, 1, 7, 4)
+    assert change.name_distance == pytest.approx(name_distance("day", "when") / 5) and change.description_bleu < 100
+    assert change.slots == [
+        SlotChange("Taxi_1-day", "Day of it", "Taxi_1-when", "Day of it"),
+        SlotChange("Bus_1-to", "Town to reach", "Bus_1-to", "Go by sea"),
+        SlotChange("Bus_1-seats", "How many", "Bus_1-seats", "Go by sea"),
+    ]
+    assert measure_change(original, original).slots == []
+    with pytest.raises(CorpusError):
+        measure_change(original, Schema((TAXI,)))
 
 
 def test_figures_of_a_small_schema() -> None:

@@ -28,7 +28,7 @@ _NOTES = {
     "sgd-x": "the released variants were revised after the paper, and the paper does not say how it set BLEU: "
     "ours differ a little from its numbers",
     "schema_backtranslation": "the paper's back-translations went through Mandarin, Korean and Japanese with Google "
-    "Translate; nearer languages, and a translator whose words are checked, change less",
+    "Translate; ours go through nearer languages, with synonyms where these change nothing",
 }
 """What to know about a group beside the paper's numbers."""
 

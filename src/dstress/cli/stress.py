@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ import click
 from dstress.cli.output import COUNTS, SEEDS, console, json_option, print_table, write_json
 from dstress.cli.progress import counting
 from dstress.corpora import load
-from dstress.dialogue import Dialogue, Stress, Turn
+from dstress.dialogue import Dialogue, Schema, Stress, Turn
 from dstress.engines.local import Local
 from dstress.errors import DstressError
 from dstress.pipeline.stress import (
@@ -32,9 +32,9 @@ from dstress.reports.tables import Table
 from dstress.spec import parse_list
 from dstress.storage.file_names import file_name
 from dstress.stressors import create
-from dstress.stressors.base import SchemaStressor
 from dstress.stressors.quality import Quality, Summary
 from dstress.suites.base import ORIGINAL
+from dstress.text.schema_distance import SchemaChange
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -56,7 +56,7 @@ _PREVIEW = 5
     show_default=True,
     help="the layout that your tracker reads; with another than ours the original is written beside",
 )
-@click.option("--preview", type=click.IntRange(0), metavar="N", help="show N changed turns before and after")
+@click.option("--preview", type=click.IntRange(0), metavar="N", help="show N changed turns or slots before and after")
 @click.option("--limit", type=COUNTS, default=0, metavar="N", help="only the first N dialogues")
 @click.option("--draw", type=COUNTS, default=0, metavar="N", help="only N dialogues, drawn by the seed")
 @click.option("--seed", type=SEEDS, default=SEED, show_default=True, help="seed of all randomness")
@@ -108,7 +108,7 @@ def command(
                 deque(changed, maxlen=0)
                 summaries[stressed.stressor.spec] = quality.summary()
             else:
-                _show(stressed, list(islice(changed, _PREVIEW if preview is None else preview)), quality)
+                _show(stressed, changed, _PREVIEW if preview is None else preview, quality)
         if json_file:
             _write_json(versions, summaries, json_file)
         return
@@ -121,7 +121,7 @@ def command(
     if json_file:
         _write_json(versions, summaries, json_file)
         return
-    _print_summaries(summaries)
+    _print_summaries(summaries, {one.stressor.spec: change for one in versions if (change := one.schema_change())})
     console().print(f"written to {out}", markup=False)
 
 
@@ -159,7 +159,7 @@ def _write(stressed: StressedCorpus, out: Path, preview: int, layout: str, label
 
         summary = write_stressed(stressed, out / file_name(spec), quality, watch, layout)
     if preview:
-        _show(stressed, changed[:preview], quality)
+        _show(stressed, changed, preview, quality)
     return summary
 
 
@@ -170,18 +170,19 @@ def _changed_turns(dialogue: Dialogue) -> Iterator[tuple[Dialogue, int]]:
             yield dialogue, index
 
 
-def _show(stressed: StressedCorpus, changed: Sequence[tuple[Dialogue, int]], quality: Quality) -> None:
+def _show(stressed: StressedCorpus, changed: Iterable[tuple[Dialogue, int]], preview: int, quality: Quality) -> None:
     """Changed turns before and after; where there are none, why."""
     out = console()
     out.print(stressed.stressor.spec, style="bold", markup=False)
-    if stressed.stressor.scope == "schema":
-        _show_names(stressed)
-    elif not changed:
+    shown = list(islice(changed, preview))
+    if schema_change := stressed.schema_change():
+        _show_schema(stressed.schema, schema_change, preview)
+    elif not shown:
         summary = quality.summary()
         out.print(f"no turn of {summary.turns:,} has other words")
         for remark in _summary_lines(summary):
             out.print(remark, markup=False)
-    for dialogue, index in changed:
+    for dialogue, index in shown:
         turn = dialogue.turns[index]
         out.print(f"\n{dialogue.id}, turn {index}", style="dim", markup=False)
         for line in _edited_lines(turn):
@@ -222,38 +223,43 @@ def _marked(label: str, text: str, places: list[tuple[int, str]], style: str) ->
     return line
 
 
-def _show_names(stressed: StressedCorpus) -> None:
-    """The first changed names of each service, and the services that are new."""
-    original = renamed = stressed.original.schema
-    for part in stressed.stressor.parts:
-        if isinstance(part, SchemaStressor):
-            renamed = part.schema_of(renamed, stressed.seed)
-    for service in stressed.schema.services:
-        if service.name not in renamed.by_name:
-            slots = ", ".join(slot.name for slot in service.slots)
-            console().print(f"+ {service.name}: {service.description} ({slots})", style="green", markup=False)
-    pairs = zip(original.services, renamed.services, strict=True) if renamed != original else ()
-    for before, after in islice(pairs, _PREVIEW):
-        console().print(f"\n{before.name} -> {after.name}", style="dim", markup=False)
-        for old, new in islice(zip(before.slots, after.slots, strict=True), _PREVIEW):
-            if old != new:
-                console().print(f"- {old.name}: {old.description}", style="red", markup=False)
-                console().print(f"+ {new.name}: {new.description}", style="green", markup=False)
+def _show_schema(schema: Schema, change: SchemaChange, preview: int) -> None:
+    """How much of the schema changed, the services that are new, and some changed slots, from all over the schema."""
+    for line in _schema_lines(change):
+        console().print(line, markup=False)
+    for service in map(schema.by_name.__getitem__, change.services_added):
+        slots = ", ".join(slot.name for slot in service.slots)
+        console().print(f"+ {service.name}: {service.description} ({slots})", style="green", markup=False)
+    for slot in change.slots[:: max(1, len(change.slots) // preview)][:preview] if preview else ():
+        console().print(f"\n- {slot.before}: {slot.description_before}", style="red", markup=False)
+        console().print(f"+ {slot.after}: {slot.description_after}", style="green", markup=False)
 
 
-def _print_summaries(summaries: dict[str, Summary]) -> None:
+def _schema_lines(change: SchemaChange) -> Iterator[str]:
+    if change.names_changed or change.descriptions_changed:
+        names = f"{change.names_changed:,} of {change.names:,} names changed, mean distance {change.name_distance:.2f}"
+        descriptions = f"{change.descriptions_changed:,} of {change.descriptions:,} descriptions"
+        yield f"{names}; {descriptions}, BLEU {change.description_bleu:.1f}"
+    if change.services_added:
+        yield f"{len(change.services_added):,} services added"
+
+
+def _print_summaries(summaries: dict[str, Summary], schema_changes: dict[str, SchemaChange]) -> None:
     rows = []
     for spec, summary in summaries.items():
         fell_back = sum(summary.fallbacks.values()) / max(summary.turns, 1)
         kept = summary.values_still_said / summary.values if summary.values else None
-        shares = (summary.share_changed, fell_back, summary.words_changed, kept)
+        shares: tuple[float | None, ...] = (summary.share_changed, fell_back, summary.words_changed, kept)
+        if spec in schema_changes and not summary.changed:
+            shares = (None,) * len(shares)  # words stay by design; what changed is told below
         grams = (f"{before:.3f} > {after:.3f}" for before, after in summary.distinct.values())
         rows.append((spec, f"{summary.turns:,}", *(PLAIN.percent(share, 1) for share in shares), *grams))
     columns = ("stressor", "#turns", "#changed %", "#fell back %", "#words changed %", "#values kept %")
     distinct = tuple(f"#distinct-{n}" for n in range(1, 5))
     print_table(Table((*columns, *distinct), rows, "distinct-n: share of distinct n-grams, before > after"))
     for spec, summary in summaries.items():
-        for line in _summary_lines(summary):
+        schema_lines = _schema_lines(schema_changes[spec]) if spec in schema_changes else ()
+        for line in (*schema_lines, *_summary_lines(summary)):
             console().print(f"{spec}: {line}", markup=False)
 
 

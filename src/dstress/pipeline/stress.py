@@ -29,6 +29,7 @@ from dstress.stressors import create, stressors
 from dstress.stressors.base import SchemaStressor, Stressor
 from dstress.stressors.composition import Composition
 from dstress.stressors.quality import Quality, Summary
+from dstress.text.schema_distance import SchemaChange, measure_change
 
 SEED = 1
 OWN_LAYOUT = "dstress"
@@ -52,6 +53,18 @@ class StressedCorpus(Corpus):
         self.language = original.language
         self.part = original.part
         self.made = made_by(_origin(stressor, seed))
+
+    def schema_change(self) -> SchemaChange | None:
+        """What became of the schema; None where it stayed as it was."""
+        if self.schema == self.original.schema:
+            return None
+        renamed = self.original.schema
+        for part in self.stressor.parts:
+            if isinstance(part, SchemaStressor):
+                renamed = part.schema_of(renamed, self.seed)
+        # Parts that only add services come last, and give no other names.
+        added = [service.name for service in self.schema.services if service.name not in renamed.by_name]
+        return msgspec.structs.replace(measure_change(self.original.schema, renamed), services_added=added)
 
 
 def stress(
@@ -144,7 +157,10 @@ def write_corpus(corpus: Corpus, folder: Path, layout: str = OWN_LAYOUT) -> None
 
 
 def describe(stressed: StressedCorpus, summary: Summary) -> dict[str, Any]:
-    """What a stressed corpus is, enough to make it again: the key `names` restores the original of a schema variant."""
+    """What a stressed corpus is, enough to make it again: the key `names` restores the original of a schema variant.
+
+    `schema` says what became of the schema, where anything did.
+    """
     parts = stressed.stressor.parts
     names = {part.spec: part.names(stressed.seed) for part in parts if isinstance(part, SchemaStressor)}
     description = {
@@ -156,6 +172,8 @@ def describe(stressed: StressedCorpus, summary: Summary) -> dict[str, Any]:
         "guarded": stressed.stressor.guarded,
         "quality": summary,
     }
+    if change := stressed.schema_change():
+        description["schema"] = change
     return description | ({"names": names} if names else {})
 
 

@@ -5,12 +5,13 @@ changed labels, and slots that are wrong. A browser unpacks a packet when somebo
 much for one page, turns that change between right and wrong are kept first; the page says how many were left out.
 
     original   {"slots": [id], "dialogues": [[id, [turn]]]}        turn  = [system, user, gold, errors, failed]
-    stressor   {"slots": [id], "turns": [entry], "left_out": n}    entry = [dialogue, turn, edits, system edits, gold,
-                                                                            errors, tags, history, failed]
+    stressor   {"slots": [id], "turns": [entry], "left_out": n,    entry = [dialogue, turn, edits, system edits, gold,
+                "schema": [slot]}                                           errors, tags, history, failed]
 
 Gold is flat: slot, value, slot, value ... that are new since the turn before (original), or other than the original's
 (stressor); null is "no longer there". Errors are flat too: slot, kind, value ...; null is "as on the original".
-Edits: start, length, new text ... `history` is how later turns see this one: 0 as it is, 1 as it was, or its words.
+Edits: start, length, new text ... `schema` has the slots that the stressor writes otherwise: id and description, before
+and after. `history` is how later turns see this one: 0 as it is, 1 as it was, or its words.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from dstress.dialogue import Dialogue, Edit, State, Stress, Turn
 from dstress.errors import CorpusError
 from dstress.runs.folder import ORIGINAL, RunFolder
 from dstress.schema_names import map_names
+from dstress.text.schema_distance import changed_slots
 
 BUDGET = 8_000_000
 """Bytes of packed examples in a page at most: the page stays under 10 MB."""
@@ -86,9 +88,9 @@ def explore(run: RunFolder, errors: Mapping[str, TurnErrors], budget: int = BUDG
     original = reader.original()
     stressed = {variant: reader.stressed(variant) for variant in run.variants if variant != ORIGINAL}
     wrong = sum(not side.right for sides in reader.sides for side in sides)
-    slots = {variant: reading.slots for variant, reading in reader.read.items()}
-    first = Packet(ORIGINAL, _pack({"slots": slots[ORIGINAL], "dialogues": original}), wrong, 0)
-    rest = _packed(stressed, slots, budget - len(first.data))
+    heads = {variant: reading.head for variant, reading in reader.read.items()}
+    first = Packet(ORIGINAL, _pack(heads[ORIGINAL] | {"dialogues": original}), wrong, 0)
+    rest = _packed(stressed, heads, budget - len(first.data))
     failures = {variant: reading.failures for variant, reading in reader.read.items() if reading.failures}
     return Explored([first, *rest], failures)
 
@@ -100,6 +102,9 @@ class _Variant:
         run = reader.run
         self.numbers, self.errors, self.convention = numbers, reader.errors[variant], reader.convention
         self.schema = run.schema(variant)
+        # With more services than the original has, places no longer tell which slot is which.
+        is_paired = len(self.schema.slots) == len(reader.schema.slots)
+        self.slot_changes = changed_slots(reader.schema, self.schema) if is_paired else []
         self.failed = {(answer.dialogue, answer.turn): answer.failed for answer in run.journal(variant)}
         self.failures: Counter[str] = Counter()
 
@@ -140,9 +145,10 @@ class _Variant:
         return self.numbers.setdefault(slot, len(self.numbers))
 
     @property
-    def slots(self) -> list[str]:
-        """The slots by their numbers."""
-        return sorted(self.numbers, key=self.numbers.__getitem__)
+    def head(self) -> dict[str, Any]:
+        """The slots by their numbers, and those that are written otherwise."""
+        slots = {"slots": sorted(self.numbers, key=self.numbers.__getitem__)}
+        return slots | ({"schema": list(map(msgspec.structs.astuple, self.slot_changes))} if self.slot_changes else {})
 
 
 class _Reader:
@@ -226,16 +232,16 @@ def _short(content: Flat) -> Flat:
     return content[:end]
 
 
-def _packed(stressed: dict[str, list[_Entry]], slots: dict[str, list[str]], room: int) -> list[Packet]:
+def _packed(stressed: dict[str, list[_Entry]], heads: dict[str, dict[str, Any]], room: int) -> list[Packet]:
     """A packet for each stressor; all of them smaller in the same measure where they do not fit."""
-    packets = [_stressed(variant, slots[variant], entries, 0) for variant, entries in stressed.items()]
+    packets = [_stressed(variant, heads[variant], entries, 0) for variant, entries in stressed.items()]
     size = sum(len(packet.data) for packet in packets)
     if size <= room:
         return packets
     share = max(_LEAST_SHARE, room / size)
     chosen = {variant: _kept(entries, share) for variant, entries in stressed.items()}
     return [
-        _stressed(variant, slots[variant], kept, len(stressed[variant]) - len(kept)) for variant, kept in chosen.items()
+        _stressed(variant, heads[variant], kept, len(stressed[variant]) - len(kept)) for variant, kept in chosen.items()
     ]
 
 
@@ -260,8 +266,8 @@ def _strewn(group: tuple[int, int]) -> bytes:
     return blake2b(b"%d/%d" % group, digest_size=8).digest()
 
 
-def _stressed(variant: str, slots: list[str], entries: Sequence[_Entry], left_out: int) -> Packet:
-    content = {"slots": slots, "turns": [entry.content for entry in entries], "left_out": left_out}
+def _stressed(variant: str, head: dict[str, Any], entries: Sequence[_Entry], left_out: int) -> Packet:
+    content = head | {"turns": [entry.content for entry in entries], "left_out": left_out}
     return Packet(variant, _pack(content), len(entries), left_out)
 
 

@@ -8,12 +8,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+import msgspec
+
 from dstress.metrics.measures import measure_of
 from dstress.reports.findings import recall, significant, undecided
 from dstress.reports.numbers import PAGE, NumberFormat
 from dstress.reports.tables import Table
 from dstress.runs.folder import ORIGINAL, Manifest, RunFolder, Scores
 from dstress.scoring.scorecard import Score
+from dstress.text.schema_distance import SchemaChange
 
 _REASONS = 3
 
@@ -158,8 +161,7 @@ def costs(run: RunFolder, scores: Scores) -> list[Cost]:
     """What each stressor costs, the costly first."""
     rows = []
     for variant, drop in sorted(scores.drops.items(), key=lambda item: item[1].difference):
-        quality = run.quality(variant).get("quality", {})
-        changed = quality["changed"] / quality["turns"] if quality.get("turns") else math.nan
+        changed = _share_changed(run.quality(variant))
         rows.append(
             Cost(
                 variant,
@@ -212,10 +214,10 @@ def stressors(run: RunFolder) -> list[StressorRow]:
 
 def _stressor_row(variant: str, about: Mapping[str, Any]) -> StressorRow:
     quality: Mapping[str, Any] = about.get("quality", {})
-    turns, words, values = (quality.get(name, 0) for name in ("turns", "words", "values"))
+    words, values = (quality.get(name, 0) for name in ("words", "values"))
     edits = sum(quality.get(name, 0) for name in ("substituted", "deleted", "inserted"))
-    changed = quality.get("changed", 0) / turns if turns else math.nan
-    rewritten = edits / words if words else math.nan
+    changed = _share_changed(about)
+    rewritten = edits / words if words and not math.isnan(changed) else math.nan
     fallbacks = list(quality.get("fallbacks", {}).items())
     distinct = quality.get("distinct", {}).get("2")
     similarity = quality.get("similarity")
@@ -229,8 +231,29 @@ def _stressor_row(variant: str, about: Mapping[str, Any]) -> StressorRow:
         f"{similarity:.2f}" if similarity is not None else "–",
         fallbacks[:_REASONS],
         sum(number for _, number in fallbacks[_REASONS:]),
-        [(name, f"{value:.3g}") for name, value in quality.get("figures", {}).items()],
+        [(name, f"{value:.3g}") for name, value in quality.get("figures", {}).items()] + _schema_figures(about),
     )
+
+
+def _share_changed(about: Mapping[str, Any]) -> float:
+    """The share of turns with other words; not a number where only the schema was to change."""
+    changed, turns = (about.get("quality", {}).get(name, 0) for name in ("changed", "turns"))
+    return changed / turns if turns and (changed or "schema" not in about) else math.nan
+
+
+def _schema_figures(about: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What became of the schema."""
+    if "schema" not in about:
+        return []
+    change = msgspec.convert(about["schema"], SchemaChange)
+    figures = [
+        ("names changed", f"{change.names_changed:,} of {change.names:,}"),
+        ("name distance", f"{change.name_distance:.2f}"),
+        ("descriptions changed", f"{change.descriptions_changed:,} of {change.descriptions:,}"),
+        ("BLEU of descriptions", f"{change.description_bleu:.1f}"),
+    ]
+    added = [("services added", f"{len(change.services_added):,}")] if change.services_added else []
+    return (figures if change.names_changed or change.descriptions_changed else []) + added
 
 
 def failures(by_variant: Mapping[str, Counter[str]]) -> list[Failure]:

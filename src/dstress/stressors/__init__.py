@@ -63,6 +63,7 @@ stressors = _Stressors(
         "disfluency": "dstress.stressors.disfluency.stressor:Disfluency",
         "distractors": "dstress.stressors.schema.distractors:Distractors",
         "entities": "dstress.stressors.entities.stressor:Entities",
+        "indirect": "dstress.stressors.indirect.stressor:Indirect",
         "out_of_domain": "dstress.stressors.out_of_domain.stressor:OutOfDomain",
         "paraphrase": "dstress.stressors.paraphrase.stressor:Paraphrase",
         "phonetic_names": "dstress.stressors.speech.phonetic_names:PhoneticNames",

@@ -158,7 +158,7 @@ class TurnStressor(Stressor):
     def objection(self, utterance: Utterance, rewrite: Rewrite) -> str:
         """The label guard: why the new words would not carry the label; empty if they do."""
         if rewrite.state is None:
-            kept = all(_still_says(rewrite.text, utterance, mention) for mention in utterance.mentions)
+            kept = all(still_says(rewrite.text, utterance, mention) for mention in utterance.mentions)
             return "" if kept else "a value was no longer said"
         turn = msgspec.structs.replace(utterance.turn, user=rewrite.text, state=rewrite.state, frames=())
         wanted = {mention.slot for mention in utterance.mentions if mention.slot in rewrite.state}
@@ -207,7 +207,7 @@ class TurnStressor(Stressor):
         return record_counts(after, rewrite.counts)
 
 
-def _still_says(text: str, utterance: Utterance, mention: Mention) -> bool:
+def still_says(text: str, utterance: Utterance, mention: Mention) -> bool:
     """Whether a text says a mention's value. Mostly it has the same words between blanks, which is cheap to see."""
     words = utterance.text[mention.start : mention.end]
     if len(words) >= _TELLING_LENGTH and f" {words} " in f" {text} ":

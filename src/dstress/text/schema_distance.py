@@ -68,6 +68,53 @@ def figures(original: Schema, versions: Sequence[Version], seen: Seen) -> dict[s
     return found
 
 
+class SlotChange(msgspec.Struct, frozen=True):
+    """A slot that a version writes otherwise: its id and description, before and after."""
+
+    before: str
+    description_before: str
+    after: str
+    description_after: str
+
+
+class SchemaChange(msgspec.Struct, frozen=True):
+    """What a version of a schema writes otherwise: how much, how far away, and in which slots."""
+
+    names: int
+    names_changed: int
+    name_distance: float
+    descriptions: int
+    descriptions_changed: int
+    description_bleu: float
+    slots: list[SlotChange]
+    services_added: list[str] = []
+
+
+def measure_change(original: Schema, version: Schema) -> SchemaChange:
+    """What a version writes otherwise, by position."""
+    _check_positions(original, Version("the version", version))
+    name_pairs = list(zip(names(original), names(version), strict=True))
+    before, after = descriptions(original), descriptions(version)
+    return SchemaChange(
+        len(name_pairs),
+        sum(old != new for old, new in name_pairs),
+        fmean(name_distance(*pair) for pair in name_pairs) if name_pairs else 0.0,
+        sum(map(bool, before)),
+        sum(old != new for old, new in zip(before, after, strict=True)),
+        _bleu().corpus_score(after, [before]).score if any(before) else 100.0,
+        changed_slots(original, version),
+    )
+
+
+def changed_slots(original: Schema, version: Schema) -> list[SlotChange]:
+    """The slots that a version writes otherwise, by position."""
+    return [
+        SlotChange(old, slot.description, new, other.description)
+        for (old, slot), (new, other) in zip(original.slots.items(), version.slots.items(), strict=True)
+        if (old, slot.description) != (new, other.description)
+    ]
+
+
 def average(of: Sequence[Figures]) -> Figures:
     """The mean of each figure over versions that have it."""
     means = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from dstress.pipeline.stress import stress
 from dstress.resources import Resources
 from dstress.stressors import create
 from dstress.stressors.schema.noise import noise_words
+from dstress.text.schema_distance import descriptions, name_distance, names
 from tests import strategies
 from tests.paths import DOCS
 from tests.stressors.samples import sample
@@ -50,6 +52,28 @@ def test_shuffled_words_are_the_same_words() -> None:
 def test_dropping_leaves_a_word() -> None:
     (after,) = made("schema_noise(replace=0, shuffle=0, drop=1)", Schema((TAXI,))).services
     assert after.slots[0].description == "Town" and after.slots[0].name == "from"
+
+
+@pytest.mark.parametrize("name", ["reminder", "multiwoz", "sgd"])
+def test_every_name_and_description_changes(name: str, shared: Path) -> None:
+    schema = sample(name, shared).schema
+    after = made("schema_noise", schema)
+    assert all(old != new for old, new in zip(names(schema), names(after), strict=True))
+    assert all(old != new or not old for old, new in zip(descriptions(schema), descriptions(after), strict=True))
+    # A name of one word still says something: four in five have a word beside their own.
+    kept = [
+        old in new.split("_")
+        for old, new in zip(names(schema), names(after), strict=True)
+        if old.isalpha() and old.islower()
+    ]
+    assert 0.5 < sum(kept) / len(kept) < 0.95
+    assert 0.3 < fmean(name_distance(*pair) for pair in zip(names(schema), names(after), strict=True)) < 0.55
+
+
+def test_what_has_no_letters_stays_and_nothing_is_forced_without_replacing() -> None:
+    schema = Schema((Service("a", "9 9", (Slot("9", "one"),)),))
+    assert made("schema_noise(shuffle=0, drop=0)", schema).services[0].slots[0].name == "9"
+    assert made("schema_noise(replace=0, shuffle=1, drop=0)", schema) == schema
 
 
 def test_opaque_names_say_nothing_and_descriptions_may_stay() -> None:

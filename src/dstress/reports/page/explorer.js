@@ -65,7 +65,7 @@
       const [d, t] = entry, before = base.dialogues[d][1][t];
       const same = entry[5] === null;
       const example = {
-        variant, d, t, entry, entries, slots: data.slots, failed: entry[8] ?? "",
+        variant, d, t, entry, entries, slots: data.slots, schema: data.schema ?? [], failed: entry[8] ?? "",
         errors: (same ? before[3] : entry[5]) ?? [],
       };
       entries.set(`${d}/${t}`, entry);
@@ -248,7 +248,7 @@
       const box = list.parentElement, top = button.offsetTop - box.offsetTop;
       if (top < box.scrollTop || top > box.scrollTop + box.clientHeight - 60) box.scrollTop = top - 60;
     }
-    shown.replaceChildren(headOf(example, position), ...failureOf(example), talkOf(example, false), statesOf(example, false));
+    shown.replaceChildren(headOf(example, position), ...failureOf(example), talkOf(example, false), statesOf(example, false), schemaOf(example));
     if (byHand) {
       remember();
       if (matchMedia("(max-width: 60rem)").matches) shown.scrollIntoView({ block: "start" });
@@ -326,6 +326,23 @@
       box.append(make("p", { class: "hint" }, "The state is empty, in the gold and in the answer."));
     }
     return box;
+  }
+
+  // What a stressor of schemas did to the services that this dialogue's labels speak of.
+  function schemaOf(example) {
+    const last = base.dialogues[example.d][1].length - 1, serviceOf = slot => slot.split("-", 1)[0];
+    const services = new Set([...goldAt(example.d, last).keys()].map(slot => serviceOf(base.slots[slot])));
+    const changed = (example.schema ?? []).filter(([before]) => services.has(serviceOf(before)));
+    if (!changed.length) return "";
+    const cell = (before, after) => make("td", { dir: "auto" },
+      ...(before === after ? [after] : [make("del", {}, before), " ", make("ins", {}, after)]));
+    const rows = changed.map(([before, text, after, newText]) => make("tr", {}, cell(before, after), cell(text, newText)));
+    const count = changed.length === 1 ? "1 slot" : `${changed.length} slots`;
+    return make("details", { class: "schema", open: true },
+      make("summary", {}, `${count} of this dialogue's services with other names or descriptions`),
+      make("div", { class: "scroll" }, make("table", { class: "states" },
+        make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "slot"), make("th", { scope: "col" }, "description"))),
+        make("tbody", {}, ...rows))));
   }
 
   function sideOf(errors) {

@@ -79,10 +79,18 @@ class PhraseTable:
                     changes.append(Change(phrase.start, phrase.end, text, phrase.key in self._slight))
         return changes
 
+    def offers(self, original: str) -> list[list[Change]]:
+        """What each phrase that the table names may become, whatever came back; phrases do not overlap."""
+        index, table = self._table_for(original)
+        return [
+            [Change(phrase.start, phrase.end, text) for text in table[phrase.key].values()]
+            for phrase in _split_phrases(original, index)
+            if table.get(phrase.key)
+        ]
+
     def can_change(self, original: str) -> bool:
         """Whether the text says anything that may change; if not, no translation can change it."""
-        index, table = self._table_for(original)
-        return any(table.get(phrase.key) for phrase in _split_phrases(original, index))
+        return bool(self.offers(original))
 
     def _table_for(self, original: str) -> tuple[_Index, dict[str, dict[str, str]]]:
         """The table for one text: with its own compounds, if they may be turned around."""

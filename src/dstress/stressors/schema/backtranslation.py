@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from random import Random
 from typing import ClassVar
 
@@ -12,7 +13,7 @@ from dstress.resources import Resources
 from dstress.spec import ComponentSpec
 from dstress.stressors.base import SchemaStressor
 from dstress.stressors.paraphrase import candidates
-from dstress.stressors.paraphrase.phrase_table import PhraseTable, apply_changes, everyday_phrases
+from dstress.stressors.paraphrase.phrase_table import Change, PhraseTable, apply_changes, everyday_phrases
 from dstress.stressors.schema.wording import Element, join_name, reword, split_name
 from dstress.text.schema_distance import elements
 from dstress.text.tables import read_table
@@ -22,14 +23,21 @@ from dstress.translators.round_trip import Backtranslation
 _SUBJECT = re.compile(r"^it (?=\w+s\b)", re.IGNORECASE)
 """Spanish verbs need no subject, so "find a bus" comes back as "it finds a bus"."""
 
+_OPENING = re.compile(r"(?:the|what|how|where|who|when|in which|says|tells|true)\b")
+"""How a description may begin, but not go on: "your location" is no "your the place"."""
+
+_SHARES = {"names": 0.24, "descriptions": 0.87}
+"""Of the phrases that have a synonym, how many take it: as many as bring SGD's schemas to the paper's distances."""
+
 
 class SchemaBacktranslation(SchemaStressor):
     """Names and descriptions of slots and intents through another language and back; what cannot change stays.
 
-    SGD-X makes one schema for each of its languages: give one route in `pivots` at a time for the same. With several,
-    an element takes the words of one of them at random. Names are translated as words and joined in their own style.
-    From a rough translator such as Apertium only known good changes are taken over; `whole=true` takes its answers as
-    they are, further from the original and with broken grammar, which augmentation may bear.
+    SGD-X makes one schema for each of its languages: give one route in `pivots` at a time for the same. Of several,
+    each phrase takes the words of one at random. Names are translated as words and joined in their own style.
+    From a rough translator such as Apertium only known good changes are taken over, and `synonyms` of our own stand in
+    for what it leaves, up to the distances of the paper. `whole=true` takes its answers as they are, with broken
+    grammar, which augmentation may bear.
     """
 
     languages = ("en",)
@@ -42,9 +50,13 @@ class SchemaBacktranslation(SchemaStressor):
         names: bool = True,
         descriptions: bool = True,
         whole: bool = False,
+        synonyms: bool = True,
     ) -> None:
         self.backtranslation = Backtranslation(translator, pivots)
         self.phrase_table = PhraseTable(everyday_phrases(), read_table(__package__, "backtranslation.toml"))
+        table = read_table(__package__, "synonyms.toml")
+        self.synonyms = {kind: PhraseTable({"phrases": table["words"] | table[kind]}) for kind in _SHARES}
+        self.with_synonyms = synonyms
         self.with_names, self.with_descriptions = names, descriptions
         self.whole = whole or not self.backtranslation.translator.rough
 
@@ -66,29 +78,50 @@ class SchemaBacktranslation(SchemaStressor):
             if not self.with_names or element.kind == "service":
                 return ()
             text = _spoken(element.name)
-            new = self._draw(text, back, random(f"{element.key} name"))
-            return [_written_like(element.name, new)] if new and new != text else ()
+            new = self._reworded(text, back.get(text, ()), "names", random(f"{element.key} name"))
+            return [_written_like(element.name, new)] if new != text else ()
 
         def description(element: Element) -> str:
+            text = element.description
             if not self.with_descriptions:
-                return element.description
-            return self._draw(element.description, back, random(f"{element.key} description")) or element.description
+                return text
+            return self._reworded(text, back.get(text, ()), "descriptions", random(f"{element.key} description"))
 
         return reword(schema, names, description)
 
-    def _draw(self, text: str, back: dict[str, list[list[Translation]]], random: Random) -> str:
-        """The text in other words, by a route drawn from those that change it; empty if none does."""
-        ways = sorted({way for route in back.get(text, ()) for way in self._ways(text, route)} - {text})
-        return random.choice(ways) if ways else ""
+    def _reworded(self, text: str, routes: Sequence[Sequence[Translation]], kind: str, random: Random) -> str:
+        """The text in other words: those that came back, and synonyms where none did."""
+        if self.whole:
+            ways = {way for route in routes for way in _whole_ways(text, route)}
+            return random.choice(sorted(ways)) if ways else text
+        # Changes of one table lie in the same places, whatever came back.
+        found = {
+            change
+            for route in routes
+            for back in route[:1]
+            for change in self.phrase_table.find_changes(text, back.text)
+        }
+        offers = [sorted(ways) for _, ways in groupby(sorted(found), key=lambda change: change.start)]
+        changes = [random.choice(ways) for ways in offers]
+        if self.with_synonyms and not (kind == "names" and changes):
+            changes += self._draw_synonyms(text, changes, kind, random)
+        return apply_changes(text, sorted(changes))
 
-    def _ways(self, text: str, route: Sequence[Translation]) -> list[str]:
-        """What a route makes of the text: one way to say it, or none."""
-        if not self.whole:
-            return [
-                apply_changes(text, self.phrase_table.find_changes(text, candidate.text)) for candidate in route[:1]
-            ]
-        styled = [candidates.match_style(_SUBJECT.sub("", candidate.text), text) for candidate in route]
-        return [way for way in styled if not candidates.find_problem(text, way)][:1]
+    def _draw_synonyms(self, text: str, taken: Sequence[Change], kind: str, random: Random) -> list[Change]:
+        """Synonyms for the phrases that have not changed."""
+        drawn = []
+        for ways in self.synonyms[kind].offers(text):
+            fitting = [way for way in ways if way.start == 0 or not _OPENING.match(way.text)]
+            is_free = all(ways[0].end <= change.start or change.end <= ways[0].start for change in taken)
+            if fitting and is_free and random.random() < _SHARES[kind]:
+                drawn.append(random.choice(fitting))
+        return drawn
+
+
+def _whole_ways(text: str, route: Sequence[Translation]) -> list[str]:
+    """The first answer of a route that may stand for the text, or none."""
+    styled = (candidates.match_style(_SUBJECT.sub("", candidate.text), text) for candidate in route)
+    return [way for way in styled if way != text and not candidates.find_problem(text, way)][:1]
 
 
 def _spoken(name: str) -> str:

@@ -25,7 +25,8 @@ class SchemaNoise(SchemaStressor):
     """Words of names and descriptions replaced at random, out of order and dropped: a schema that says less.
 
     SGD-X trained on schemas with replaced words and perturbed word order and saw no gain; it gives no rates. `replace`,
-    `shuffle` and `drop` are shares of the words. `names=opaque` gives made-up names that say nothing, `names=kept`
+    `shuffle` and `drop` are shares of the words; with `replace`, a text that would stay as it is gets one other word
+    all the same, a single word one beside it. `names=opaque` gives made-up names that say nothing, `names=kept`
     leaves them; `descriptions=false` leaves the descriptions. A service or slot is changed in the same way in every
     split.
     """
@@ -89,6 +90,11 @@ class SchemaNoise(SchemaStressor):
         for place in range(len(noisy) - 1):
             if random.random() < self.shuffle:
                 noisy[place], noisy[place + 1] = noisy[place + 1], noisy[place]
+        places = [place for place, word in enumerate(noisy) if any(map(str.isalpha, word))]
+        if self.replace and places and noisy == words:
+            place = random.choice(places)
+            # All that a single word says would be gone with it: "area" becomes "cliff area".
+            noisy[place : place + (len(noisy) > 1)] = [_replace(noisy[place], random)]
         return noisy
 
 

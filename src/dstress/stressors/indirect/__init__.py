@@ -1,0 +1,1 @@
+"""Requests by implication: "I do not eat meat" instead of "vegetarian"."""

@@ -1,0 +1,126 @@
+"""Requests by implication: the user says what lets one infer the value, and not the value.
+
+After the indirect user requests of Mannekote et al. (2024, arXiv 2406.07794), who had language models write them. Ours
+come from a table, so that a spec and a seed give one output everywhere, and each was held against the paper's criteria:
+it fits the talk, it leaves one of the slot's values, and it takes some knowledge of the world.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+from dstress.errors import unknown
+from dstress.stressors.base import Outcome, Rewrite, TurnStressor, still_says
+from dstress.text.edits import apply
+from dstress.text.inflection import edits_with_articles
+from dstress.text.mentions import Mention, find_value
+from dstress.text.tables import read_table
+from dstress.text.utterance import Utterance
+from dstress.text.writing_style import WritingStyle, capitalise, opens_sentence, style_of, write
+
+_SENTENCE_END = re.compile(r"\s*[.?!]+(?=\s|$)|\s*$")
+_YES = ("true", "free")
+_TAG = "implied "
+
+
+class Indirect(TurnStressor):
+    """A value is implied instead of said: "money is no object" for expensive; the label stays.
+
+    One value of a turn, where it is said once and in words that the table knows how to turn around. `kinds` are the
+    kinds of values; turns are tagged with the kind that they imply.
+    """
+
+    languages = ("en",)
+    rephrases = True
+
+    def __init__(self, kinds: tuple[str, ...] = ()) -> None:
+        for kind in kinds:
+            if kind not in _kinds():
+                raise unknown("kind of implied value", kind, _kinds())
+        self.kinds = kinds or tuple(_kinds())
+
+    def rewrite_utterance(self, utterance: Utterance) -> Outcome:
+        """The utterance with one of its values implied."""
+        style = style_of(utterance.text, utterance.turn.system)
+        by_value = [ways for mention in utterance.mentions if (ways := list(self._ways(utterance, mention, style)))]
+        return utterance.random.choice(utterance.random.choice(by_value)) if by_value else None
+
+    def objection(self, utterance: Utterance, rewrite: Rewrite) -> str:
+        """The label guard: all values are said but the one that is implied, which is said nowhere."""
+        kind = _kinds()[rewrite.tags[0].removeprefix(_TAG)]
+        lost = [mention for mention in utterance.mentions if not still_says(rewrite.text, utterance, mention)]
+        if not lost:
+            return "the value was still said"
+        is_one = len({(mention.start, mention.end) for mention in lost}) == 1
+        return "" if is_one and all(map(kind.has, lost)) else "a value was no longer said"
+
+    def _ways(self, utterance: Utterance, mention: Mention, style: WritingStyle) -> Iterator[Rewrite]:
+        """The utterance with a mention's value implied, in all ways that the table has for the words around it."""
+        text, slot, forms = utterance.text, mention.slot, utterance.turn.state[mention.slot]
+        said = text[mention.start : mention.end]
+        value = "yes" if forms[0].lower() in _YES else forms[0].lower()
+        for name in self.kinds:
+            kind = _kinds()[name]
+            if value not in kind.implications or not kind.has(mention) or not kind.said.fullmatch(said):
+                continue
+            if len(find_value(text, slot, forms)) != 1:
+                return
+            for pattern, template in kind.rewrites:
+                expression = pattern.replace("{said}", f"(?P<said>{re.escape(said)})")
+                for match in re.finditer(expression, text, re.IGNORECASE):
+                    if match.span("said") == (mention.start, mention.end):
+                        ways = (_imply(text, match, template, way, style) for way in kind.implications[value])
+                        yield from (Rewrite(way, tags=(_TAG + name,)) for way in ways)
+                        return
+
+
+def _imply(text: str, match: re.Match[str], template: str, implication: str, style: WritingStyle) -> str:
+    """The text with the matched words replaced; where the template has no room for it, the implication follows."""
+    written = write(implication, style)
+    new = template.format(implied=written, **match.groupdict())
+    if new and style.cased and opens_sentence(text, match.start()):
+        new = capitalise(new)
+    after = apply(text, edits_with_articles(text, [(*match.span(), new)]))
+    if "{implied}" in template:
+        return after
+    end = next(_SENTENCE_END.finditer(after, match.start() + len(new)))
+    mark = write("x.", style)[1:]
+    sentence = capitalise(written) if style.cased else written
+    return f"{after[: end.start()]}{end[0].rstrip() or mark} {sentence}{mark}{after[end.end() :]}"
+
+
+class _Kind(NamedTuple):
+    """Values of one kind: of which slots and said how, which words are turned around, and what implies them."""
+
+    slots: re.Pattern[str]
+    said: re.Pattern[str]
+    rewrites: list[tuple[str, str]]
+    implications: dict[str, list[str]]
+
+    def has(self, mention: Mention) -> bool:
+        """Whether a mention is of one of its slots."""
+        return bool(self.slots.search(mention.slot.partition("-")[2]))
+
+
+@cache
+def _kinds() -> dict[str, _Kind]:
+    table: dict[str, Any] = read_table(__package__, "implications.toml")
+    parts = {f"<{name}>": part for name, part in table.pop("parts").items()}
+
+    def expand(pattern: str) -> str:
+        for name, part in parts.items():
+            pattern = pattern.replace(name, part)
+        return pattern
+
+    return {
+        name: _Kind(
+            re.compile(entry["slots"]),
+            re.compile(entry.get("said", ".*"), re.IGNORECASE),
+            [(expand(pattern), template) for pattern, template in entry["rewrites"]],
+            entry["implications"],
+        )
+        for name, entry in table.items()
+    }
