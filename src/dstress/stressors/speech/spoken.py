@@ -52,7 +52,7 @@ def _table() -> dict[str, Any]:
 def said(text: str) -> tuple[str, ...]:
     """A text's spoken words, spelt-out letters (`A`) and pauses (`,` `.` `?`), in order."""
     plain = text.lower() if text.isascii() else _unaccented(text)
-    plain = _SPLIT.sub(lambda match: str(_table()["joined"][match[1] + match[2]]), _CLITIC.sub("", plain))
+    plain = _SPLIT.sub(lambda match: str(_table()["joined"][match[1] + match[2]]), join_clitics(plain))
     found: list[str] = []
     before = ""
     for match in _TOKEN.finditer(plain):
@@ -61,6 +61,11 @@ def said(text: str) -> tuple[str, ...]:
         found += ["A", "M"] if after_number and match.group() == "am" else _SAYERS[kind](match.group())
         before = kind
     return tuple(found)
+
+
+def join_clitics(text: str) -> str:
+    """Without the blanks before clitics that tokenised corpora have: `john 's`."""
+    return _CLITIC.sub("", text)
 
 
 def _unaccented(text: str) -> str:
