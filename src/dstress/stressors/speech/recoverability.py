@@ -29,6 +29,9 @@ from dstress.text.utterance import Utterance
 NEAR, NEAR_NAME = 0.65, 0.7
 """So much must sounds be alike, of 1: two of three, as in `for` and `four`; names, which are many, a little more."""
 
+_TELLING = 6
+"""So many characters say a value by themselves."""
+
 
 class Recoverability:
     """Tells for the turns of a corpus, whose values a reader is to know."""
@@ -48,20 +51,24 @@ class Recoverability:
         said = {mention.slot for mention in utterance.mentions}
         told = {mention.slot for mention in utterance.mentions if self._can_be_told(utterance, mention, heard)}
         changed = {slot for slot, forms in utterance.turn.state.items() if utterance.before.get(slot) != forms}
-        if not changed <= said and _likeness(_whole_sound(utterance.text), _whole_sound(heard)) < NEAR:
+        spoken = (" ".join(words(text)) for text in (utterance.text, heard))
+        if not changed <= said and _likeness(*map(_whole_sound, spoken)) < NEAR:
             return False
         return said == told
 
     def _can_be_told(self, utterance: Utterance, mention: Mention, heard: str) -> bool:
+        said = utterance.text[mention.start : mention.end]
+        if len(said) >= _TELLING and f" {said} " in f" {heard} ":
+            return True
         slot, forms = mention.slot, utterance.turn.state[mention.slot]
         places = find_value(heard, slot, forms)
         if places and slot not in self._names:
             return True
-        own = {_sound(form) for form in (*forms, utterance.text[mention.start : mention.end])}
+        own = {_sound(form) for form in (*forms, said)}
         stretches = [*_stretches_instead(utterance.text, mention, words(heard))]
-        stretches += [heard[place.start : place.end] for place in places]
+        stretches += [" ".join(words(heard[place.start : place.end])) for place in places]
         # What was misheard may look like a word that only says what a thing is: `store fort` for Stortford.
-        sounds = {sound for stretch in stretches for sound in (_sound(stretch), _whole_sound(stretch))}
+        sounds = {sound for stretch in stretches for sound in (_telling_sound(stretch), _whole_sound(stretch))}
         likeness, nearest = max(((_likeness(one, other), other) for one in own for other in sounds), default=(0.0, ""))
         known = self._sounds.get(slot, ())
         rivals = process.extract_iter(nearest, known, scorer=_likeness, processor=None, score_cutoff=likeness)
@@ -74,13 +81,17 @@ _likeness = Levenshtein.normalized_similarity
 
 @lru_cache(maxsize=65_536)
 def _sound(text: str) -> str:
-    """How a value sounds, without the words that only say what a thing is: `hotel` does not tell hotels apart."""
-    name = telling(name_words(" ".join(words(text))))
-    return "".join(map(sound_of, name)) or _whole_sound(text)
+    """How a value sounds."""
+    return _telling_sound(" ".join(words(text)))
 
 
-def _whole_sound(text: str) -> str:
-    return "".join(map(sound_of, words(text)))
+def _telling_sound(spoken: str) -> str:
+    """How spoken words sound, less those that only say what a thing is: `hotel` does not tell hotels apart."""
+    return "".join(map(sound_of, telling(name_words(spoken)))) or _whole_sound(spoken)
+
+
+def _whole_sound(spoken: str) -> str:
+    return "".join(map(sound_of, spoken.split()))
 
 
 def _stretches_instead(text: str, mention: Mention, heard: Sequence[str]) -> Iterator[str]:

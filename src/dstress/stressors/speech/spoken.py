@@ -75,7 +75,12 @@ def _unaccented(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """The spoken words alone: what the word error rate counts."""
-    return [word.lower() for word in said(text) if word[0].isalpha()]
+    return list(_words(text))
+
+
+@lru_cache(maxsize=65536)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.lower() for word in said(text) if word[0].isalpha())
 
 
 def comparable(spoken: Iterable[str]) -> list[str]:

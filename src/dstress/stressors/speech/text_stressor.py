@@ -82,7 +82,10 @@ class SpeechText(TurnStressor):
             heard = write_errors(utterance.text, self._model.errors(spoken, utterance.random))
         else:
             heard = " ".join(self._model.mishear(spoken, utterance.random))
-        return self._recoverability.tagged(utterance, heard) if words(heard) else Unchanged(HEARD_NOTHING)
+        if heard == utterance.text:
+            return None
+        is_heard = any(map(str.isalnum, heard))
+        return self._recoverability.tagged(utterance, heard) if is_heard else Unchanged(HEARD_NOTHING)
 
     def counts(self, before: str, after: str) -> dict[str, int]:
         """Word errors."""

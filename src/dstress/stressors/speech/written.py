@@ -16,21 +16,23 @@ _MARKS = (".", ",", "?", "!")
 
 def write_errors(text: str, errors: Iterable[Error]) -> str:
     """The text with what was heard otherwise of its spoken words."""
-    spoken = words(text)
-    chunks = [(chunk, len(words(chunk))) for chunk in join_clitics(text).split()]
-    if [word for chunk, _ in chunks for word in words(chunk)] != spoken:  # what is said hangs on two chunks: `$ 5`
-        chunks = [(word, 1) for word in spoken]
     heard: dict[int, Sequence[str]] = {}
     added: dict[int, Sequence[str]] = {}
     for start, end, new in errors:
         if start == end:
             added[start] = new
         heard |= {place: new if place == start else () for place in range(start, end)}
+    if not heard and not added:
+        return text
+    spoken = words(text)
+    chunks = [(chunk, words(chunk)) for chunk in join_clitics(text).split()]
+    if [word for _, own in chunks for word in own] != spoken:  # what is said hangs on two chunks: `$ 5`
+        chunks = [(word, [word]) for word in spoken]
     written: list[str] = []
     at = 0
-    for chunk, size in chunks:
-        places = range(at, at + size)
-        at += size
+    for chunk, own in chunks:
+        places = range(at, at + len(own))
+        at += len(own)
         written += [word for place in places for word in added.get(place, ())]
         if heard.keys().isdisjoint(places):
             written.append(chunk)
