@@ -32,6 +32,9 @@ NEAR, NEAR_NAME = 0.65, 0.7
 _TELLING = 6
 """So many characters say a value by themselves."""
 
+_LONGEST = 12
+"""Words that may have been heard for a value: a text may be long."""
+
 
 class Recoverability:
     """Tells for the turns of a corpus, whose values a reader is to know."""
@@ -106,4 +109,4 @@ def _stretches_instead(text: str, mention: Mention, heard: Sequence[str]) -> Ite
             low = min(low, code.dest_start + max(0, first - code.src_start))
             high = max(high, code.dest_end - max(0, code.src_end - last))
     for start in range(low, high):
-        yield from (" ".join(heard[start:end]) for end in range(start + 1, high + 1))
+        yield from (" ".join(heard[start:end]) for end in range(start + 1, min(high, start + _LONGEST) + 1))
