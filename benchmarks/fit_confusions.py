@@ -1,10 +1,12 @@
-"""Make the confusion model that comes with dstress, in about half an hour: `python -m benchmarks.fit_confusions`.
+"""Make a confusion model that comes with dstress: `python -m benchmarks.fit_confusions`, in about half an hour.
 
-It is what `speech_text(fit="reminder:train", utterances=600)` fits, written to where `speech_text` looks for it.
+It is what `speech_text(fit="reminder:train", utterances=600, recognizer=pocketsphinx)` fits, written to where
+`speech_text` looks for it; `python -m benchmarks.fit_confusions PATH` the same with the Whisper model in a folder.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import msgspec
@@ -12,18 +14,21 @@ import msgspec
 from dstress.corpora import load
 from dstress.storage.home import home
 from dstress.stressors.speech import confusion_fit
-from dstress.stressors.speech.confusion_fit import FILE, load_or_fit, sample_texts
+from dstress.stressors.speech.confusion_fit import load_or_fit, sample_texts, shipped_file
+from dstress.stressors.speech.recognizer import RecognizerName, make_recognizer
 
-UTTERANCES = 600
+UTTERANCES: dict[RecognizerName, int] = {"pocketsphinx": 600, "whisper": 120}
 
 
-def run() -> None:
+def run(folder: str = "") -> None:
+    name: RecognizerName = "whisper" if folder else "pocketsphinx"
     model = load_or_fit(
-        sample_texts(load("reminder:train"), UTTERANCES),
+        sample_texts(load("reminder:train"), UTTERANCES[name]),
         home() / "speech",
+        make_recognizer("fit_confusions", name, folder),
         lambda *progress: print(*progress, flush=True),
     )
-    path = Path(confusion_fit.__file__).with_name(FILE)
+    path = Path(confusion_fit.__file__).with_name(shipped_file(name))
     path.write_bytes(msgspec.json.encode(model) + b"\n")
     for noise, levels in model.levels.items():
         for level in levels:
@@ -35,4 +40,4 @@ def run() -> None:
 
 
 if __name__ == "__main__":
-    run()
+    run(*sys.argv[1:])

@@ -55,7 +55,7 @@ def _compare(corpus: Corpus, folder: Path) -> None:
             heard = pool.transmit(utterances, Conditions(snr, noise))
             speed = len(utterances) / (time.perf_counter() - start)
             channel = count_word_errors(utterances, heard)
-            model = Mishearing(shipped(), noise, channel.rate)
+            model = Mishearing(shipped("pocketsphinx"), noise, channel.rate)
             model.tune(others)
             copy = model.measure(spoken_words)
             name = f"{corpus.name} {noise}, {'no noise' if snr is None else f'{snr:g} dB'}"

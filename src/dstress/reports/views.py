@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from dstress.dialogue import LOST, RECOVERABLE
 from dstress.metrics.measures import measure_of
 from dstress.reports.findings import recall, significant, undecided
 from dstress.reports.numbers import PAGE, NumberFormat
 from dstress.reports.tables import Table
 from dstress.runs.folder import ORIGINAL, Manifest, RunFolder, Scores
 from dstress.scoring.scorecard import Score
+from dstress.scoring.slices import UNITS
 from dstress.text.schema_distance import SchemaChange
 
 _REASONS = 3
@@ -176,6 +178,25 @@ def costs(run: RunFolder, scores: Scores) -> list[Cost]:
             )
         )
     return rows
+
+
+def recoverable(scores: Scores, numbers: NumberFormat = PAGE) -> Table:
+    """Joint goal accuracy of misheard turns whose values can still be told, and of those in which one is lost."""
+    rows = []
+    for variant, card in scores.variants.items():
+        parts = card.slices.get("stress", {})
+        if "jga" in card and not parts.keys().isdisjoint((RECOVERABLE, LOST)):
+            cells = [variant, numbers.percent(card["jga"].value)]
+            for key in (RECOVERABLE, LOST):
+                part = parts.get(key, {})
+                cells += [numbers.percent(_or_nan(part.get("jga"))), numbers.number(_or_nan(part.get(UNITS)))]
+            rows.append(tuple(cells))
+    columns = ("stressor", "#jga %", "#recoverable %", "#recoverable turns", "#lost %", "#lost turns")
+    return Table(columns, rows, "jga of turns whose values can still be told from what was heard, and of lost ones")
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def repeats(scores: Scores, numbers: NumberFormat = PAGE) -> Table:

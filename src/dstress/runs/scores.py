@@ -74,7 +74,7 @@ class _Variant:
         watchers: list[Watcher] = [self.errors, *self.collectors.values()]
         source = PredictionSource(predictions_of(run, variant), self.corpus)
         (self.scored,) = tally_predictions(
-            source, [convention_of(run)], list(metrics_of(run)), _slices(suite), options, watchers
+            source, [convention_of(run)], list(metrics_of(run)), _slices_of(run, variant), options, watchers
         )
         self.failed = run.journal(variant).failed
 
@@ -157,6 +157,12 @@ def check_slices(suite: Suite, where: str) -> None:
 def _slices(suite: Suite) -> tuple[str, ...]:
     """What a suite cuts scores by: what it says, and what its table needs."""
     return tuple(dict.fromkeys((*suite.slices, *(column.slice[0] for column in suite.table if column.slice))))
+
+
+def _slices_of(run: RunFolder, variant: str) -> tuple[str, ...]:
+    """The same, and `stress` where the stressor tags turns: tags are there to tell results apart."""
+    tagged = run.quality(variant).get("quality", {}).get("tags")
+    return tuple(dict.fromkeys((*_slices(run.manifest.suite), *(["stress"] if tagged else []))))
 
 
 def _slicing(run: RunFolder, variant: str) -> Slicing:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.errors import DstressError
-from dstress.stressors.speech import recognizer, voice
+from dstress.stressors.speech import voice
 from dstress.stressors.speech.calibration import (
     SAMPLES,
     Calibration,
@@ -23,6 +23,7 @@ from dstress.stressors.speech.calibration import (
 )
 from dstress.stressors.speech.channel import Conditions, Recognition, Speaker
 from dstress.stressors.speech.channel_pool import ChannelPool
+from dstress.stressors.speech.sphinx import Sphinx
 
 BY = Speaker("slt", 1)
 
@@ -92,8 +93,8 @@ def test_a_turn_that_stays_has_no_errors() -> None:
 
 
 def test_calibrations_are_kept_by_all_that_matters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for program in (voice, recognizer):
-        monkeypatch.setattr(program, "version", lambda: "1.0")
+    monkeypatch.setattr(voice, "version", lambda: "1.0")
+    monkeypatch.setattr(Sphinx, "version", lambda _: ("1.0",))
     found = Calibration(0.3, 27.5, 0.302, 100, 1)
     path = calibration_path(tmp_path, Conditions(snr=3.0), ["slt"], 0.3, ["a", "b"])
     save_calibration(path, found)
@@ -105,7 +106,7 @@ def test_calibrations_are_kept_by_all_that_matters(tmp_path: Path, monkeypatch: 
         calibration_path(tmp_path, Conditions(), ["slt"], 0.31, ["a", "b"]),
         calibration_path(tmp_path, Conditions(), ["slt"], 0.3, ["a", "c"]),
     ]
-    monkeypatch.setattr(recognizer, "version", lambda: "2.0")
+    monkeypatch.setattr(Sphinx, "version", lambda _: ("2.0",))
     others.append(calibration_path(tmp_path, Conditions(), ["slt"], 0.3, ["a", "b"]))
     assert path not in others
     assert [load_calibration(other) for other in others] == [None] * 5

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.errors import DstressError, MissingExtraError, UnknownNameError
-from dstress.stressors.speech import recognizer, voice
+from dstress.stressors.speech import sphinx, voice
 from dstress.stressors.speech.audio_cache import BlobCache, content_key, pack_audio, unpack_audio
 from dstress.stressors.speech.channel import (
     HEARD_NOTHING,
@@ -31,7 +31,9 @@ from dstress.stressors.speech.channel import (
 )
 from dstress.stressors.speech.channel_pool import ChannelPool
 from dstress.stressors.speech.noise import TALKERS, add_noise, babble, babble_bank, level, white
+from dstress.stressors.speech.sphinx import Sphinx, general_language, known_words
 from dstress.stressors.speech.spoken import words
+from dstress.stressors.speech.unheard import excluded_prefixes
 from dstress.stressors.speech.word_errors import total, word_errors
 from tests.parts import need
 
@@ -85,7 +87,7 @@ def test_noise_makes_errors(folder: Path) -> None:
 
 def test_what_was_heard_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = Channel(folder, Conditions()).transmit(UTTERANCES)
-    monkeypatch.setattr(recognizer, "recognize", lambda *_: pytest.fail("heard again"))
+    monkeypatch.setattr(Sphinx, "recognize", lambda *_: pytest.fail("heard again"))
     monkeypatch.setattr(voice, "speak", lambda *_: pytest.fail("spoken again"))
     assert Channel(folder, Conditions()).transmit(UTTERANCES[::-1]) == first[::-1]
 
@@ -98,10 +100,10 @@ def test_what_cannot_be_spoken_or_heard_is_told(folder: Path) -> None:
 
 
 def test_nothing_heard_is_kept_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recognizer, "recognize", lambda *_: "")
+    monkeypatch.setattr(Sphinx, "recognize", lambda *_: "")
     asked = [("Mmm.", Speaker("slt", 1))]
     assert Channel(folder, Conditions()).transmit(asked) == [Recognition("", HEARD_NOTHING)]
-    monkeypatch.setattr(recognizer, "recognize", lambda *_: pytest.fail("heard again"))
+    monkeypatch.setattr(Sphinx, "recognize", lambda *_: pytest.fail("heard again"))
     assert Channel(folder, Conditions()).transmit(asked) == [Recognition("", HEARD_NOTHING)]
 
 
@@ -116,11 +118,11 @@ def test_a_turn_keeps_its_voice_and_noise() -> None:
 
 
 def test_some_words_are_never_heard(folder: Path) -> None:
-    path = recognizer.general_language(folder).dictionary
+    path = general_language(folder).dictionary
     kept = {line.split()[0] for line in Path(path).read_text().splitlines()}
     assert "hotel" in kept and len(kept) > 100_000
-    assert not [word for word in kept if word.startswith(recognizer.excluded_prefixes())]
-    assert "hotel" in recognizer.known_words(recognizer.general_language(folder))
+    assert not [word for word in kept if word.startswith(excluded_prefixes())]
+    assert "hotel" in known_words(general_language(folder))
 
 
 # --- noise ---
@@ -215,9 +217,9 @@ def test_a_voice_that_is_not_there_is_told(folder: Path) -> None:
 
 
 def test_no_pocketsphinx_is_told_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recognizer, "find_spec", lambda _: None)
+    monkeypatch.setattr(sphinx, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r"(?s)pocketsphinx.*dstress\[speech\]"):
-        recognizer.check_recogniser()
+        Sphinx().check()
 
 
 @pytest.mark.parametrize("fault", ["raise SystemExit(3)", "import time; time.sleep(60)", "print('no audio')", ""])

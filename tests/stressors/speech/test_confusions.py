@@ -81,5 +81,5 @@ def test_a_vocabulary_knows_its_words_and_few_others() -> None:
 
 def test_words_that_the_recogniser_does_not_know_are_counted_apart() -> None:
     pairs = [(["to", "brindleford"], ["to", "brand", "lyford"]), (["to", "town"], ["to", "down"])]
-    found = fit({"white": [pairs]}, known=["to", "town", "down", "brand", "lyford"])
+    found = fit({"white": [pairs]}, pack_words(["to", "town", "down", "brand", "lyford"]))
     assert found.strange == {"1>2": 1}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from dstress.stressors.speech.confusion_fit import shipped
 from dstress.stressors.speech.confusions import Fit, fit
 from dstress.stressors.speech.mishearing import Draw, Mishearing
+from dstress.stressors.speech.recognizer import RecognizerName
 
 SAID = ["i", "need", "a", "cheap", "guesthouse", "in", "the", "east", "of", "town", "for", "two", "people"]
 HEARD = [
@@ -33,10 +35,11 @@ def test_the_rate_is_what_was_asked_for(wer: float) -> None:
     assert model.measure(sample).rate == pytest.approx(wer, abs=0.01)
 
 
+@pytest.mark.parametrize("recognizer", get_args(RecognizerName))
 @pytest.mark.parametrize("noise", ["white", "babble"])
-def test_the_mix_is_the_channels(noise: str) -> None:
-    model = Mishearing(shipped(), noise, 0.3)
-    words = [word for word, (times, _) in shipped().words.items() if times > 9]
+def test_the_mix_is_the_channels(noise: str, recognizer: RecognizerName) -> None:
+    model = Mishearing(shipped(recognizer), noise, 0.3)
+    words = [word for word, (times, _) in model.fit.words.items() if times > 9]
     sample = [Random(seed).choices(words, k=12) for seed in range(300)]
     assert model.tune(sample).mix == pytest.approx(model.target.mix, abs=0.04)
 
@@ -50,7 +53,7 @@ def test_known_confusions_come_back() -> None:
 
 
 def test_names_that_the_recogniser_does_not_know_are_hardly_ever_heard() -> None:
-    model = Mishearing(shipped(), "white", 0.3)
+    model = Mishearing(shipped("pocketsphinx"), "white", 0.3)
     said = ["a", "taxi", "to", "wandlebury", "please"]
     model.tune([said, ["thank", "you"]] * 50)
     right = sum("wandlebury" in model.mishear(said, Random(seed)) for seed in range(200))

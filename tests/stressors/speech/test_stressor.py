@@ -13,7 +13,7 @@ from dstress.dialogue import Dialogue, Turn
 from dstress.errors import DstressError, MissingExtraError, SpecError, UnknownNameError
 from dstress.pipeline.stress import calibrate_spec, stress
 from dstress.stressors import stressors
-from dstress.stressors.speech import recognizer, voice
+from dstress.stressors.speech import sphinx, voice, whisper
 from dstress.stressors.speech.spoken import words
 from dstress.stressors.speech.word_errors import total, word_errors
 from tests.parts import IN_CI, need
@@ -42,6 +42,8 @@ def saying(*texts: str) -> Dialogue:
         ("speech(wer=1.5)", "no word error rate"),
         ("speech(snr=20, wer=0.3)", "give one of them"),
         ("speech(noise=pink)", "does not fit"),
+        ("speech(model=base)", "add recognizer=whisper"),
+        ("speech(recognizer=whisper, lm=x)", "leave lm out"),
     ],
 )
 def test_bad_arguments_are_told(spec: str, problem: str) -> None:
@@ -53,9 +55,12 @@ def test_missing_parts_are_told_before_any_work(monkeypatch: pytest.MonkeyPatch)
     corpus = sample("reminder", None)
     with pytest.raises(UnknownNameError, match="voice"):
         stress(corpus, "speech(voices=[nobody])")
-    monkeypatch.setattr(recognizer, "find_spec", lambda _: None)
+    monkeypatch.setattr(sphinx, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match="pocketsphinx"):
         stress(corpus, "speech")
+    monkeypatch.setattr(whisper, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError, match=r"(?s)faster-whisper.*dstress\[whisper\]"):
+        stress(corpus, "speech(recognizer=whisper)")
     monkeypatch.setenv("PATH", "")
     with pytest.raises(MissingExtraError, match="apt install flite"):
         stress(corpus, "speech")

@@ -1,1 +1,1 @@
-"""The audio channel: a text is spoken (flite), drowned in noise, and recognised (pocketsphinx)."""
+"""The audio channel: a text is spoken (flite), drowned in noise, and recognised (pocketsphinx, Whisper)."""

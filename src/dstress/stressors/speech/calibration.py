@@ -15,10 +15,11 @@ import msgspec
 
 from dstress.errors import DstressError
 from dstress.storage.atomic import replacing
-from dstress.stressors.speech import recognizer, voice
+from dstress.stressors.speech import voice
 from dstress.stressors.speech.audio_cache import content_key
 from dstress.stressors.speech.channel import Conditions, Recognition, Speaker
 from dstress.stressors.speech.channel_pool import ChannelPool
+from dstress.stressors.speech.sphinx import Sphinx
 from dstress.stressors.speech.spoken import words
 from dstress.stressors.speech.word_errors import WordErrors, total, word_errors
 
@@ -64,7 +65,7 @@ class _Curve(NamedTuple):
 def count_word_errors(utterances: Utterances, recognitions: Sequence[Recognition]) -> WordErrors:
     """Word errors as the stressed corpus will have them: a turn of which nothing was heard stays as it was."""
     return total(
-        word_errors(words(text), words(text) if recognition.problem else recognition.text.split())
+        word_errors(words(text), words(text if recognition.problem else recognition.text))
         for (text, _), recognition in zip(utterances, recognitions, strict=True)
     )
 
@@ -92,7 +93,7 @@ class CalibrationSearch:
     def _check_reachable(self, target: float) -> None:
         clean = self._measure(None, SAMPLES[0])
         if clean > target - 0.005:
-            without = "" if self.conditions.language.model else "; lm= with a training corpus hears better"
+            without = "; lm= with a training corpus hears better" if self.conditions.recognizer == Sphinx() else ""
             raise DstressError(
                 f"a word error rate of {target:.0%} cannot be reached: without any noise it is {clean:.1%} already",
                 fix=f"ask for more than {clean:.0%}{without}",
@@ -134,7 +135,7 @@ def calibration_path(
     folder: Path, conditions: Conditions, voices: Sequence[str], wer: float, texts: Sequence[str]
 ) -> Path:
     """Where a calibration is kept: by channel, voices, target and utterances."""
-    programs = (voice.version(), recognizer.version())
+    programs = (voice.version(), *conditions.recognizer.version())
     key = content_key(programs, conditions._replace(snr=None), *voices, f"{wer:.4f}", *texts).hex()
     return folder / "calibrations" / f"{key}.json"
 

@@ -15,10 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dstress.storage.atomic import replacing
-from dstress.stressors.speech import recognizer, voice
+from dstress.stressors.speech import voice
 from dstress.stressors.speech.audio_cache import MOST_AUDIO, BlobCache, content_key, pack_audio, unpack_audio
 from dstress.stressors.speech.noise import BABBLE_VOICES, Noise, add_noise, babble, babble_bank, babble_sentences, white
-from dstress.stressors.speech.recognizer import GENERAL, Language
+from dstress.stressors.speech.recognizer import Recognizer
+from dstress.stressors.speech.sphinx import Sphinx
 from dstress.stressors.speech.spoken import script, words
 from dstress.stressors.speech.voice import Samples, SilentVoice
 
@@ -47,7 +48,7 @@ class Conditions(NamedTuple):
     snr: float | None = None
     noise: Noise = "white"
     speed: float = 1.0
-    language: Language = GENERAL
+    recognizer: Recognizer = Sphinx()
 
 
 class Recognition(NamedTuple):
@@ -116,10 +117,8 @@ class Channel:
             audio = self.audio(text, speaker)
         except SilentVoice:
             return Recognition("", SILENT)
-        language = self.conditions.language
-        if language == GENERAL:
-            language = recognizer.general_language(self.folder)
-        return Recognition(" ".join(words(recognizer.recognize(audio, language))))
+        heard = self.conditions.recognizer.recognize(audio, self.folder)
+        return Recognition(heard if words(heard) else "")
 
     def _speak(self, text: str, voice_name: str) -> Samples:
         spoken = script(text)
@@ -132,10 +131,10 @@ class Channel:
         return audio
 
     def _key(self, text: str, speaker: Speaker) -> bytes:
-        snr, kind, speed, language = self.conditions
+        snr, kind, speed, recognizer = self.conditions
         noise = ("clean",) if snr is None else (kind, f"{snr:.3f}", str(speaker.seed))
         spoken = (voice.version(), speaker.voice, f"{speed:.4f}", script(text))
-        return content_key(*spoken, *noise, recognizer.version(), *language)
+        return content_key(*spoken, *noise, *recognizer.version())
 
 
 @lru_cache(maxsize=2)

@@ -1,11 +1,12 @@
 """Fit the confusion model: send utterances through the real channel at several levels of noise, and count.
 
-The model that comes with dstress, `confusions.json` beside this file, is the fit of 600 utterances of the embedded
-corpus; `python -m benchmarks.fit_confusions` makes it again.
+The models that come with dstress, one for each recogniser, lie beside this file: fits of utterances of the embedded
+corpus, which `python -m benchmarks.fit_confusions` makes again.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib.resources import files
@@ -15,22 +16,28 @@ import msgspec
 
 from dstress.dialogue import Dialogue
 from dstress.storage.atomic import replacing
-from dstress.stressors.speech import recognizer, voice
+from dstress.stressors.speech import voice
 from dstress.stressors.speech.audio_cache import content_key
 from dstress.stressors.speech.channel import Conditions, draw_speaker
 from dstress.stressors.speech.channel_pool import ChannelPool
 from dstress.stressors.speech.confusions import Fit, Pair, fit
 from dstress.stressors.speech.noise import Noise
+from dstress.stressors.speech.recognizer import Recognizer, RecognizerName
 from dstress.stressors.speech.sample import draw_sample
+from dstress.stressors.speech.sphinx import Sphinx, general_language, known_words
 from dstress.stressors.speech.spoken import words
+from dstress.stressors.speech.vocabulary import pack_words
+from dstress.stressors.speech.whisper import Whisper
 from dstress.text.utterance import random_for
 
 VOICES = ("slt", "rms", "awb")
-LEVELS: dict[Noise, tuple[float | None, ...]] = {"white": (None, 31.0, 26.0), "babble": (None, 25.0, 19.0)}
-"""Signal-to-noise ratios at which the channel is heard, none first: from about 15 to 50 word errors in a hundred."""
+LEVELS: dict[type[Recognizer], dict[Noise, tuple[float | None, ...]]] = {
+    Sphinx: {"white": (None, 31.0, 26.0), "babble": (None, 25.0, 19.0)},
+    Whisper: {"white": (None, 10.0), "babble": (None, 5.0)},
+}
+"""Signal-to-noise ratios at which each recogniser is heard, none first: up to about 50 word errors in a hundred."""
 
-FILE = "confusions.json"
-_LAYOUT = 2
+_LAYOUT = 3
 """Raised when a fit says other things than before: older ones in the data home are then made anew."""
 
 
@@ -45,12 +52,18 @@ def transmit_pairs(
     """What was spoken and heard of each text, without those of which nothing was."""
     utterances = [(text, draw_speaker(random_for("fit", text), voices)) for text in texts]
     recognised = zip(texts, pool.transmit(utterances, conditions), strict=True)
-    return [(words(text), recognition.text.split()) for text, recognition in recognised if not recognition.problem]
+    return [(words(text), words(recognition.text)) for text, recognition in recognised if not recognition.problem]
 
 
-def load_or_fit(texts: Sequence[str], folder: Path, on_progress: Callable[[str, int], None] = lambda *_: None) -> Fit:
+def load_or_fit(
+    texts: Sequence[str],
+    folder: Path,
+    recognizer: Recognizer,
+    on_progress: Callable[[str, int], None] = lambda *_: None,
+) -> Fit:
     """The confusion model of some texts, kept in `folder` once it is made."""
-    key = content_key(_LAYOUT, voice.version(), recognizer.version(), LEVELS, *texts).hex()
+    levels = LEVELS[type(recognizer)]
+    key = content_key(_LAYOUT, voice.version(), *recognizer.version(), levels, *texts).hex()
     path = folder / "fits" / f"{key}.json"
     try:
         return msgspec.json.decode(path.read_bytes(), type=Fit)
@@ -58,18 +71,39 @@ def load_or_fit(texts: Sequence[str], folder: Path, on_progress: Callable[[str, 
         pass
     pairs: dict[str, list[list[Pair]]] = {}
     with ChannelPool(folder) as pool:
-        for noise, ratios in LEVELS.items():
+        for noise, ratios in levels.items():
             pairs[noise] = []
             for snr in ratios:
-                pairs[noise].append(transmit_pairs(texts, pool, Conditions(snr, noise)))
+                pairs[noise].append(transmit_pairs(texts, pool, Conditions(snr, noise, recognizer=recognizer)))
                 on_progress(f"{noise} noise at {snr} dB", len(texts))
-    model = fit(pairs, recognizer.known_words(recognizer.general_language(folder)))
+    if isinstance(recognizer, Sphinx):
+        model = fit(pairs, pack_words(known_words(general_language(folder))))
+    else:
+        familiar = fit(pairs, shipped("pocketsphinx").vocabulary, writes=True)
+        model = msgspec.structs.replace(familiar, vocabulary="")
     with replacing(path) as out:
         out.write(msgspec.json.encode(model))
     return model
 
 
 @cache
-def shipped() -> Fit:
+def shipped(recognizer: RecognizerName) -> Fit:
     """The model that comes with dstress, of the embedded corpus."""
-    return msgspec.json.decode(files(__package__).joinpath(FILE).read_bytes(), type=Fit)
+    return complete(msgspec.json.decode(files(__package__).joinpath(shipped_file(recognizer)).read_bytes(), type=Fit))
+
+
+def shipped_file(recognizer: RecognizerName) -> str:
+    """Where it lies."""
+    return f"confusions_{recognizer}.json"
+
+
+def complete(model: Fit) -> Fit:
+    """A model of a recogniser that can write any word, with the words of English that pocketsphinx's has.
+
+    Those in its vocabulary are known to everybody, and those that it heard are what words may be taken for.
+    """
+    if not model.writes:
+        return model
+    english = shipped("pocketsphinx")
+    heard = Counter(english.heard) + Counter(model.heard)
+    return msgspec.structs.replace(model, vocabulary=english.vocabulary, heard=dict(heard))

@@ -7,13 +7,13 @@ as "guest house", "east of" as "least of", "the" as nothing. Its *shape* is how 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 from rapidfuzz.distance import Levenshtein
 
-from dstress.stressors.speech.vocabulary import Vocabulary, pack_words
+from dstress.stressors.speech.vocabulary import Vocabulary
 from dstress.stressors.speech.word_errors import total, word_errors
 
 LONGEST = 4
@@ -38,7 +38,8 @@ class Fit(msgspec.Struct, frozen=True):
 
     `levels` goes by the kind of noise, the softest first. `regions` are what stretches became, `words` how often a word
     was said and how often an error began at it, `heard` how often the recogniser gave each word. `vocabulary` are the
-    words that it knows, packed, and `strange` the shapes of errors that begin at words that it does not know.
+    words that it knows, packed, and `strange` the shapes of errors that begin at words that it does not know. If it
+    `writes`, what it gives looks as people write, and words that it does not know as they sound.
     """
 
     levels: dict[str, list[Level]]
@@ -47,6 +48,7 @@ class Fit(msgspec.Struct, frozen=True):
     heard: dict[str, int]
     vocabulary: str = ""
     strange: dict[str, int] = {}
+    writes: bool = False
 
 
 class Region(NamedTuple):
@@ -82,9 +84,8 @@ def _pieces(start: int, spoken: Sequence[str], heard: Sequence[str]) -> Iterator
         yield Region(start + first, tuple(spoken[first:last]), tuple(heard[low:high]))
 
 
-def fit(pairs: Mapping[str, Sequence[Sequence[Pair]]], known: Iterable[str] = ()) -> Fit:
-    """Count, for each kind and level of noise, what was spoken and heard. `known` is the recogniser's vocabulary."""
-    vocabulary = pack_words(known)
+def fit(pairs: Mapping[str, Sequence[Sequence[Pair]]], vocabulary: str = "", *, writes: bool = False) -> Fit:
+    """Count, for each kind and level of noise, what was spoken and heard. `vocabulary` is packed."""
     familiar = Vocabulary(vocabulary)
     table: defaultdict[str, Counter[str]] = defaultdict(Counter)
     strange: Counter[str] = Counter()
@@ -120,6 +121,7 @@ def fit(pairs: Mapping[str, Sequence[Sequence[Pair]]], known: Iterable[str] = ()
         dict(sorted(output.items())),
         vocabulary,
         dict(sorted(strange.items())),
+        writes,
     )
 
 

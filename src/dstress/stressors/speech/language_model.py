@@ -15,7 +15,7 @@ from dstress.errors import DstressError
 from dstress.storage.atomic import replacing
 from dstress.stressors.speech.audio_cache import content_key
 from dstress.stressors.speech.pronunciation import pronunciations
-from dstress.stressors.speech.recognizer import Language
+from dstress.stressors.speech.sphinx import Sphinx
 from dstress.stressors.speech.spoken import words
 
 START, END, ORDER = "<s>", "</s>", 3
@@ -27,7 +27,7 @@ _ALL_SEEN = 0.9999
 Gram = tuple[str, ...]
 
 
-def domain_language(folder: Path, texts: Iterable[str]) -> Language:
+def domain_language(folder: Path, texts: Iterable[str]) -> Sphinx:
     """The language of some texts, as files in `folder`; made once for the same texts."""
     sentences = Counter(" ".join(words(text)) for text in texts)
     sentences.pop("", None)
@@ -43,7 +43,7 @@ def domain_language(folder: Path, texts: Iterable[str]) -> Language:
                     out.write((f"{word} {phones}\n" if number == 1 else f"{word}({number}) {phones}\n").encode())
         with replacing(model) as out:
             out.writelines(f"{line}\n".encode() for line in arpa(sentences, known))
-    return Language(str(model), str(dictionary))
+    return Sphinx(str(model), str(dictionary))
 
 
 def arpa(sentences: Mapping[str, int], vocabulary: Iterable[str]) -> Iterator[str]:

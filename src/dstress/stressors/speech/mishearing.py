@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from random import Random
 from typing import Generic, NamedTuple, TypeVar
 
 from dstress.stressors.speech.confusions import LONGEST, Fit, blend
-from dstress.stressors.speech.sounds import SoundAlikes
+from dstress.stressors.speech.sounds import SoundAlikes, respell
 from dstress.stressors.speech.vocabulary import Vocabulary
 from dstress.stressors.speech.word_errors import WordErrors, total, word_errors
 
@@ -57,6 +57,14 @@ class Knobs(NamedTuple):
     adding: float = 1.0
 
 
+class Error(NamedTuple):
+    """Words `start` to `end` (exclusive) come out as `heard`; words are added where these are the same."""
+
+    start: int
+    end: int
+    heard: Sequence[str]
+
+
 class Mishearing:
     """Mishears at a word error rate, with the errors that a kind of noise makes at that rate."""
 
@@ -94,20 +102,27 @@ class Mishearing:
     def mishear(self, words: Sequence[str], random: Random) -> list[str]:
         """What might be heard."""
         heard: list[str] = []
+        at = 0
+        for error in self.errors(words, random):
+            heard += words[at : error.start]
+            heard += error.heard
+            at = error.end
+        return heard + list(words[at:])
+
+    def errors(self, words: Sequence[str], random: Random) -> Iterator[Error]:
+        """What might be heard otherwise."""
         at, count = 0, len(words)
         chance, begins, slip = random.random, self._begins, self._slip if self._extra.items else 0.0
         while at < count:
             if chance() < slip:
-                heard += self._extra(random)
+                yield Error(at, at, self._extra(random))
             word = words[at]
-            if chance() >= (begins.get(word) or self._begin(word)):
-                heard.append(word)
-                at += 1
-            else:
+            if chance() < (begins.get(word) or self._begin(word)):
                 size, confused = self._confuse(words[at : at + LONGEST], random)
-                heard += confused
+                yield Error(at, at + size, confused)
                 at += size
-        return heard
+            else:
+                at += 1
 
     def tune(self, sample: Sequence[Sequence[str]]) -> WordErrors:
         """Turn the knobs until rate and mix come out right on some utterances; what comes out then."""
@@ -188,14 +203,17 @@ class Mishearing:
         return heard
 
     def _substitutes_of(self, word: str) -> Draw[str]:
-        """Other words for a word: those that were heard for it, and those that sound alike."""
+        """Other words for a word: those that were heard for it, and those that sound alike, or are spelt otherwise."""
         substitutes = self._substitutes.get(word)
         if substitutes is None:
             heard = self.fit.regions.get(word, {}).items()
             weights = [(other, float(count)) for other, count in heard if other and " " not in other]
             alike = self._alike.find(word)
             scale = TRUST / (sum(weight for _, weight in alike) or 1.0)
-            substitutes = Draw(weights + [(other, weight * scale) for other, weight in alike])
+            weights += [(other, weight * scale) for other, weight in alike]
+            if self.fit.writes and word not in self._vocabulary:
+                weights += [(spelt, TRUST) for spelt in respell(word)]
+            substitutes = Draw(weights)
             if len(self._substitutes) >= _REMEMBERED:
                 self._substitutes.clear()
             self._substitutes[word] = substitutes

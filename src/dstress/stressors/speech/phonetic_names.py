@@ -1,37 +1,32 @@
 """Recogniser-like errors on names only: `Brindleford` as `brindle ford`, `kymmoy` as `kimoy`.
 
 Recognisers get common words right and names wrong, which they write as they sound or take for words that they know;
-Yoon et al. (2023, arXiv 2308.15053) recover proper nouns after tracking. A turn is *recoverable* if, of all names that
-the corpus has for the slot, the right one still sounds most like what was heard; else it is *lost*.
+Yoon et al. (2023, arXiv 2308.15053) recover proper nouns after tracking. Turns are tagged by whether a careful reader
+could (`recoverability.py`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
 from rapidfuzz.distance import Levenshtein
 
 from dstress.errors import SpecError
 from dstress.resources import Resources
-from dstress.stressors.base import Outcome, Rewrite, TurnStressor
+from dstress.stressors.base import Outcome, TurnStressor
 from dstress.stressors.entities.names import name_words, telling
 from dstress.stressors.speech.confusion_fit import shipped
-from dstress.stressors.speech.sounds import SoundAlikes, sound_of
+from dstress.stressors.speech.recoverability import Recoverability
+from dstress.stressors.speech.sounds import SoundAlikes, respell, sound_of
 from dstress.stressors.speech.vocabulary import Vocabulary
-from dstress.stressors.values.dictionary import values_of
-from dstress.text.mentions import Mention
 from dstress.text.slot_names import is_named_entity_slot
-from dstress.text.tables import read_table
 from dstress.text.utterance import Utterance
 from dstress.text.writing_style import capitalise
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _SHORTEST, _PIECE = 4, 3
 """Letters of a word that is misheard, and of the pieces that it may fall into."""
-_NEAR = 0.7
-"""So like the name what was heard must sound at least, of 1, to lead back to it."""
 _ALIKE = 0.6
 """So like a word another one must sound to be heard for it."""
 
@@ -39,8 +34,8 @@ _ALIKE = 0.6
 class PhoneticNames(TurnStressor):
     """Names as a recogniser writes them, by their sound or as words that it knows; all other words stay.
 
-    `rate` is the share of the said names that are hit, each in one word. Turns are tagged `recoverable` if every name
-    in them can still be told by its sound, else `lost`.
+    `rate` is the share of the said names that are hit, each in one word. Turns are tagged `recoverable` if every value
+    in them can still be told, else `lost`.
     """
 
     languages = ("en",)
@@ -52,37 +47,32 @@ class PhoneticNames(TurnStressor):
         self.rate = rate
 
     def prepare(self, resources: Resources) -> None:
-        """Gather the names of every slot, by which a misheard one may be told."""
+        """Gather the values of every slot, among which a misheard one may be told."""
         super().prepare(resources)
-        self._heard = frozenset(word for word in shipped().heard if len(word) >= _PIECE)
-        self._alike, self._vocabulary = SoundAlikes(shipped().heard), Vocabulary(shipped().vocabulary)
-        self._names: dict[str, list[str]] = {
-            slot: sorted({_sound(name) for name in names})
-            for slot, names in values_of(resources.corpus).items()
-            if is_named_entity_slot(slot, resources.schema)
-        }
+        heard = shipped("pocketsphinx").heard
+        self._heard = frozenset(word for word in heard if len(word) >= _PIECE)
+        self._alike, self._vocabulary = SoundAlikes(heard), Vocabulary(shipped("pocketsphinx").vocabulary)
+        self._recoverability = Recoverability(resources.corpus, resources.schema)
         self._known: dict[str, tuple[str, ...]] = {}
 
     def rewrite_utterance(self, utterance: Utterance) -> Outcome:
         """The utterance with its names as they might be heard."""
         text, random = utterance.text, utterance.random
         changes: dict[tuple[int, int], str] = {}
-        recoverable = True
         for mention in utterance.mentions:
             place = mention.start, mention.end
-            if mention.slot not in self._names or place in changes or random.random() >= self.rate:
+            if not is_named_entity_slot(mention.slot, self.schema) or place in changes or random.random() >= self.rate:
                 continue
             if any(start < mention.end and mention.start < end for start, end in changes):
                 continue
             ways = list(self._ways(text[mention.start : mention.end]))
             if ways:
-                changes[place] = heard = random.choice(ways)
-                recoverable = recoverable and self._leads_back(mention, heard)
+                changes[place] = random.choice(ways)
         if not changes:
             return None
         for (start, end), heard in sorted(changes.items(), reverse=True):
             text = text[:start] + heard + text[end:]
-        return Rewrite(text, tags=("recoverable" if recoverable else "lost",))
+        return self._recoverability.tagged(utterance, text)
 
     def _ways(self, name: str) -> Iterator[str]:
         """A name with one of its telling words as it might be heard."""
@@ -108,30 +98,5 @@ class PhoneticNames(TurnStressor):
                 for other, _ in self._alike.find(word)
                 if Levenshtein.normalized_similarity(sound, sound_of(other)) >= _ALIKE
             ]
-            self._known[word] = tuple(dict.fromkeys((*(() if known else _respell(word)), *pieces, *alike)))
+            self._known[word] = tuple(dict.fromkeys((*(() if known else respell(word)), *pieces, *alike)))
         return self._known[word]
-
-    def _leads_back(self, mention: Mention, heard: str) -> bool:
-        """Whether of all names of the slot the right one sounds most like what was heard."""
-        sound, own = _sound(heard), _sound(mention.value)
-        right = Levenshtein.normalized_similarity(sound, own)
-        others = (name for name in self._names[mention.slot] if name != own)
-        return right >= _NEAR and all(Levenshtein.normalized_similarity(sound, other) < right for other in others)
-
-
-def _sound(name: str) -> str:
-    """How a name sounds, without the words that only say what it is."""
-    return "".join(map(sound_of, telling(name_words(name)) or name_words(name)))
-
-
-def _respell(word: str) -> Iterator[str]:
-    """The word in other letters for the same sound."""
-    for pattern, other in _rules():
-        spelt = pattern.sub(other, word, count=1)
-        if spelt != word and sound_of(spelt) == sound_of(word):
-            yield spelt
-
-
-@cache
-def _rules() -> list[tuple[re.Pattern[str], str]]:
-    return [(re.compile(letters), others) for letters, others in read_table(__package__, "respelling.toml")["rules"]]

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from dstress.stressors.speech.recognizer import model_folder
+from dstress.stressors.speech.sphinx import model_folder
 from dstress.stressors.speech.voice import PATIENCE, PROGRAM
 
 _PAUSE = "pau"

@@ -1,132 +1,24 @@
-"""Speech recognition with pocketsphinx and its own model of English, one decoder for each process.
+"""Who listens: pocketsphinx, small and quick, or Whisper, as recognisers are today.
 
-An utterance is heard by itself: its cepstral mean is its own (`cmn=batch`, the whole utterance at once) and its noise
-is estimated anew, so that nothing of what was heard before changes what is heard now.
+Each has `check`, to be called before any work, `version`, a key of all that changes what it hears, and `recognize`.
 """
 
 from __future__ import annotations
 
-import warnings
-from functools import cache, lru_cache
-from hashlib import blake2b
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as installed_version
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Literal
 
-from dstress.errors import MissingExtraError
-from dstress.storage.atomic import replacing
-from dstress.stressors.speech.voice import Samples
-from dstress.text.tables import read_table
+from dstress.errors import SpecError
+from dstress.stressors.speech.sphinx import Sphinx
+from dstress.stressors.speech.whisper import Whisper
 
-SEARCH: dict[str, float | int | bool | str] = {
-    "maxhmmpf": 1500,
-    "pl_weight": 8.0,
-    "wbeam": 1e-20,
-    "ds": 2,
-    "fwdflat": False,
-    "cmn": "batch",
-    "loglevel": "FATAL",
-}
-"""How hard the decoder searches: several times as fast as pocketsphinx's defaults, for a few more errors in a hundred
-words (docs/stressors/speech.md has the measurements)."""
+Recognizer = Sphinx | Whisper
+RecognizerName = Literal["pocketsphinx", "whisper"]
 
 
-class Language(NamedTuple):
-    """What the recogniser knows of the language: files of a domain's own, or pocketsphinx's where there are none."""
-
-    model: str = ""
-    dictionary: str = ""
-
-
-GENERAL = Language()
-"""pocketsphinx's own model of English."""
-
-
-@cache
-def excluded_prefixes() -> tuple[str, ...]:
-    """Beginnings of words that the recogniser may not give."""
-    return tuple(read_table(__package__, "recognizer.toml")["unheard"])
-
-
-@cache
-def general_language(folder: Path) -> Language:
-    """pocketsphinx's own model of English, less some words; its dictionary is written to `folder` once."""
-    source = (model_folder() / "cmudict-en-us.dict").read_text(encoding="utf-8")
-    lines = source.splitlines(keepends=True)
-    kept = "".join(line for line in lines if not line.startswith(excluded_prefixes())).encode()
-    path = folder / "languages" / f"general-{blake2b(kept, digest_size=8).hexdigest()}.dict"
-    if not path.exists():
-        with replacing(path) as out:
-            out.write(kept)
-    return Language("", str(path))
-
-
-_IMPOSSIBLE = -1e8
-"""Below any log-probability of a word that the model has."""
-
-
-def check_recogniser() -> None:
-    """Before any work: pocketsphinx must be there."""
-    if find_spec("pocketsphinx") is None:
-        raise MissingExtraError(
-            "speech needs the package pocketsphinx, which is not installed",
-            fix="pip install 'dstress[speech]'",
-        )
-
-
-@cache
-def version() -> str:
-    """Which recogniser listens, and how: a part of the key of everything that is kept."""
-    try:
-        number = installed_version("pocketsphinx")
-    except PackageNotFoundError:
-        number = "?"
-    return f"pocketsphinx-{number}, noise estimated anew, {sorted(SEARCH.items())}, without {excluded_prefixes()}"
-
-
-def model_folder() -> Path:
-    """Where pocketsphinx keeps its model and dictionary."""
-    import pocketsphinx
-
-    return Path(pocketsphinx.get_model_path("en-us"))
-
-
-def recognize(audio: Samples, language: Language = GENERAL) -> str:
-    """What the recogniser makes of an utterance; empty if nothing."""
-    decoder = _decoder(language)
-    _reset_noise_estimate(decoder)
-    decoder.start_utt()
-    decoder.process_raw(audio.tobytes(), full_utt=True)
-    decoder.end_utt()
-    best = decoder.hyp()
-    return str(best.hypstr) if best is not None else ""
-
-
-def known_words(language: Language) -> list[str]:
-    """The words that the recogniser can give: those of its language model that it can pronounce."""
-    decoder = _decoder(language)
-    dictionary = Path(language.dictionary or model_folder() / "cmudict-en-us.dict").read_text(encoding="utf-8")
-    model = decoder.get_lm()
-    words = {line.split(" ", 1)[0] for line in dictionary.splitlines()}
-    return sorted(word for word in words if "(" not in word and model.prob([word]) > _IMPOSSIBLE)
-
-
-def _reset_noise_estimate(decoder: Any) -> None:
-    """Drop the estimate of the background noise, which would go on from one utterance to the next."""
-    if not hasattr(decoder, "start_stream"):
-        decoder.reinit_feat()
-        return
-    with warnings.catch_warnings():
-        # pocketsphinx 5 calls this unnecessary; but it is the one call that starts the noise estimate anew.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        decoder.start_stream()
-
-
-@lru_cache(maxsize=2)
-def _decoder(language: Language) -> Any:
-    from pocketsphinx import Decoder
-
-    own = {"lm": language.model, "dict": language.dictionary}
-    return Decoder(**SEARCH, **{name: path for name, path in own.items() if path})
+def make_recognizer(stressor: str, name: RecognizerName, model: str | None) -> Recognizer:
+    """The recogniser that a spec names; only Whisper is given a model."""
+    if name == "whisper":
+        return Whisper(model) if model else Whisper()
+    if model:
+        raise SpecError(f"{stressor}: pocketsphinx has no model={model}", fix="add recognizer=whisper, or leave it out")
+    return Sphinx()

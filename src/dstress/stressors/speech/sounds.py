@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 
 from rapidfuzz import process
@@ -17,16 +17,24 @@ _SHARPNESS = 3
 
 
 @cache
-def _rules() -> list[tuple[re.Pattern[str], str]]:
-    return [(re.compile(pattern), sound) for pattern, sound in read_table(__package__, "sounds.toml")["rules"]]
+def _rules(table: str) -> list[tuple[re.Pattern[str], str]]:
+    return [(re.compile(pattern), letters) for pattern, letters in read_table(__package__, table)["rules"]]
 
 
 @lru_cache(maxsize=65536)
 def sound_of(word: str) -> str:
     """A rough phonetic spelling."""
-    for pattern, sound in _rules():
+    for pattern, sound in _rules("sounds.toml"):
         word = pattern.sub(sound, word)
     return word
+
+
+def respell(word: str) -> Iterator[str]:
+    """The word in other letters for the same sound."""
+    for pattern, other in _rules("respelling.toml"):
+        spelt = pattern.sub(other, word, count=1)
+        if spelt != word and sound_of(spelt) == sound_of(word):
+            yield spelt
 
 
 class SoundAlikes:

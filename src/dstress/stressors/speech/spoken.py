@@ -52,7 +52,7 @@ def _table() -> dict[str, Any]:
 def said(text: str) -> tuple[str, ...]:
     """A text's spoken words, spelt-out letters (`A`) and pauses (`,` `.` `?`), in order."""
     plain = text.lower() if text.isascii() else _unaccented(text)
-    plain = _SPLIT.sub(lambda match: str(_table()["joined"][match[1] + match[2]]), _CLITIC.sub("", plain))
+    plain = _SPLIT.sub(lambda match: str(_table()["joined"][match[1] + match[2]]), join_clitics(plain))
     found: list[str] = []
     before = ""
     for match in _TOKEN.finditer(plain):
@@ -63,6 +63,11 @@ def said(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def join_clitics(text: str) -> str:
+    """Without the blanks before clitics that tokenised corpora have: `john 's`."""
+    return _CLITIC.sub("", text)
+
+
 def _unaccented(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text.translate(_APOSTROPHES))
     return "".join(letter for letter in plain if not unicodedata.combining(letter)).lower()
@@ -70,7 +75,12 @@ def _unaccented(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """The spoken words alone: what the word error rate counts."""
-    return [word.lower() for word in said(text) if word[0].isalpha()]
+    return list(_words(text))
+
+
+@lru_cache(maxsize=65536)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.lower() for word in said(text) if word[0].isalpha())
 
 
 def comparable(spoken: Iterable[str]) -> list[str]:

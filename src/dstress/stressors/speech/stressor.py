@@ -22,7 +22,8 @@ from dstress.stressors.speech.channel import Channel, Conditions, draw_speaker
 from dstress.stressors.speech.channel_pool import ChannelPool
 from dstress.stressors.speech.language_model import domain_language
 from dstress.stressors.speech.noise import BABBLE_VOICES, Noise
-from dstress.stressors.speech.recognizer import GENERAL, check_recogniser
+from dstress.stressors.speech.recognizer import RecognizerName, make_recognizer
+from dstress.stressors.speech.recoverability import Recoverability
 from dstress.stressors.speech.sample import SampledUtterance, draw_sample
 from dstress.stressors.speech.spoken import words
 from dstress.stressors.speech.voice import check_voices
@@ -51,11 +52,13 @@ def check_wer(name: str, wer: float) -> None:
 
 
 class Speech(TurnStressor):
-    """Spoken with flite, drowned in noise, and recognised with pocketsphinx; the state stays as it was.
+    """Spoken with flite, drowned in noise, and recognised with pocketsphinx or Whisper; the state stays as it was.
 
     `snr` is the signal-to-noise ratio in decibels; none adds no noise, and leaves only the recogniser's own mistakes.
     `noise` is white, or babble of six people. Each turn has one of the `voices`. `lm` names a training corpus whose
     language the recogniser learns first. `wer` uses the noise level that `--calibrate wer=0.30` found and stored.
+    `recognizer=whisper` listens with a Whisper `model`: a folder, or a name that faster-whisper downloads. Turns are
+    tagged `recoverable` if what the label takes from them can still be told from what was heard, else `lost`.
     """
 
     languages = ("en",)
@@ -71,6 +74,8 @@ class Speech(TurnStressor):
         speed: float = 1.0,
         lm: str | None = None,
         wer: float | None = None,
+        recognizer: RecognizerName = "pocketsphinx",
+        model: str | None = None,
     ) -> None:
         if snr is not None and not -50 <= snr <= 100:
             raise SpecError(
@@ -84,10 +89,13 @@ class Speech(TurnStressor):
             raise SpecError("speech: snr and wer both say how much noise there is", fix="give one of them")
         if wer is not None:
             check_wer("speech", wer)
+        if lm is not None and recognizer == "whisper":
+            raise SpecError("speech: whisper learns no language from lm", fix="leave lm out, or whisper")
         self.voices, self.lm, self.wer = tuple(voices), lm, wer
-        self.conditions = Conditions(snr, noise, speed)
+        self.conditions = Conditions(snr, noise, speed, make_recognizer("speech", recognizer, model))
         self.folder = Path()
         self.channel: Channel | None = None
+        self._recoverability: Recoverability | None = None
 
     def key(self) -> str:
         """The same for every level of noise: each turn keeps its voice and the course of its noise."""
@@ -101,25 +109,27 @@ class Speech(TurnStressor):
         """Look for program, voices and package; learn the domain's language; look up a calibration."""
         super().prepare(resources)
         check_voices([*self.voices, *(BABBLE_VOICES if self.conditions.noise == "babble" else ())])
-        check_recogniser()
+        self.conditions.recognizer.check()
         self.folder = resources.folder / "speech"
-        language = GENERAL
         if self.lm is not None:
             texts = (turn.user for dialogue in resources.load(self.lm) for turn in dialogue.turns)
-            language = domain_language(self.folder, texts)
-        self.conditions = self.conditions._replace(language=language)
+            self.conditions = self.conditions._replace(recognizer=domain_language(self.folder, texts))
         if self.wer is not None:
             self.conditions = self.conditions._replace(snr=self._calibrated_snr(resources.corpus, self.wer))
         self.channel = Channel(self.folder, self.conditions)
+        self._recoverability = Recoverability(resources.corpus, resources.schema)
 
     def rewrite_utterances(self, utterances: Sequence[Utterance]) -> Sequence[Outcome]:
         """What the recogniser understands of each utterance."""
-        if self.channel is None:
+        if self.channel is None or self._recoverability is None:
             raise RuntimeError("speech was not prepared")
         recognitions = self.channel.transmit(
             [(utterance.text, draw_speaker(utterance.random, self.voices)) for utterance in utterances]
         )
-        return [Unchanged(heard.problem) if heard.problem else heard.text for heard in recognitions]
+        return [
+            Unchanged(heard.problem) if heard.problem else self._recoverability.tagged(utterance, heard.text)
+            for utterance, heard in zip(utterances, recognitions, strict=True)
+        ]
 
     def calibrate(
         self,
