@@ -154,7 +154,8 @@ class Turn(_Data, frozen=True):
 
     `state` is cumulative: all that the user wants after this utterance, over all services. `frames` are the services
     that the user's utterance is about, `system_frames` those of the system's. `ood` marks an utterance out of domain.
-    `stress` is there where a stressor changed the turn, or tried to.
+    `booked` are the services for which the system holds a booking's reference as it answers. `stress` is there where
+    a stressor changed the turn, or tried to.
     """
 
     user: str
@@ -164,6 +165,7 @@ class Turn(_Data, frozen=True):
     system_frames: tuple[Frame, ...] = ()
     coreferences: tuple[Coreference, ...] = ()
     ood: bool = False
+    booked: tuple[str, ...] = ()
     stress: Stress | None = None
 
     @property
@@ -205,7 +207,7 @@ class Goal(_Data, frozen=True):
 
 
 class Dialogue(Displayed, _Data, frozen=True):
-    """One conversation, in order. `services` are those it is about."""
+    """One conversation, in order. `services` are those it is about; `closing` is what the system says last."""
 
     _tabled_by = "dstress.reports.dialogues:dialogue_tables"
 
@@ -213,6 +215,8 @@ class Dialogue(Displayed, _Data, frozen=True):
     turns: tuple[Turn, ...]
     services: tuple[str, ...] = ()
     goal: Goal | None = None
+    closing: str = ""
+    closing_frames: tuple[Frame, ...] = ()
 
     def __repr__(self) -> str:
         return f"Dialogue({self.id!r}, {len(self.turns)} turns, {', '.join(self.services) or 'no services named'})"

@@ -1,5 +1,7 @@
 """The data home: imported corpora, each a folder with a manifest and, per split, a schema and a dialogue a line.
 
+The tables behind the services, where a source has them, lie beside the splits, a file each.
+
 Split files never change once they are there, and a file that the manifest does not name does not exist. So an import
 writes aside, moves the new files in, and replaces the manifest last: whatever happens in between, the corpus is as it
 was before.
@@ -22,6 +24,7 @@ import msgspec
 from dstress.corpora.base import ENGLISH, Corpus, Finder, Split
 from dstress.corpora.catalogue import catalogue
 from dstress.corpora.checks import read_checked
+from dstress.corpora.database import Database, read_table, table_file
 from dstress.corpora.split_names import same_split, sort_splits
 from dstress.dialogue import Dialogue, Schema
 from dstress.errors import UNREADABLE_JSON, CorpusError, unknown
@@ -56,12 +59,16 @@ class SplitEntry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A corpus that is there. `derived_from` names the corpus whose dialogues it renames (SGD-X)."""
+    """A corpus that is there. `derived_from` names the corpus whose dialogues it renames (SGD-X).
+
+    `tables` are the services that a table lies behind, with the checksums of their files.
+    """
 
     name: str
     source: str
     splits: dict[str, SplitEntry]
     derived_from: str = ""
+    tables: dict[str, str] = {}
 
 
 def folder_of(name: str) -> Path:
@@ -124,6 +131,16 @@ def dialogue_file(split: str) -> str:
     return f"{file_name(split)}.jsonl"
 
 
+def read_database(name: str) -> Database | None:
+    """The stored tables of a corpus."""
+    paths = {
+        service: require_intact(name, table_file(service), sha256)
+        for service, sha256 in require_manifest(name).tables.items()
+    }
+    tables = {service: read_table(path.read_bytes(), str(path)) for service, path in paths.items()}
+    return Database(tables) if tables else None
+
+
 def read_schema(name: str, split: str) -> Schema:
     """The stored schema of a split."""
     path = require_intact(name, schema_file(split), require_manifest(name).splits[split].schema_sha256)
@@ -183,6 +200,7 @@ def open_corpus(name: str, split: str) -> Corpus:
 
     corpus = Corpus(name, split, read_schema(name, split), read)
     corpus.finder, corpus.lines, corpus.size, corpus.language = finder, lines, entry.dialogues, entry.language
+    corpus.open_database = lambda: read_database(name)
     with path.open("rb") as stored:  # a stressor leaves its marks from the first dialogues on
         corpus.stressed = b'"stress":{' in stored.read(_GLANCED)
     return corpus
@@ -195,8 +213,9 @@ def add(
     progress: Progress = lambda *_: None,
     *,
     generated: bool = False,
+    database: Database | None = None,
 ) -> Manifest:
-    """Import splits, each with its layout's name. New splits join; one that is there must be the same.
+    """Import splits, each with its layout's name, and tables. New ones join; one that is there must be the same.
 
     A source of `generated` dialogues tells their content: from the same one nothing is read again, another is replaced.
     """
@@ -217,10 +236,22 @@ def add(
                 arrived.append(split.name)
             elif (entries[known].sha256, entries[known].schema_sha256) != (entry.sha256, entry.schema_sha256):
                 raise _would_change(name, known, entries[known], entry)
+        written = database.write(aside) if database else {}
+        tables = {service: hashlib.sha256(path.read_bytes()).hexdigest() for service, path in written.items()}
+        if changed := [service for service in tables if before.tables.get(service, tables[service]) != tables[service]]:
+            raise CorpusError(
+                f"the corpus {name!r} already has a table of {changed[0]!r} and this one is different",
+                fix=f"choose another name, or `dstress corpora remove {name}` first",
+            )
         after = Manifest(
-            name, before.source, {split: entries[split] for split in sort_splits(entries)}, before.derived_from
+            name,
+            before.source,
+            {split: entries[split] for split in sort_splits(entries)},
+            before.derived_from,
+            before.tables | tables,
         )
-        commit(folder, aside, after, [file(split) for split in arrived for file in (schema_file, dialogue_file)])
+        files = [file(split) for split in arrived for file in (schema_file, dialogue_file)]
+        commit(folder, aside, after, files + [table_file(service) for service in tables])
     return after
 
 
