@@ -9,10 +9,11 @@ import click
 from dstress.cli.output import SEEDS, OutputFiles, console, json_option, print_notes, print_table, table_options
 from dstress.cli.progress import waiting
 from dstress.conventions import conventions
-from dstress.reports.score_tables import convention_table, score_table
+from dstress.reports.score_tables import convention_table, draw_table, score_table
 from dstress.reports.tables import Table
+from dstress.scoring.draws import DRAW, score_draws
 from dstress.scoring.open_pair import PredictionSource
-from dstress.scoring.score import STANDARD, ScoringOptions, tally_predictions
+from dstress.scoring.score import STANDARD, ScoringOptions, score, tally_predictions
 from dstress.scoring.scorecard import Scorecard
 from dstress.scoring.slices import SLICES
 from dstress.spec import parse_list
@@ -28,7 +29,7 @@ def parse_slices(text: str) -> list[str]:
 
 
 @click.command("score")
-@click.argument("predictions", type=click.Path(exists=True))
+@click.argument("predictions")
 @click.option("--gold", metavar="CORPUS:SPLIT", help="what to score against; not needed if the file carries its gold")
 @click.option("--format", "format_", default="", help="the file's format, if it cannot be found by itself")
 @click.option("--convention", default="", help="what counts as correct; default: what the format's own script does")
@@ -70,9 +71,10 @@ def command(
       dstress score preds.json --gold multiwoz21:test --conventions all --metrics jga
       dstress score dialogues/ --gold sgd:test --by seen,domain
       dstress score pred_res.json --latex table.tex
+      dstress score "preds/{draw}.jsonl" --gold "raddle/{draw}:test"      (mean and spread over few-shot draws)
     """
-    if convention and several:
-        raise click.UsageError("give --convention or --conventions, not both")
+    if several and (convention or DRAW in predictions):
+        raise click.UsageError("give --convention or --conventions, not both; draws are scored under one")
     wanted = sorted(conventions.usable()) if several == "all" else parse_list(several) if several else [convention]
     chosen = metrics if metrics in (STANDARD, "all") else parse_list(metrics)
     by = parse_slices(slices)
@@ -84,13 +86,20 @@ def command(
         interval=interval,
         leave_out=tuple(name.strip() for name in leave_out.split(",") if name.strip()),
     )
+    files = OutputFiles(json_file, markdown_file, latex_file, csv_file)
+    if DRAW in predictions:
+        with waiting("scoring"):
+            over = score_draws(predictions, gold, lambda file, its: score(file, its, convention, chosen, by, options))
+        table = draw_table(over)
+        if not files.write(over, [table], data={"draws": table}):
+            print_table(table)
+        return
     with waiting("scoring"):
         scored = tally_predictions(PredictionSource(predictions, gold), wanted, chosen, by, options)
         cards = {one.convention: one.card() for one in scored}
     card = next(iter(cards.values()))
     is_one = len(wanted) == 1
     table = score_table(card) if is_one else convention_table(cards)
-    files = OutputFiles(json_file, markdown_file, latex_file, csv_file)
     if files.write(card if is_one else {"conventions": cards}, [table], data=card.tables if is_one else {}):
         return
     print_table(table)

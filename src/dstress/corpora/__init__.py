@@ -71,6 +71,14 @@ def _load_whole(text: str) -> Corpus:
     return corpus
 
 
+def load_splits(text: str) -> dict[str, Corpus]:
+    """Every split of a corpus by its name, or the one that `NAME:SPLIT` names."""
+    name, _, split = text.partition(":")
+    manifest = ensure_embedded() if name == EMBEDDED else store.require_manifest(name)
+    splits = [store.find_split(manifest, split)] if split else list(manifest.splits)
+    return {split: load(f"{name}:{split}") for split in splits}
+
+
 def add(
     name: str,
     *sources: str | Path,
@@ -211,4 +219,5 @@ __all__ = [
     "importers",
     "is_address",
     "load",
+    "load_splits",
 ]

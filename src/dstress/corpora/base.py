@@ -205,7 +205,7 @@ class Corpus(Displayed):
             raise DstressError(f"{min(limit, draw)} dialogues cannot be", fix="give a number above 0, or none for all")
         if not draw:
             return self[:limit] if limit else self
-        lots = (hashlib.sha256(f"{seed} {dialogue.id}".encode()).digest() for dialogue in self)
+        lots = (draw_lot(seed, dialogue.id) for dialogue in self)
         drawn = frozenset(place for _, place in nsmallest(draw, ((lot, place) for place, lot in enumerate(lots))))
 
         def read() -> Iterator[Dialogue]:
@@ -236,6 +236,11 @@ class Corpus(Displayed):
         named = f"{self.name}:{self.split}".rstrip(":") + (f", {self.part}" if self.part else "")
         size = "" if self.size is None else f", {self.size:,} dialogues"
         return f"{type(self).__name__}({named}{size}, {len(self.schema.services)} services)"
+
+
+def draw_lot(seed: int, dialogue: str) -> bytes:
+    """A dialogue's lot, by the seed and its id alone: whoever has the smallest lots is drawn."""
+    return hashlib.sha256(f"{seed} {dialogue}".encode()).digest()
 
 
 def made_by(description: Mapping[str, Any]) -> dict[str, str]:

@@ -58,6 +58,20 @@ class SplitEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     language: str = ENGLISH
 
 
+class Selection(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which dialogues of another corpus a corpus has: the rule in words, the seed, and their ids by split."""
+
+    corpus: str
+    rule: str
+    seed: int
+    ids: dict[str, list[str]]
+    notes: tuple[str, ...] = ()
+    """What the rule could not give as it was asked for, such as a size."""
+
+    def __str__(self) -> str:
+        return f"drawn from {self.corpus}, seed {self.seed}"
+
+
 class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     """A corpus that is there. `derived_from` names the corpus whose dialogues it renames (SGD-X).
 
@@ -69,6 +83,7 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     splits: dict[str, SplitEntry]
     derived_from: str = ""
     tables: dict[str, str] = {}
+    selection: Selection | None = None
 
 
 def folder_of(name: str) -> Path:
@@ -208,7 +223,7 @@ def open_corpus(name: str, split: str) -> Corpus:
 
 def add(
     name: str,
-    source: str,
+    source: str | Selection,
     splits: Iterator[tuple[str, Split]],
     progress: Progress = lambda *_: None,
     *,
@@ -220,6 +235,8 @@ def add(
     A source of `generated` dialogues tells their content: from the same one nothing is read again, another is replaced.
     """
     folder = folder_of(name)
+    selection = source if isinstance(source, Selection) else None
+    source = str(source)
     with _only_import(folder, progress), _aside(folder) as aside:
         before = read_manifest(name) or Manifest(name, source, {})
         if generated and before.source == source and before.splits:
@@ -249,6 +266,7 @@ def add(
             {split: entries[split] for split in sort_splits(entries)},
             before.derived_from,
             before.tables | tables,
+            selection or before.selection,
         )
         files = [file(split) for split in arrived for file in (schema_file, dialogue_file)]
         commit(folder, aside, after, files + [table_file(service) for service in tables])
