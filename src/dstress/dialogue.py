@@ -165,8 +165,8 @@ class Turn(_Data, frozen=True):
     system_frames: tuple[Frame, ...] = ()
     coreferences: tuple[Coreference, ...] = ()
     ood: bool = False
-    booked: tuple[str, ...] = ()
     stress: Stress | None = None
+    booked: tuple[str, ...] = ()
 
     @property
     def remembered(self) -> Turn:
