@@ -198,7 +198,11 @@ class Turn(_Data, frozen=True):
 
 
 class Goal(_Data, frozen=True):
-    """What the user was asked to achieve, by slot ids: constraints, what to fall back to when they fail, questions."""
+    """What the user was asked to achieve, by slot ids: what shall be found and booked in the end, and questions.
+
+    `fallback` has, of these, what is wanted at first and cannot be had (MultiWOZ's `fail_info`): `inform` is what the
+    user then falls back to.
+    """
 
     description: str = ""
     inform: State = {}

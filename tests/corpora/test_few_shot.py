@@ -13,6 +13,7 @@ from dstress import corpora
 from dstress.cli.main import main
 from dstress.corpora import few_shot, store
 from dstress.corpora.base import LocatedDialogue, Split
+from dstress.corpora.database import Database
 from dstress.corpora.few_shot import Pool
 from dstress.dialogue import Dialogue, Frame, Goal, Schema, Service, Slot, Turn
 from dstress.errors import CorpusError, DstressError
@@ -36,7 +37,10 @@ def add_source(name: str = "source", prefix: str = "{split}") -> None:
         found: list[LocatedDialogue] = [("here", dialogue(id, *groups[place % 3])) for place, id in enumerate(ids)]
         return Split(split, SCHEMA, lambda: iter(found))
 
-    store.add(name, "made up", iter([("dstress", split(name, count)) for name, count in COUNTS.items()]))
+    splits = iter([("dstress", split(name, count)) for name, count in COUNTS.items()])
+    store.add(
+        name, "made up", splits, database=Database({"hotel": [{"name": "Inn"}, {"name": "Spa", "splits": "dev"}]})
+    )
 
 
 def ids(name: str) -> list[str]:
@@ -60,6 +64,18 @@ def test_single_domain_dialogues_come_from_all_splits() -> None:
     assert {id.rstrip("0123456789") for id in everything} == {"train", "dev", "test"}
     assert list(corpora.load("few:test").schema.by_name) == ["hotel", "taxi"]
     assert all(one.goal for one in corpora.load("few:test"))
+
+
+def test_a_task_has_the_whole_database() -> None:
+    """Its dialogues are from all splits, and so are the rows that they speak of."""
+    add_source()
+    draw("few", train=[3, 3], test=[4, 4])
+    names = {
+        name: [row["name"] for row in database.tables["hotel"]]
+        for name in ("source:test", "source:dev", "few:test")
+        if (database := corpora.load(name).database)
+    }
+    assert names == {"source:test": ["Inn"], "source:dev": ["Inn", "Spa"], "few:test": ["Inn", "Spa"]}
 
 
 def test_the_rule_and_the_ids_are_stored() -> None:

@@ -146,13 +146,17 @@ def dialogue_file(split: str) -> str:
     return f"{file_name(split)}.jsonl"
 
 
-def read_database(name: str) -> Database | None:
-    """The stored tables of a corpus."""
+def read_database(name: str, split: str = "") -> Database | None:
+    """The stored tables of a corpus, without the rows whose column `splits` names other splits than this one."""
     paths = {
         service: require_intact(name, table_file(service), sha256)
         for service, sha256 in require_manifest(name).tables.items()
     }
     tables = {service: read_table(path.read_bytes(), str(path)) for service, path in paths.items()}
+    for rows in tables.values():
+        rows[:] = [row for row in rows if not split or "splits" not in row or split in row["splits"].split()]
+        for row in rows:
+            row.pop("splits", None)
     return Database(tables) if tables else None
 
 
@@ -215,7 +219,7 @@ def open_corpus(name: str, split: str) -> Corpus:
 
     corpus = Corpus(name, split, read_schema(name, split), read)
     corpus.finder, corpus.lines, corpus.size, corpus.language = finder, lines, entry.dialogues, entry.language
-    corpus.open_database = lambda: read_database(name)
+    corpus.open_database = lambda: read_database(name, split)
     with path.open("rb") as stored:  # a stressor leaves its marks from the first dialogues on
         corpus.stressed = b'"stress":{' in stored.read(_GLANCED)
     return corpus
