@@ -1,4 +1,4 @@
-"""Every block of docs/api.md, docs/python.md and docs/reminder.md runs; the first has every public name of what it explains."""
+"""Every block of these pages runs; docs/api.md has every public name of what it explains."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.paths import DOCS
 PAGE = DOCS / "api.md"
 RUN = {
     f"{page.stem}: {title}": (page, code)
-    for page in (PAGE, DOCS / "python.md", DOCS / "reminder.md")
+    for page in (PAGE, *(DOCS / f"{name}.md" for name in ("python", "reminder", "few-shot")))
     for title, code in pages.sections(page).items()
 }
 STRUCTS = (Act, Dialogue, Frame, FramePrediction, Intent, Prediction, Schema, Service, Slot, Span, Turn)

@@ -17,6 +17,7 @@ from dstress.corpora.database import Database
 from dstress.corpora.few_shot import Pool
 from dstress.dialogue import Dialogue, Frame, Goal, Schema, Service, Slot, Turn
 from dstress.errors import CorpusError, DstressError
+from dstress.pipeline.stress import stress
 
 SCHEMA = Schema(tuple(Service(name, slots=(Slot("area"),)) for name in ("hotel", "taxi", "train")))
 COUNTS = {"train": 30, "dev": 6, "test": 6}
@@ -225,3 +226,24 @@ def test_raddles_sizes_can_be_had_of_multiwoz(shared: Path) -> None:
     assert made.selection and made.selection.notes[0] == (
         "attraction has 180 single-domain dialogues: 120 of 200 for test, 30 of 50 for dev, 30 of 50 for train"
     )
+
+
+def test_fifty_shots_of_reminder_and_names_that_they_do_not_have() -> None:
+    """RADDLE's task of unseen entities: intents stay, and no new name is in the training dialogues."""
+    task = few_shot.store_k_shot(Pool("reminder"), "fifty", {"train": "50", "dev": "0", "test": "60"})
+    assert list(task.splits) == ["train", "test"] and task.splits["test"].turns > 400
+    shown = {
+        value for one in corpora.load("fifty:train") for values in one.turns[-1].state.values() for value in values
+    }
+    turns = [turn for one in stress("fifty:test", "unseen_entities(train=fifty:train)") for turn in one.turns]
+    renamed = {
+        values[0]
+        for turn in turns
+        for slot, values in turn.state.items()
+        if values != turn.original.state.get(slot) and turn.changed
+    }
+    assert len(renamed) > 50 and not renamed & shown
+    assert all(
+        [frame.intent for frame in turn.frames] == [frame.intent for frame in turn.original.frames] for turn in turns
+    )
+    assert sum(any(frame.intent for frame in turn.frames) for turn in turns) > 400

@@ -287,7 +287,7 @@ def test_the_desk_says_what_the_database_has(split: str) -> None:
             for frame in turn.system_frames:
                 acts = [(act.act, act.slot, act.canonical[0]) for act in frame.acts if act.canonical]
                 names = [value for act, slot, value in acts if slot == "name"]
-                known |= {frame.service: name for name in names}
+                known[frame.service] = (*names, known.get(frame.service, ""))[0]
                 said.update(names)
                 roles = {slot.name: slot.role for slot in services()[frame.service].slots}
                 denied = any(act.act == "NOTIFY_FAILURE" for act in frame.acts)
@@ -298,7 +298,7 @@ def test_the_desk_says_what_the_database_has(split: str) -> None:
                     counted["denied"] += 1
                 elif not denied and frame.service in town.tables:
                     facts = {slot: value for _, slot, value in acts if roles[slot] in ("search", "info")}
-                    name = before.state_of(frame.service).get("name", (known.get(frame.service, ""),))[0]
+                    name = before.state_of(frame.service).get("name", (known[frame.service],))[0]
                     if facts:
                         [row] = town.query(frame.service, {"name": names[0] if names else name})
                         assert facts.items() <= row.items()

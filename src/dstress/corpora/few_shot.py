@@ -150,7 +150,7 @@ def store_k_shot(pool: Pool, name: str, sizes: Mapping[str, str]) -> Manifest:
     """Some training dialogues, `50` or `5%`; dev and test whole, or some of them."""
     parts, notes = {}, []
     for split in (TRAIN, DEV, TEST):
-        if split == DEV and not same_split(pool.splits, split):
+        if split == DEV and (sizes.get(split) == "0" or not same_split(pool.splits, split)):
             continue
         there = pool.of(split)
         wanted = _count(sizes[split], len(there)) if split in sizes else len(there)
