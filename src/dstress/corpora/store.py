@@ -56,6 +56,7 @@ class SplitEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     schema_sha256: str
     sha256: str = ""
     language: str = ENGLISH
+    stressed: bool = False
 
 
 class Selection(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -220,8 +221,8 @@ def open_corpus(name: str, split: str) -> Corpus:
     corpus = Corpus(name, split, read_schema(name, split), read)
     corpus.finder, corpus.lines, corpus.size, corpus.language = finder, lines, entry.dialogues, entry.language
     corpus.open_database = lambda: read_database(name, split)
-    with path.open("rb") as stored:  # a stressor leaves its marks from the first dialogues on
-        corpus.stressed = b'"stress":{' in stored.read(_GLANCED)
+    with path.open("rb") as stored:  # an older manifest does not tell; most stressors leave marks early
+        corpus.stressed = entry.stressed or b'"stress":{' in stored.read(_GLANCED)
     return corpus
 
 
@@ -336,6 +337,7 @@ def _write_split(folder: Path, split: Split, layout: str, progress: Progress) ->
     (folder / schema_file(split.name)).write_bytes(schema)
     digest = hashlib.sha256()
     dialogues = turns = frames = 0
+    stressed = False
     encoder = msgspec.json.Encoder()
     with (folder / dialogue_file(split.name)).open("wb", buffering=1 << 20) as out:
         for dialogue in read_checked(split):
@@ -344,12 +346,13 @@ def _write_split(folder: Path, split: Split, layout: str, progress: Progress) ->
             out.write(line)
             dialogues += 1
             turns += len(dialogue.turns)
+            stressed = stressed or any(turn.stress for turn in dialogue.turns)
             frames += sum([len(turn.frames) for turn in dialogue.turns])
             if dialogues % _REPORT_EVERY == 0:
                 progress(split.name, dialogues)
     progress(split.name, dialogues)
     checksums = hashlib.sha256(schema).hexdigest(), digest.hexdigest()
-    return SplitEntry(dialogues, turns, frames, layout, *checksums, split.language)
+    return SplitEntry(dialogues, turns, frames, layout, *checksums, split.language, stressed)
 
 
 @contextmanager
