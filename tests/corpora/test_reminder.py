@@ -307,6 +307,29 @@ def test_the_desk_says_what_the_database_has(split: str) -> None:
 
 
 @pytest.mark.parametrize("split", SPLITS)
+def test_the_desk_offers_what_the_goal_asks_for(split: str) -> None:
+    """As inform is judged: all that fits the state, when the last new choice is offered, fits the goal."""
+    town, judged = load(f"reminder:{split}").database, 0
+    assert town is not None
+    for each in dialogues(split):
+        assert each.goal is not None
+        for service in town.tables:
+            goal = {slot.partition("-")[2]: v[0] for slot, v in each.goal.inform.items() if service_of(slot) == service}
+            if not goal or "name" in goal:
+                continue
+            offered: set[str] = set()
+            for turn, after in zip(each.turns, each.turns[1:], strict=False):
+                acts = [act for frame in after.system_frames if frame.service == service for act in frame.acts]
+                if any(act.slot == "name" for act in acts):
+                    state = {slot: forms[0] for slot, forms in turn.state_of(service).items()}
+                    found = {row["name"] for row in town.query(service, state)}
+                    offered = offered if offered and offered <= found else found
+            assert offered and offered <= {row["name"] for row in town.query(service, goal)}
+            judged += 1
+    assert judged > SIZES[split] / 2
+
+
+@pytest.mark.parametrize("split", SPLITS)
 def test_a_service_is_booked_from_the_answer_with_its_reference_on(split: str) -> None:
     for each in dialogues(split):
         answers = [*(turn.system for turn in each.turns[1:]), each.closing]
