@@ -173,7 +173,9 @@ BAD = [
     (["--domains", "train", "--train", "3", "--test", "3"], "no dialogue of source is left"),
     (["--domains", "hotel", "--train", "3"], "--test"),
     (["--leave-one-out", "--train", "3"], "--shots"),
+    (["--leave-one-out", "--draws", "2"], "--shots"),
     (["--shots", "3", "--train", "3"], "--leave-one-out"),
+    (["--train", "3", "--name", "reminder"], "'reminder'"),
     (["--train", "many"], "no number of dialogues"),
 ]
 

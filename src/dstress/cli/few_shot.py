@@ -52,11 +52,13 @@ def command(
       dstress corpora few-shot multiwoz21 --leave-one-out --shots 5% --draws 5
       dstress corpora few-shot reminder --train 50
     """
-    chosen = [domain.strip() for domain in domains.split(",") if domain.strip()]
+    chosen = list(dict.fromkeys(domain.strip() for domain in domains.split(",") if domain.strip()))
     if leave_one_out and (train or dev):
         raise click.UsageError("--leave-one-out trains on all that is left; --shots are those of the domain left out")
     if shots != "0" and not leave_one_out:
         raise click.UsageError("--shots goes with --leave-one-out; --train has the number otherwise")
+    if leave_one_out and draws > 1 and shots == "0":
+        raise click.UsageError("without --shots there is nothing to draw")
     if not leave_one_out and not (train and (test or not chosen)):
         raise click.UsageError("give --train, and with --domains also --test")
     name = name or f"{corpus.replace('/', '-')}-{'leave-one-out' if leave_one_out else 'few-shot'}"
@@ -74,11 +76,10 @@ def command(
             for draw in range(draws):
                 pool.reseed(seed + draw)
                 drawn = f"{name}/d{draw + 1}" if draws > 1 else name
-                made.append(
-                    few_shot.store_single_domain(pool, drawn, chosen, each)
-                    if chosen
-                    else few_shot.store_k_shot(pool, drawn, sizes)
-                )
+                if chosen:
+                    made.append(few_shot.store_single_domain(pool, drawn, chosen, each))
+                else:
+                    made.append(few_shot.store_k_shot(pool, drawn, sizes))
     if json_file:
         write_json({manifest.name: manifest.selection for manifest in made}, json_file)
         return

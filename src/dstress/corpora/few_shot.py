@@ -2,8 +2,8 @@
 
 RADDLE (Peng et al. 2021, section 4.2) and CheckDST (3.1) take dialogues of a single domain, GCA's study (5.1.2 and
 5.1.3) leaves a domain out of training, or trains on a share of it. Lots are drawn by the seed and a dialogue's id
-alone. Test dialogues are taken first, so that they stay the same whatever the number of shots, and more shots hold
-fewer.
+alone. Test dialogues are taken first, so that they stay the same whatever the number of shots, and the 10 of ten shots
+are among the 50 of fifty.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from dstress.corpora import load_splits, store
+from dstress.corpora import EMBEDDED, load_splits, store
 from dstress.corpora.base import LocatedDialogue, Split, draw_lot
 from dstress.corpora.split_names import same_split
 from dstress.corpora.store import Manifest, Selection
@@ -67,11 +67,10 @@ class Pool:
         """Ids that several splits have, as SGD's do: here they need another."""
         self.reseed(seed)
 
-    def reseed(self, seed: int) -> Pool:
+    def reseed(self, seed: int) -> None:
         """Draw the lots anew."""
         self.seed = seed
         self._lots = sorted(self._all, key=lambda one: (draw_lot(seed, one.id), one.split))
-        return self
 
     def of(self, split: str, wanted: Callable[[_Drawn], bool] = lambda _: True) -> list[_Drawn]:
         """The dialogues of one split, by any of its names."""
@@ -107,7 +106,7 @@ class Pool:
         ids = {split: [self._id(one) for one in part.chosen] for split, part in parts.items()}
         selection = Selection(self.name, rule, self.seed, ids, tuple(notes))
         there = store.read_manifest(name)
-        if there and there.selection != selection:
+        if name == EMBEDDED or (there and there.selection != selection):
             fix = f"choose another --name, or `dstress corpora remove {name}` first"
             raise CorpusError(f"there is a corpus {name!r}, and it is another one", fix=fix)
         splits = (("few-shot", self._split(split, part)) for split, part in parts.items())
@@ -165,25 +164,23 @@ def store_left_out(pool: Pool, name: str, domain: str, shots: str = "0", test: s
 
     Several draws of the shots are splits of one corpus (`shots.d1`), since all else is the same.
     """
-    pool.schema(domain)
+    target = pool.schema(domain)
 
     def about(one: _Drawn) -> bool:
         return domain in one.services
 
     others = [service for service in pool.splits[pool.split(TRAIN)].schema.by_name if service != domain]
-    schema, target = pool.schema(*others), pool.schema(domain)
-    parts = {TRAIN: _Part(pool.of(TRAIN, lambda one: not about(one)), schema)}
-    if same_split(pool.splits, DEV):
-        parts[DEV] = _Part(pool.of(DEV, lambda one: not about(one)), schema)
-    found = pool.of(TEST, about)
+    parts = {
+        split: _Part(pool.of(split, lambda one: not about(one)), pool.schema(*others))
+        for split in (TRAIN, DEV)
+        if split == TRAIN or same_split(pool.splits, split)
+    }
+    found, candidates = pool.of(TEST, about), pool.of(TRAIN, about)
     parts[TEST] = _Part(found[: _count(test, len(found))] if test else found, target, domain)
-    first = pool.seed
-    if _count(shots, 1):
+    if count := _count(shots, len(candidates)):
         for draw in range(draws):
-            candidates = pool.reseed(first + draw).of(TRAIN, about)
-            chosen = candidates[: _count(shots, len(candidates))]
-            parts[f"{SHOTS}.d{draw + 1}" if draws > 1 else SHOTS] = _Part(chosen, target, domain)
-    pool.reseed(first)
+            lots = sorted(candidates, key=lambda one: draw_lot(pool.seed + draw, one.id))
+            parts[f"{SHOTS}.d{draw + 1}" if draws > 1 else SHOTS] = _Part(lots[:count], target, domain)
     return pool.store(name, LEAVE_ONE_OUT.format(domain=domain), parts)
 
 
@@ -225,10 +222,13 @@ def _keep_service(dialogue: Dialogue, service: str) -> Dialogue:
             frames=tuple(frame for frame in whole.frames if frame.service == service),
             system_frames=tuple(frame for frame in whole.system_frames if frame.service == service),
             coreferences=tuple(one for one in whole.coreferences if service_of(one.slot) == service),
+            booked=tuple(one for one in whole.booked if one == service),
         )
 
     goal = dialogue.goal
     if goal:
         asked = tuple(slot for slot in goal.request if service_of(slot) == service)
         goal = Goal(goal.description, state(goal.inform), state(goal.fallback), asked)
-    return _replace(dialogue, turns=tuple(map(turn, dialogue.turns)), services=(service,), goal=goal)
+    last = tuple(frame for frame in dialogue.closing_frames if frame.service == service)
+    turns = tuple(map(turn, dialogue.turns))
+    return _replace(dialogue, turns=turns, services=(service,), goal=goal, closing_frames=last)
