@@ -15,16 +15,16 @@ from dstress.corpora import few_shot, store
 from dstress.corpora.base import LocatedDialogue, Split
 from dstress.corpora.database import Database
 from dstress.corpora.few_shot import Pool
-from dstress.dialogue import Dialogue, Frame, Goal, Schema, Service, Slot, Turn
+from dstress.dialogue import Dialogue, Frame, Goal, Schema, Service, Slot, State, Turn
 from dstress.errors import CorpusError, DstressError
 from dstress.pipeline.stress import stress
 
-SCHEMA = Schema(tuple(Service(name, slots=(Slot("area"),)) for name in ("hotel", "taxi", "train")))
+SCHEMA = Schema(tuple(Service(name, slots=(Slot("area"),)) for name in ("hotel", "taxi", "police", "train")))
 COUNTS = {"train": 30, "dev": 6, "test": 6}
 
 
 def dialogue(id: str, *services: str) -> Dialogue:
-    state = {f"{service}-area": ("north",) for service in services}
+    state: State = {f"{service}-area": ("north",) for service in services}
     turn = Turn("hi", "hello", state, tuple(Frame(service) for service in services))
     return Dialogue(id, (turn,), services, Goal("", state))
 
@@ -136,7 +136,7 @@ def test_a_domain_left_out_is_in_no_training_dialogue_and_alone_in_test() -> Non
         assert "train" not in left.schema.by_name and "train" not in {name for one in left for name in one.services}
         assert len(left) == COUNTS[split] * 2 // 3
     test = corpora.load("out/train:test")
-    assert test.seen == {"hotel", "taxi"} and list(test.schema.by_name) == ["train"]
+    assert test.seen == {"hotel", "taxi", "police"} and list(test.schema.by_name) == ["train"]
     assert len(test) == 2
     for one in test:
         assert set(one.turns[0].state) == {"train-area"} and one.services == ("train",)
@@ -164,6 +164,16 @@ def test_the_same_task_again_changes_nothing_and_another_is_refused(data_home: P
     with pytest.raises(CorpusError, match="it is another one"):
         draw("few", seed=2, train=[3, 3], test=[4, 4])
     assert (data_home / "corpora/few/corpus.json").read_bytes() == before
+
+
+def test_every_domain_that_training_and_test_have_is_left_out_once(capsys: pytest.CaptureFixture[str]) -> None:
+    add_source()
+    with pytest.raises(SystemExit) as stop:
+        main(["corpora", "few-shot", "source", "--leave-one-out", "--shots", "2", "--name", "out"])
+    assert stop.value.code == 0 and ["out/train", "shots", "2", "2"] in map(
+        str.split, capsys.readouterr().out.splitlines()
+    )
+    assert store.stored_names() == ["out/hotel", "out/taxi", "out/train", "source"]
 
 
 BAD = [

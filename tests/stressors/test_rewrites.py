@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dstress.corpora.base import Corpus
-from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
+from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.errors import DstressError
 from dstress.pipeline.manifest import _stressor_hash
 from dstress.pipeline.stress import stress
@@ -17,7 +17,7 @@ from tests.paths import DOCS
 from tests.stressors.samples import in_memory
 
 PAGE = DOCS / "stressors" / "rewrites.md"
-STATE = {"train-destination": ("ely",)}
+STATE: State = {"train-destination": ("ely",)}
 TRIP = Dialogue("t,1", (Turn("To Ely.", "", STATE), Turn("Yes; please.", "Right?", STATE)), ("train",))
 ROWS = [("t,1", "0", "Ely it is, mate."), ("t,1", "1", 'He said "yes"; so; yes')]
 

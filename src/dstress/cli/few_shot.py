@@ -69,7 +69,7 @@ def command(
         if leave_one_out:
             made = [
                 few_shot.store_left_out(pool, f"{name}/{domain}", domain, shots, test, draws)
-                for domain in chosen or pool.splits[pool.split(TRAIN)].schema.by_name
+                for domain in chosen or pool.transferable()
             ]
         else:
             made = []

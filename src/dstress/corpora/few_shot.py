@@ -86,6 +86,11 @@ class Pool:
         """The dialogues that are about one domain and no other, of all splits."""
         return [one for one in self._lots if one.services == {domain}]
 
+    def transferable(self) -> list[str]:
+        """The domains that dialogues of both training and test are about: MultiWOZ's test has no police."""
+        met = [frozenset().union(*(one.services for one in self.of(split))) for split in (TRAIN, TEST)]
+        return [domain for domain in self.splits[self.split(TRAIN)].schema.by_name if all(domain in one for one in met)]
+
     def schema(self, *domains: str) -> Schema:
         """The services of these names."""
         known = {service.name: service for corpus in self.splits.values() for service in corpus.schema.services}
