@@ -40,6 +40,7 @@ class Domain:
     def __init__(self, schema: Schema, corpus: Iterable[Dialogue]) -> None:
         lists = _word_lists()
         self._slot_words = frozenset(_schema_words(schema))
+        self._near_words = self._slot_words | lists.booking
         phrases: set[str] = set()
         for value in _values(schema, corpus):
             words = _words(value)
@@ -51,7 +52,7 @@ class Domain:
 
     def is_foreign(self, text: str, *, may_book: bool = False) -> bool:
         """Whether the utterance says no value of the corpus, no word of its slots, nor (unless it may) of booking."""
-        near = self._slot_words if may_book else self._slot_words | _word_lists().booking
+        near = self._slot_words if may_book else self._near_words
         if any(word in near or word.removesuffix("s") in near for word in _words(text)):
             return False
         return not self.says_value(text)
