@@ -12,6 +12,7 @@ from dstress.conventions import conventions
 from dstress.reports.score_tables import convention_table, score_table
 from dstress.reports.tables import Table
 from dstress.scoring.open_pair import PredictionSource
+from dstress.scoring.responses import DomainSource
 from dstress.scoring.score import STANDARD, ScoringOptions, tally_predictions
 from dstress.scoring.scorecard import Scorecard
 from dstress.scoring.slices import SLICES
@@ -35,6 +36,13 @@ def parse_slices(text: str) -> list[str]:
 @click.option("--conventions", "several", default="", metavar="all|A,B", help="the same metrics under each of these")
 @click.option("--metrics", default=STANDARD, show_default=True, help="all, or metrics such as jga,fga(lambda=0.25)")
 @slices_option
+@click.option(
+    "--domains",
+    default="",
+    type=click.Choice(["predicted", "states", "placeholders"]),
+    help="what responses are about, for inform and success; default: as the file says, else where states change",
+)
+@click.option("--delexicalise", is_flag=True, help="the responses say values: put placeholders in their stead")
 @click.option("--leave-out", default="", metavar="ID,ID", help="dialogues that do not count; the signature names them")
 @click.option("--allow-partial", is_flag=True, help="score what fits, and say so in the signature")
 @click.option(
@@ -52,6 +60,8 @@ def command(
     several: str,
     metrics: str,
     slices: str,
+    domains: DomainSource,
+    delexicalise: bool,
     leave_out: str,
     allow_partial: bool,
     resamples: int,
@@ -70,6 +80,7 @@ def command(
       dstress score preds.json --gold multiwoz21:test --conventions all --metrics jga
       dstress score dialogues/ --gold sgd:test --by seen,domain
       dstress score pred_res.json --latex table.tex
+      dstress score responses.json --gold multiwoz21:test --metrics inform,success,bleu,combined,richness
     """
     if convention and several:
         raise click.UsageError("give --convention or --conventions, not both")
@@ -83,6 +94,8 @@ def command(
         seed=seed,
         interval=interval,
         leave_out=tuple(name.strip() for name in leave_out.split(",") if name.strip()),
+        domains=domains,
+        delexicalise=delexicalise,
     )
     with waiting("scoring"):
         scored = tally_predictions(PredictionSource(predictions, gold), wanted, chosen, by, options)
@@ -101,8 +114,9 @@ def command(
 def _print_details(card: Scorecard) -> None:
     """The slices, the slots with the most errors, and the notes."""
     tables = card.tables
-    for name in [name for name in card.slices if name in tables]:
-        print_table(tables[name])
+    for name in ("richness", *card.slices):
+        if name in tables:
+            print_table(tables[name])
     slots = tables["slots"]
     shown = slots.rows if "slot" in card.slices else slots.rows[:_WORST_SLOTS]
     print_table(Table(slots.columns, shown))

@@ -338,7 +338,7 @@ _CAMEL = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
 
 
 def _written(dialogue: Dialogue) -> dict[str, Any]:
-    """The recording of a dialogue. MultiWOZ's logs end with the system; a corpus of another layout has no such words."""
+    """The recording of a dialogue. MultiWOZ's logs end with the system, whose last words not every corpus has."""
     log: list[dict[str, Any]] = []
     for turn in dialogue.turns:
         if log:
