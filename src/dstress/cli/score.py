@@ -38,7 +38,6 @@ def parse_slices(text: str) -> list[str]:
 @slices_option
 @click.option(
     "--domains",
-    default="",
     type=click.Choice(["predicted", "states", "placeholders"]),
     help="what responses are about, for inform and success; default: as the file says, else where states change",
 )
@@ -60,7 +59,7 @@ def command(
     several: str,
     metrics: str,
     slices: str,
-    domains: DomainSource,
+    domains: DomainSource | None,
     delexicalise: bool,
     leave_out: str,
     allow_partial: bool,
@@ -94,7 +93,7 @@ def command(
         seed=seed,
         interval=interval,
         leave_out=tuple(name.strip() for name in leave_out.split(",") if name.strip()),
-        domains=domains,
+        domains=domains or "",
         delexicalise=delexicalise,
     )
     with waiting("scoring"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,12 @@ def _places(bits: int) -> Iterator[int]:
 def table_file(service: str) -> str:
     """What the file of the table behind a service is called."""
     return f"{file_name(service)}{TABLE_ENDING}"
+
+
+def read_database(paths: Iterable[Path]) -> Database | None:
+    """The tables of these files, which `Database.write` has written; None of none."""
+    tables = {path.name.removesuffix(TABLE_ENDING): read_table(path.read_bytes(), str(path)) for path in paths}
+    return Database(tables) if tables else None
 
 
 def read_table(data: bytes, where: str) -> list[Row]:

@@ -24,7 +24,7 @@ import msgspec
 from dstress.corpora.base import ENGLISH, Corpus, Finder, Split
 from dstress.corpora.catalogue import catalogue
 from dstress.corpora.checks import read_checked
-from dstress.corpora.database import Database, read_table, table_file
+from dstress.corpora.database import Database, read_database, table_file
 from dstress.corpora.split_names import same_split, sort_splits
 from dstress.dialogue import Dialogue, Schema
 from dstress.errors import UNREADABLE_JSON, CorpusError, unknown
@@ -131,16 +131,6 @@ def dialogue_file(split: str) -> str:
     return f"{file_name(split)}.jsonl"
 
 
-def read_database(name: str) -> Database | None:
-    """The stored tables of a corpus."""
-    paths = {
-        service: require_intact(name, table_file(service), sha256)
-        for service, sha256 in require_manifest(name).tables.items()
-    }
-    tables = {service: read_table(path.read_bytes(), str(path)) for service, path in paths.items()}
-    return Database(tables) if tables else None
-
-
 def read_schema(name: str, split: str) -> Schema:
     """The stored schema of a split."""
     path = require_intact(name, schema_file(split), require_manifest(name).splits[split].schema_sha256)
@@ -173,7 +163,8 @@ def _damaged(name: str, problem: str, where: str) -> CorpusError:
 
 def open_corpus(name: str, split: str) -> Corpus:
     """A stored split; its dialogues are decoded as they are iterated."""
-    entry = require_manifest(name).splits[split]
+    manifest = require_manifest(name)
+    entry, tables = manifest.splits[split], manifest.tables
     path = require_intact(name, dialogue_file(split), entry.sha256)
 
     def read() -> Iterator[Dialogue]:
@@ -200,7 +191,7 @@ def open_corpus(name: str, split: str) -> Corpus:
 
     corpus = Corpus(name, split, read_schema(name, split), read)
     corpus.finder, corpus.lines, corpus.size, corpus.language = finder, lines, entry.dialogues, entry.language
-    corpus.open_database = lambda: read_database(name)
+    corpus.open_database = lambda: read_database(require_intact(name, table_file(one), tables[one]) for one in tables)
     with path.open("rb") as stored:  # a stressor leaves its marks from the first dialogues on
         corpus.stressed = b'"stress":{' in stored.read(_GLANCED)
     return corpus

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
@@ -18,15 +17,13 @@ from dstress.dialogue import Dialogue, Frame
 from dstress.errors import UNREADABLE_JSON, DstressError, PredictionError, place
 from dstress.metrics.base import Floats, Metric
 from dstress.metrics.task_success import POINTS, Inform, Success
-from dstress.text.detokenised import detokenise
+from dstress.text.detokenised import detokenise, join_contractions
 from dstress.text.placeholders import Placeholders
 
 _ORDERS = 4
 _LENGTHS = 2 * _ORDERS
 """Where the lengths of responses and references stand, after the n-grams that fit and all n-grams."""
 _WIDTH = _LENGTHS + 2
-_PARTED = re.compile(r"\s+(n't|'(?:s|m|d|re|ve|ll))\b", re.IGNORECASE)
-"""A contraction as corpora in tokens write it: `it 's`."""
 _REFERENCES = msgspec.json.Decoder(dict[str, list[str]])
 
 
@@ -128,7 +125,7 @@ def _by_spans(text: str, frames: tuple[Frame, ...]) -> str:
         if start >= done:
             pieces += [text[done:start], f"[{slot.removeprefix('book ')}]"]
             done = end
-    return _PARTED.sub(r"\1", "".join([*pieces, text[done:]]))
+    return join_contractions("".join([*pieces, text[done:]]))
 
 
 def _read_references(path: Path) -> Mapping[str, list[str]]:

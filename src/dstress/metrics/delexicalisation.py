@@ -18,15 +18,19 @@ from dstress.text.inflection import plural
 from dstress.text.numbers import number_words
 from dstress.text.placeholders import PLACE, Placeholders
 
-_WORD = re.compile(r"\w+(?:'\w+)*|[^\w\s]")
-_UNSAID = frozenset({"", "?", "yes", "no", "free", "dontcare", "none", "hotel", "restaurant", "train", "taxi"})
+_WORD = re.compile(r"\w+|[^\w\s]")
+_UNSAID = frozenset({"", "?", "yes", "no", "free", "dontcare", "none", "hotel", "restaurant", "train", "place"})
 """Values that a response says without meaning them."""
 _TRAVEL = frozenset(
-    {"from", "train", "trains", "leaving", "leaves", "departs", "departing", "arrives", "arriving", "taxi"}
+    {"train", "trains", "taxi", "from", "leave", "leaves", "leaving", "depart", "departs", "departing", "arrive"}
+    | {"arrives", "arriving", "pick"}
 )
 """Words beside which a town is where somebody comes from or goes to."""
 _NOT_LOOKED_FOR = frozenset({"id", "introduction", "signature", "openhours", "takesbookings", "internet", "parking"})
+_KEPT = "kept"
+"""The group of what has the shape of a value, and is none."""
 _SHAPES = {
+    _KEPT: r"(?<=reserved for )\d+ minutes",
     "trainid": r"tr ?\d{3,4}",
     "reference": r"(?-i:[A-Z0-9]{8})|(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{8}",
     "phone": r"\d{5} ?\d{5,6}",
@@ -100,7 +104,11 @@ class Delexicaliser:
                 names = known[longest]
                 name = next((names[service] for service in services if service in names), next(iter(names.values())))
                 # "in Cambridge" is said of everything.
-                if self._placeholders.kind(name) != PLACE or not _TRAVEL.isdisjoint(words):
+                if (
+                    values is not self._values
+                    or self._placeholders.kind(name) != PLACE
+                    or not _TRAVEL.isdisjoint(words)
+                ):
                     yield tokens[place].start(), tokens[place + len(longest) - 1].end(), name
 
 
@@ -108,7 +116,7 @@ def _said(row: Row) -> Iterator[tuple[str, str]]:
     """What a response may say of a row, by column."""
     for column, value in row.items():
         if column == "address":  # in parts; one word of it may be any place
-            yield from ((column, part) for part in value.split(", ") if " " in part)
+            yield from ((column, part) for part in value.split(", ") if " " in part or part == value)
         elif column not in _NOT_LOOKED_FOR:
             yield column, value
         if column == "type" and value not in _UNSAID:
@@ -119,8 +127,8 @@ def _said(row: Row) -> Iterator[tuple[str, str]]:
 
 def _put(values: dict[str, dict[Words, dict[str, str]]], service: str, name: str, value: str) -> None:
     words = tuple(_fold(token[0]) for token in _WORD.finditer(value))
-    words = words[1:] if words[:1] == ("the",) and len(words) > 2 else words
-    if name and value.casefold() not in _UNSAID and any(word.isalpha() for word in words):
+    words = words[1:] if words[:1] == ("the",) else words
+    if name and " ".join(words) not in _UNSAID and any(letter.isalpha() for letter in value):
         values.setdefault(words[0], {}).setdefault(words, {}).setdefault(service, name)
 
 
@@ -130,4 +138,5 @@ def _fold(word: str) -> str:
 
 def _shaped(response: str) -> Iterator[Found]:
     for match in _SHAPED.finditer(response):
-        yield match.start(), match.end(), match.lastgroup or ""
+        if match.lastgroup and match.lastgroup != _KEPT:
+            yield match.start(), match.end(), match.lastgroup

@@ -89,7 +89,7 @@ def outcomes(columns: Columns) -> list[Outcome]:
         if judge is None:
             database = columns.vocabulary.open_database()
             venues = Venues(database or Database({}))
-            judge = columns.vocabulary.memo["judge"] = _Judge(venues, Placeholders(columns.schema))
+            judge = columns.vocabulary.memo["judge"] = Judge(venues, Placeholders(columns.schema))
         found, start = [], 0
         for dialogue in columns.gold_dialogues:
             stop = start + len(dialogue.turns)
@@ -99,13 +99,16 @@ def outcomes(columns: Columns) -> list[Outcome]:
     return list(columns.memo["outcomes"])
 
 
-class _Judge:
+class Judge:
+    """Judges dialogues, and remembers what it has looked up."""
+
     def __init__(self, venues: Venues, placeholders: Placeholders) -> None:
         self.venues, self.placeholders = venues, placeholders
         self._canonical = MwzEval()
         self._values: dict[tuple[str, str], tuple[str, str, str]] = {}
 
     def judge(self, dialogue: Dialogue, predictions: Sequence[Prediction]) -> Outcome:
+        """What came of a dialogue, given a prediction for each of its turns."""
         wanted = {} if dialogue.goal is None else self._goal(dialogue.goal)
         states = [
             self._gold_state(turn.state) if prediction.stateless else self._state(prediction)

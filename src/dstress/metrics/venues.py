@@ -8,7 +8,7 @@ value of its column once, and each distinct query is asked once.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 from dstress.conventions.fuzzy import partial_ratio
@@ -16,7 +16,7 @@ from dstress.conventions.mwzeval import MwzEval
 from dstress.corpora.database import Database
 from dstress.text.placeholders import NAME, TRAIN_ID
 
-UNNAMED = frozenset({"taxi", "police", "hospital"})
+_UNNAMED = frozenset({"taxi", "police", "hospital"})
 """Services whose database offers no choice: nothing needs to be named."""
 _ALIKE = 90
 _ALIKE_COLUMNS = {"restaurant": {"name", "food"}, "train": {"departure", "destination"}}
@@ -39,7 +39,7 @@ class Venues:
     def placeholder(self, service: str) -> str:
         """The kind of placeholder that offers a row of a service; empty where none needs to be offered."""
         rows = self.database.tables.get(service, ())
-        if not rows or service in UNNAMED:
+        if not rows or service in _UNNAMED:
             return ""
         return TRAIN_ID if "trainid" in rows[0] else NAME
 
@@ -48,31 +48,35 @@ class Venues:
         key = service, frozenset(constraints.items())
         found = self._found.get(key)
         if found is None:
-            wanted = {
-                column: self._accepted(service, column, value)
-                for column, value in constraints.items()
-                if column not in _NOT_ASKED and value not in _OPEN
-            }
-            rows = self.database.query(service, wanted)
-            found = self._found[key] = frozenset(_identify(row) for row in rows)
+            wanted = {column: self._accepted(service, column, value) for column, value in self.asked(constraints)}
+            found = self._found[key] = frozenset(map(identify, self.database.query(service, wanted)))
         return found
 
-    def _accept(self, service: str, column: str, value: str) -> frozenset[str]:
-        """The values of a column that fit a wanted one."""
-        known, value = self.database.values(service, column), self._canonical(column, value)
+    def asked(self, constraints: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """The constraints that count, in canonical form."""
+        for column, value in constraints.items():
+            if column not in _NOT_ASKED and value not in _OPEN:
+                yield column, self._canonical(column, value)
+
+    def fits(self, service: str, column: str, known: str, value: str) -> bool:
+        """Whether a value that the database knows fits a wanted one."""
+        if known == _UNKNOWN:
+            return True
         if column == _LATEST:
-            fitting = {other for other in known if _minutes(other) <= _minutes(value)}
-        elif column == _EARLIEST:
-            fitting = {other for other in known if _minutes(other) >= _minutes(value)}
-        elif column in _ALIKE_COLUMNS.get(service, {"name"}):
-            fitting = {other for other in known if partial_ratio(other, value) >= _ALIKE}
-        else:
-            fitting = {other for other in known if self._canonical(column, other) == value}
-        return frozenset(fitting | {_UNKNOWN})
+            return _minutes(known) <= _minutes(value)
+        if column == _EARLIEST:
+            return _minutes(known) >= _minutes(value)
+        if column in _ALIKE_COLUMNS.get(service, {"name"}):
+            return partial_ratio(known, value) >= _ALIKE
+        return self._canonical(column, known) == value
+
+    def _accept(self, service: str, column: str, value: str) -> frozenset[str]:
+        known = self.database.values(service, column)
+        return frozenset(other for other in known if self.fits(service, column, other, value))
 
 
-def _identify(row: Mapping[str, str]) -> str:
-    """Trains of several days may share an id: then they are one."""
+def identify(row: Mapping[str, str]) -> str:
+    """What stands for a row; trains of several days that share an id are one."""
     return row.get("trainid") or row.get("id") or row.get("name") or str(sorted(row.items()))
 
 

@@ -65,7 +65,7 @@ class Responses:
             fix = f"give {what} for every turn, or for none"
             if what == "active domains":
                 fix += "; or take them from elsewhere with --domains states"
-            raise PredictionError(f"there is no {what}, but there is in {has}", where=lacks, fix=fix)
+            raise PredictionError(f"no {what} here, unlike {has}", where=lacks, fix=fix)
 
     @property
     def signature(self) -> dict[str, str]:

@@ -37,6 +37,14 @@ _ENDING = re.compile(rf"'{_LETTER}")
 _QUOTE = re.compile(r"['\"„“`]+")
 
 
+_CONTRACTION = re.compile(r"\s+(n't|'(?:s|m|d|re|ve|ll))\b", re.IGNORECASE)
+
+
+def join_contractions(text: str) -> str:
+    """`it 's` and `do n't`, as corpora in tokens write them, as everybody else does."""
+    return _CONTRACTION.sub(r"\1", text)
+
+
 def detokenise(text: str) -> str:
     """`it 's a lovely place , is n't it ?` -> `it's a lovely place, is n't it?`."""
     for pattern, replacement in _STEPS:
