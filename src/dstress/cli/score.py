@@ -9,6 +9,7 @@ import click
 from dstress.cli.output import SEEDS, OutputFiles, console, json_option, print_notes, print_table, table_options
 from dstress.cli.progress import waiting
 from dstress.conventions import conventions
+from dstress.metrics import metrics as registered
 from dstress.reports.score_tables import convention_table, score_table
 from dstress.reports.tables import Table
 from dstress.scoring.open_pair import PredictionSource
@@ -16,7 +17,7 @@ from dstress.scoring.responses import DomainSource
 from dstress.scoring.score import STANDARD, ScoringOptions, tally_predictions
 from dstress.scoring.scorecard import Scorecard
 from dstress.scoring.slices import SLICES
-from dstress.spec import parse_list
+from dstress.spec import parse, parse_list
 
 _WORST_SLOTS = 12
 
@@ -116,9 +117,13 @@ def _print_details(card: Scorecard) -> None:
     for name in ("richness", *card.slices):
         if name in tables:
             print_table(tables[name])
-    slots = tables["slots"]
-    shown = slots.rows if "slot" in card.slices else slots.rows[:_WORST_SLOTS]
+    if not all(registered.get(parse(name).name).reads_responses for name in card.metrics):
+        _print_slots(tables["slots"], "slot" in card.slices)
+    print_notes(card.notes)
+
+
+def _print_slots(slots: Table, every: bool) -> None:
+    shown = slots.rows if every else slots.rows[:_WORST_SLOTS]
     print_table(Table(slots.columns, shown))
     if len(slots.rows) > len(shown):
         console().print(f"... and {len(slots.rows) - len(shown)} more slots; --by slot shows all")
-    print_notes(card.notes)

@@ -179,12 +179,12 @@ def tally_predictions(
     scored = []
     for text, convention, tally in zip(texts, chosen, tallies, strict=True):
         missing = _without_missing(tally, metrics, pairing.coverage, options.lenient)
-        signature = _signature(corpus, text, convention, tally, pairing.coverage, options)
+        read = responses.signature if responses else {}
+        signature = _signature(corpus, text, convention, tally, pairing.coverage, options, read)
         # `standard` means those that there are; a run, which is lenient, names them once for all its variants.
         named = list_missing(missing) if metrics == "all" else []
         told = notes + pairing.notes(convention) + (responses.notes if responses else []) + named
         richness = responses.richness if responses and "richness" in tally.metrics else msgspec.UNSET
-        signature |= responses.signature if responses else {}
         scored.append(Scored(text, tally, signature, told, options, missing, richness))
     return scored
 
@@ -250,7 +250,13 @@ def _other_split(pairing: Pairing, corpus: Corpus) -> str:
 
 
 def _signature(
-    corpus: Corpus, text: str, convention: Convention, tally: Tally, coverage: Coverage, options: ScoringOptions
+    corpus: Corpus,
+    text: str,
+    convention: Convention,
+    tally: Tally,
+    coverage: Coverage,
+    options: ScoringOptions,
+    responses: dict[str, str],
 ) -> dict[str, str]:
     parts = {"corpus": corpus.signature, "turns": str(tally.turns)}
     if convention.unit == "frame":
@@ -258,6 +264,7 @@ def _signature(
     parts |= {"conv": text, "unit": convention.unit}
     if fuzz := getattr(convention, "fuzz", ""):
         parts["fuzz"] = str(fuzz)
+    parts |= responses
     if options.leave_out:
         parts["without"] = ",".join(sorted(options.leave_out))
     if not coverage.complete:

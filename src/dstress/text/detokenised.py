@@ -46,7 +46,7 @@ def join_contractions(text: str) -> str:
 
 
 def detokenise(text: str) -> str:
-    """`it 's a lovely place , is n't it ?` -> `it's a lovely place, is n't it?`."""
+    """`lovely ( and cheap ) , is n't it ?` -> `lovely (and cheap), is n't it?`."""
     for pattern, replacement in _STEPS:
         text = pattern.sub(replacement, text.strip())
     tokens = text.split()
