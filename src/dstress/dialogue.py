@@ -232,7 +232,9 @@ class Dialogue(Displayed, _Data, frozen=True):
         return [*(turn.system_frames for turn in self.turns[1:]), self.closing_frames]
 
     def first(self, turns: int) -> Dialogue:
-        """The dialogue as it is after so many turns, of fewer than there are: the system's next words close it."""
+        """The dialogue as it is after so many turns: the system's next words close it."""
+        if turns >= len(self.turns):
+            return self
         after = self.turns[turns]
         return msgspec.structs.replace(
             self, turns=self.turns[:turns], closing=after.system, closing_frames=after.system_frames

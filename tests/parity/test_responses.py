@@ -86,7 +86,7 @@ def test_combined_is_made_of_the_other_three(shared: Path, corpus: Corpus) -> No
     assert card.signature["domains"] == "states"
 
 
-def test_goals_and_bookings_are_those_of_the_script(shared: Path, corpus: Corpus) -> None:
+def test_bookings_are_those_of_the_script(shared: Path, corpus: Corpus) -> None:
     golden = shared / "golden/mwzeval"
     booked = load(golden / "booked_domains_test.json")
     for dialogue in corpus:

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+import dstress
 from dstress.cli.main import main
 from dstress.corpora.base import Corpus
 from dstress.corpora.database import Database
@@ -19,7 +21,9 @@ from tests.corpora.test_database import tabled
 
 SCHEMA = Schema((Service("hotel", slots=(Slot("area"), Slot("name"))),))
 GOAL = Goal(inform={"hotel-area": ("north",)})
-TURNS = tuple(Turn("hi", system, {"hotel-area": ("north",)}) for system in ("", "The Larkspur Inn ?"))
+TURNS = tuple(
+    Turn("anything nice out there ?", system, {"hotel-area": ("north",)}) for system in ("", "The Larkspur Inn ?")
+)
 HOTELS = Database({"hotel": [{"name": "the larkspur inn", "area": "north"}]})
 
 
@@ -119,3 +123,23 @@ def test_a_response_that_is_no_text_and_an_unknown_dialogue_are_named(
             main(["score", str(file), "--gold", f"{corpus}:test", "--metrics", "bleu"])
         assert stopped.value.code == 2
         assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_what_responses_are_judged_by_is_kept_under_a_stressor() -> None:
+    plain = gold()
+    booked = [msgspec.structs.replace(turn, booked=("hotel",)) for turn in TURNS]
+    corpus = Corpus("mine", "", SCHEMA, lambda: iter([Dialogue("d", tuple(booked), ("hotel",), GOAL, "Goodbye .")]))
+    corpus.open_database = plain.open_database
+    stressed = dstress.stress(corpus, "typos(rate=1.0)")
+    (dialogue,) = stressed
+    assert dialogue.turns[0].changed and dialogue.goal == GOAL and dialogue.closing == "Goodbye ."
+    assert [turn.booked for turn in dialogue.turns] == [("hotel",)] * 2
+    assert stressed.database is HOTELS
+
+
+def test_a_turn_whose_answer_the_corpus_does_not_have_is_not_in_bleu() -> None:
+    dialogue = Dialogue("d", TURNS, ("hotel",), GOAL)
+    corpus = Corpus("mine", "", SCHEMA, lambda: iter([dialogue]))
+    predictions = [answer(0, "the larkspur inn ?"), answer(1, "whatever you say")]
+    card = score(predictions, corpus, metrics=["bleu"], resamples=0)
+    assert card["bleu"].value == pytest.approx(100) and card["bleu"].n == 4

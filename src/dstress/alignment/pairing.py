@@ -105,9 +105,7 @@ class Pairing:
             self.coverage.turns += len(predictions)
             self.coverage.stateful_turns += sum([bool(turn.state) for turn in dialogue.turns])
             self.coverage.stateless_turns += sum([prediction.stateless for prediction in predictions])
-            if len(predictions) == len(dialogue.turns):
-                yield dialogue, predictions
-            elif predictions:
+            if predictions or not dialogue.turns:
                 # A hole hides what changed around it, so only the turns before it are scored.
                 yield dialogue.first(len(predictions)), predictions
         self._note_left_over(done)

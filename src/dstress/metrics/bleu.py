@@ -54,7 +54,11 @@ class Bleu(Metric):
     def statistics(self, alignment: Alignment) -> Floats:
         columns, placeholders = alignment.columns, Placeholders(alignment.columns.schema)
         pairs = zip(columns.predictions, self._expected(columns, placeholders), strict=True)
-        return np.array([_count(unified(one.response or "", placeholders), other) for one, other in pairs], np.float64)
+        nothing = [0] * _WIDTH  # where nobody knows what the system should say
+        return np.array(
+            [_count(unified(one.response or "", placeholders), other) if other else nothing for one, other in pairs],
+            np.float64,
+        )
 
     def value(self, sums: Floats) -> Floats:
         """sacreBLEU's: an order without a fit counts as half, a quarter ... of one n-gram; 0 without any fit."""

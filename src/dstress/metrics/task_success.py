@@ -58,10 +58,10 @@ class Inform(Metric):
 
     def statistics(self, alignment: Alignment) -> Floats:
         columns, table = alignment.columns, np.zeros((len(alignment.columns.turns), 2))
-        last = np.cumsum(columns.turn_counts) - 1
+        last = np.where(columns.turn_counts > 0, np.cumsum(columns.turn_counts) - 1, -1)
         for turn, outcome in zip(last.tolist(), outcomes(columns), strict=True):
             services = [s for s in outcome.match if alignment.services is None or s in alignment.services]
-            if services:
+            if services and turn >= 0:
                 table[turn] = all(self.judged(outcome).get(service, False) for service in services), 1.0
         return table
 

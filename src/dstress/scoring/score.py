@@ -179,8 +179,8 @@ def tally_predictions(
     scored = []
     for text, convention, tally in zip(texts, chosen, tallies, strict=True):
         missing = _without_missing(tally, metrics, pairing.coverage, options.lenient)
-        read = responses.signature if responses else {}
-        signature = _signature(corpus, text, convention, tally, pairing.coverage, options, read)
+        signature = _signature(corpus, text, convention, tally, pairing.coverage, options)
+        signature |= responses.signature if responses else {}
         # `standard` means those that there are; a run, which is lenient, names them once for all its variants.
         named = list_missing(missing) if metrics == "all" else []
         told = notes + pairing.notes(convention) + (responses.notes if responses else []) + named
@@ -250,13 +250,7 @@ def _other_split(pairing: Pairing, corpus: Corpus) -> str:
 
 
 def _signature(
-    corpus: Corpus,
-    text: str,
-    convention: Convention,
-    tally: Tally,
-    coverage: Coverage,
-    options: ScoringOptions,
-    responses: dict[str, str],
+    corpus: Corpus, text: str, convention: Convention, tally: Tally, coverage: Coverage, options: ScoringOptions
 ) -> dict[str, str]:
     parts = {"corpus": corpus.signature, "turns": str(tally.turns)}
     if convention.unit == "frame":
@@ -264,7 +258,6 @@ def _signature(
     parts |= {"conv": text, "unit": convention.unit}
     if fuzz := getattr(convention, "fuzz", ""):
         parts["fuzz"] = str(fuzz)
-    parts |= responses
     if options.leave_out:
         parts["without"] = ",".join(sorted(options.leave_out))
     if not coverage.complete:
