@@ -53,12 +53,9 @@ class Bleu(Metric):
 
     def statistics(self, alignment: Alignment) -> Floats:
         columns, placeholders = alignment.columns, Placeholders(alignment.columns.schema)
-        pairs = zip(columns.predictions, self._expected(columns, placeholders), strict=True)
+        pairs = zip(unified_responses(columns), self._expected(columns, placeholders), strict=True)
         nothing = [0] * _WIDTH  # where nobody knows what the system should say
-        return np.array(
-            [_count(unified(one.response or "", placeholders), other) if other else nothing for one, other in pairs],
-            np.float64,
-        )
+        return np.array([_count(*pair) if pair[1] else nothing for pair in pairs], np.float64)
 
     def value(self, sums: Floats) -> Floats:
         """sacreBLEU's: an order without a fit counts as half, a quarter ... of one n-gram; 0 without any fit."""
@@ -92,7 +89,7 @@ class Combined(Metric):
 
     name = "combined"
     width = 4 + _WIDTH
-    by_turn = True
+    by_turn = by_dialogue = True
     on_request = reads_responses = True
     needs_states = restrictable = False
     unit = POINTS
@@ -115,6 +112,14 @@ class Combined(Metric):
 def unified(response: str, placeholders: Placeholders) -> str:
     """A response as mwzeval compares it: in lower case, placeholders by kind, put together as Moses does."""
     return detokenise(placeholders.unify(response).replace("-s", "").replace("-ly", ""))
+
+
+def unified_responses(columns: Columns) -> list[str]:
+    """What the system says, turn by turn, as it is compared; nothing where it gives no answer."""
+    if "unified" not in columns.memo:
+        placeholders = Placeholders(columns.schema)
+        columns.memo["unified"] = [unified(one.response or "", placeholders) for one in columns.predictions]
+    return list(columns.memo["unified"])
 
 
 def delexicalised_by_spans(dialogue: Dialogue) -> list[str]:

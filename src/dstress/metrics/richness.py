@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from dstress.alignment.cells import Alignment
-from dstress.metrics.base import Floats, Metric
-from dstress.metrics.bleu import unified
+from dstress.metrics.base import Floats, Metric, over_units
+from dstress.metrics.bleu import unified, unified_responses
 from dstress.text.placeholders import Placeholders
 
 _MARKS = re.compile(r"``|['.,?!)(%/\-_:;]")
@@ -34,11 +34,8 @@ class Richness(Metric):
         return "" if spoken else "the predictions have no responses"
 
     def statistics(self, alignment: Alignment) -> Floats:
-        placeholders = Placeholders(alignment.columns.schema)
-        responses = (prediction.response for prediction in alignment.columns.predictions)
-        return np.array(
-            [(len(words_of(text, placeholders)), 1.0) for text in responses if text is not None], np.float64
-        )
+        responses = unified_responses(alignment.columns)
+        return over_units(np.array([float(len(_words(response))) for response in responses]))
 
 
 class Diversity:
@@ -53,7 +50,7 @@ class Diversity:
 
     def add(self, response: str) -> None:
         """One more response."""
-        words = words_of(response, self._placeholders)
+        words = _words(unified(response, self._placeholders))
         self._responses += 1
         self._words += words
         self._bigrams.update(pairwise(words))
@@ -85,6 +82,6 @@ class Diversity:
         return float(np.mean([len(set(self._words[start : start + _WINDOW])) / _WINDOW for start in starts]))
 
 
-def words_of(response: str, placeholders: Placeholders) -> list[str]:
+def _words(response: str) -> list[str]:
     """The words of a response as the script's library parts them: at blanks, without marks; an empty one has one."""
-    return re.sub(r"\s+", " ", _MARKS.sub("", unified(response, placeholders))).lower().split(" ")
+    return re.sub(r"\s+", " ", _MARKS.sub("", response)).lower().split(" ")

@@ -188,7 +188,7 @@ def active_domains(predictions: Sequence[Prediction], states: Sequence[States]) 
     Where several changed at once, the one before goes on if it is among them, else the one with most slots follows;
     in a turn without a change, another one of those that had changed with it.
     """
-    if all(prediction.domains is not None for prediction in predictions):
+    if any(prediction.domains is not None for prediction in predictions):
         return [prediction.domains or () for prediction in predictions]
     found: list[tuple[str, ...]] = []
     current, before = "", defaultdict[str, dict[str, str]](dict)
