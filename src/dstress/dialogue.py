@@ -225,6 +225,25 @@ class Dialogue(Displayed, _Data, frozen=True):
     def __repr__(self) -> str:
         return f"Dialogue({self.id!r}, {len(self.turns)} turns, {', '.join(self.services) or 'no services named'})"
 
+    @property
+    def responses(self) -> list[str]:
+        """What the system answers to each turn."""
+        return [*(turn.system for turn in self.turns[1:]), self.closing]
+
+    @property
+    def response_frames(self) -> list[tuple[Frame, ...]]:
+        """The frames of what the system answers to each turn."""
+        return [*(turn.system_frames for turn in self.turns[1:]), self.closing_frames]
+
+    def first(self, turns: int) -> Dialogue:
+        """The dialogue as it is after so many turns: the system's next words close it."""
+        if turns >= len(self.turns):
+            return self
+        after = self.turns[turns]
+        return msgspec.structs.replace(
+            self, turns=self.turns[:turns], closing=after.system, closing_frames=after.system_frames
+        )
+
     def updates(self) -> Iterator[State]:
         """Per turn, what its utterance changed: new or changed slots, and `()` for slots that were dropped."""
         before: State = {}

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress import corpora
+from dstress.corpora.audit import audit_corpus
 from dstress.corpora.database import Database, Row
 from dstress.errors import CorpusError
 from tests.corpora import layouts
@@ -83,6 +84,8 @@ def test_a_stored_table_that_was_changed_or_lost_is_named(tmp_path: Path, data_h
     stored.write_text("[]")
     with pytest.raises(CorpusError, match="changed since it was imported"):
         corpora.load("mine:test").database  # noqa: B018  reading it is the test
+    with pytest.raises(CorpusError, match="changed since it was imported"):
+        audit_corpus("mine", {"test": corpora.load("mine:test")})
     stored.unlink()
     with pytest.raises(CorpusError, match="the file is gone"):
         corpora.load("mine:test").database  # noqa: B018

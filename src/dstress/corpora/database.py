@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ class Database:
                 for value in (wanted,) if isinstance(wanted, str) else wanted:
                     accepted |= rows_with.get(value, 0)
                 found &= accepted
-        return [row for place, row in enumerate(rows) if found >> place & 1]
+        return [rows[place] for place in _places(found)]
 
     def values(self, service: str, column: str) -> Collection[str]:
         """The distinct values of a column."""
@@ -67,18 +67,38 @@ class Database:
         return known
 
 
+def _places(bits: int) -> Iterator[int]:
+    """Where a number has its ones, from the lowest on."""
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
+
+
 def table_file(service: str) -> str:
     """What the file of the table behind a service is called."""
     return f"{file_name(service)}{TABLE_ENDING}"
 
 
+def read_database(paths: Iterable[Path]) -> Database | None:
+    """The tables of these files, which `Database.write` has written; None of none."""
+    tables = {path.name.removesuffix(TABLE_ENDING): read_table(path.read_bytes(), str(path)) for path in paths}
+    return Database(tables) if tables else None
+
+
 def read_table(data: bytes, where: str) -> list[Row]:
-    """A table's file; what is neither text nor a number in it is left out."""
+    """A table's file: texts, numbers as text, lists of texts with `|` between; all else is left out."""
     return [
         {
-            column.casefold().replace(" ", ""): str(value)
+            column.casefold().replace(" ", ""): text
             for column, value in row.items()
-            if isinstance(value, str | int | float)
+            if (text := _text(value)) is not None
         }
         for row in decode_part(_TABLE, data, where)
     ]
+
+
+def _text(value: object) -> str | None:
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return "|".join(value)
+    return str(value) if isinstance(value, str | int | float) else None

@@ -115,7 +115,7 @@ class Pool:
             fix = f"choose another --name, or `dstress corpora remove {name}` first"
             raise CorpusError(f"there is a corpus {name!r}, and it is another one", fix=fix)
         splits = (("few-shot", self._split(split, part)) for split, part in parts.items())
-        return store.add(name, selection, splits, database=store.read_database(self.name))
+        return store.add(name, selection, splits, database=store.stored_database(self.name))
 
     def _id(self, one: _Drawn) -> str:
         return f"{one.split}-{one.id}" if one.id in self._often else one.id

@@ -24,7 +24,7 @@ import msgspec
 from dstress.corpora.base import ENGLISH, Corpus, Finder, Split
 from dstress.corpora.catalogue import catalogue
 from dstress.corpora.checks import read_checked
-from dstress.corpora.database import Database, read_table, table_file
+from dstress.corpora.database import Database, read_database, table_file
 from dstress.corpora.split_names import same_split, sort_splits
 from dstress.dialogue import Dialogue, Schema
 from dstress.errors import UNREADABLE_JSON, CorpusError, unknown
@@ -147,18 +147,19 @@ def dialogue_file(split: str) -> str:
     return f"{file_name(split)}.jsonl"
 
 
-def read_database(name: str, split: str = "") -> Database | None:
+def stored_database(name: str, split: str = "") -> Database | None:
     """The stored tables of a corpus, without the rows whose column `splits` names other splits than this one."""
-    paths = {
-        service: require_intact(name, table_file(service), sha256)
-        for service, sha256 in require_manifest(name).tables.items()
+    tables = require_manifest(name).tables
+    database = read_database(require_intact(name, table_file(one), tables[one]) for one in tables)
+    if database is None:
+        return None
+    kept = {
+        service: [row for row in rows if not split or "splits" not in row or split in row["splits"].split()]
+        for service, rows in database.tables.items()
     }
-    tables = {service: read_table(path.read_bytes(), str(path)) for service, path in paths.items()}
-    for rows in tables.values():
-        rows[:] = [row for row in rows if not split or "splits" not in row or split in row["splits"].split()]
-        for row in rows:
-            row.pop("splits", None)
-    return Database(tables) if tables else None
+    return Database(
+        {service: [{c: v for c, v in row.items() if c != "splits"} for row in rows] for service, rows in kept.items()}
+    )
 
 
 def read_schema(name: str, split: str) -> Schema:
@@ -220,7 +221,7 @@ def open_corpus(name: str, split: str) -> Corpus:
 
     corpus = Corpus(name, split, read_schema(name, split), read)
     corpus.finder, corpus.lines, corpus.size, corpus.language = finder, lines, entry.dialogues, entry.language
-    corpus.open_database = lambda: read_database(name, split)
+    corpus.open_database = lambda: stored_database(name, split)
     with path.open("rb") as stored:  # an older manifest does not tell; most stressors leave marks early
         corpus.stressed = entry.stressed or b'"stress":{' in stored.read(_GLANCED)
     return corpus

@@ -41,6 +41,11 @@ metrics = Registry(
         "changed-jga": "dstress.metrics.counterfactual:ChangedJga",
         "jga-floor": "dstress.metrics.counterfactual:JgaFloor",
         "nohf": "dstress.metrics.reference:Nohf",
+        "inform": "dstress.metrics.task_success:Inform",
+        "success": "dstress.metrics.task_success:Success",
+        "bleu": "dstress.metrics.bleu:Bleu",
+        "combined": "dstress.metrics.bleu:Combined",
+        "richness": "dstress.metrics.richness:Richness",
     },
 )
 

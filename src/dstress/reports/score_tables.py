@@ -29,7 +29,11 @@ def card_tables(card: Scorecard) -> dict[str, Table]:
         for name, keys in card.slices.items()
         if name != "slot"
     }
-    return {"metrics": score_table(card), "slots": slot_table(card)} | slices
+    found = {"metrics": score_table(card), "slots": slot_table(card)} | slices
+    if card.richness:
+        rows = [(name, f"{value:,.4f}".removesuffix(".0000")) for name, value in card.richness.items()]
+        found["richness"] = Table(("richness", "#of all responses"), rows, "", [dict(card.richness)])
+    return found
 
 
 def score_table(card: Scorecard) -> Table:
