@@ -5,7 +5,17 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHMARKS = ("importing", "scoring", "streaming", "stressing", "finding", "translating", "speaking", "running")
+BENCHMARKS = (
+    "importing",
+    "scoring",
+    "responses",
+    "streaming",
+    "stressing",
+    "finding",
+    "translating",
+    "speaking",
+    "running",
+)
 
 
 def main() -> None:

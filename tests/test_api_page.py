@@ -1,4 +1,4 @@
-"""Every block of docs/api.md and docs/python.md runs; the first has every public name of what it explains."""
+"""Every block of these pages runs; docs/api.md has every public name of what it explains."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.paths import DOCS
 PAGE = DOCS / "api.md"
 RUN = {
     f"{page.stem}: {title}": (page, code)
-    for page in (PAGE, DOCS / "python.md")
+    for page in (PAGE, *(DOCS / f"{name}.md" for name in ("python", "reminder", "few-shot")))
     for title, code in pages.sections(page).items()
 }
 STRUCTS = (Act, Dialogue, Frame, FramePrediction, Intent, Prediction, Schema, Service, Slot, Span, Turn)
@@ -31,7 +31,7 @@ EXPLAINED = (Source, SourceFile, Importer, Format, Convention, Alignment, Metric
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One data home for both pages, so that `reminder` is generated once."""
+    """One data home for all pages, so that `reminder` is generated once."""
     return tmp_path_factory.mktemp("home")
 
 

@@ -157,7 +157,8 @@ class Turn(_Data, frozen=True):
 
     `state` is cumulative: all that the user wants after this utterance, over all services. `frames` are the services
     that the user's utterance is about, `system_frames` those of the system's. `ood` marks an utterance out of domain.
-    `stress` is there where a stressor changed the turn, or tried to.
+    `booked` are the services for which the system holds a booking's reference as it answers. `stress` is there where
+    a stressor changed the turn, or tried to.
     """
 
     user: str
@@ -168,6 +169,7 @@ class Turn(_Data, frozen=True):
     coreferences: tuple[Coreference, ...] = ()
     ood: bool = False
     stress: Stress | None = None
+    booked: tuple[str, ...] = ()
 
     @property
     def remembered(self) -> Turn:
@@ -199,7 +201,11 @@ class Turn(_Data, frozen=True):
 
 
 class Goal(_Data, frozen=True):
-    """What the user was asked to achieve, by slot ids: constraints, what to fall back to when they fail, questions."""
+    """What the user was asked to achieve, by slot ids: what shall be found and booked in the end, and questions.
+
+    `fallback` has, of these, what is wanted at first and cannot be had (MultiWOZ's `fail_info`): `inform` is what the
+    user then falls back to.
+    """
 
     description: str = ""
     inform: State = {}
@@ -208,7 +214,7 @@ class Goal(_Data, frozen=True):
 
 
 class Dialogue(Displayed, _Data, frozen=True):
-    """One conversation, in order. `services` are those it is about."""
+    """One conversation, in order. `services` are those it is about; `closing` is what the system says last."""
 
     _tabled_by = "dstress.reports.dialogues:dialogue_tables"
 
@@ -216,9 +222,30 @@ class Dialogue(Displayed, _Data, frozen=True):
     turns: tuple[Turn, ...]
     services: tuple[str, ...] = ()
     goal: Goal | None = None
+    closing: str = ""
+    closing_frames: tuple[Frame, ...] = ()
 
     def __repr__(self) -> str:
         return f"Dialogue({self.id!r}, {len(self.turns)} turns, {', '.join(self.services) or 'no services named'})"
+
+    @property
+    def responses(self) -> list[str]:
+        """What the system answers to each turn."""
+        return [*(turn.system for turn in self.turns[1:]), self.closing]
+
+    @property
+    def response_frames(self) -> list[tuple[Frame, ...]]:
+        """The frames of what the system answers to each turn."""
+        return [*(turn.system_frames for turn in self.turns[1:]), self.closing_frames]
+
+    def first(self, turns: int) -> Dialogue:
+        """The dialogue as it is after so many turns: the system's next words close it."""
+        if turns >= len(self.turns):
+            return self
+        after = self.turns[turns]
+        return msgspec.structs.replace(
+            self, turns=self.turns[:turns], closing=after.system, closing_frames=after.system_frames
+        )
 
     def updates(self) -> Iterator[State]:
         """Per turn, what its utterance changed: new or changed slots, and `()` for slots that were dropped."""

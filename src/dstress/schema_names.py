@@ -99,6 +99,7 @@ def rename_dialogue(dialogue: Dialogue, names: Names) -> Dialogue:
         turns=tuple(_rename_turn(turn, names) for turn in dialogue.turns),
         services=tuple(names.services.get(service, service) for service in dialogue.services),
         goal=goal,
+        closing_frames=tuple(_rename_frame(frame, names) for frame in dialogue.closing_frames),
     )
 
 
@@ -108,6 +109,7 @@ def _rename_turn(turn: Turn, names: Names) -> Turn:
         state=_rename_state(turn.state, names),
         frames=tuple(_rename_frame(frame, names) for frame in turn.frames),
         system_frames=tuple(_rename_frame(frame, names) for frame in turn.system_frames),
+        booked=tuple(names.services.get(service, service) for service in turn.booked),
         coreferences=tuple(
             msgspec.structs.replace(coreference, slot=names.slot_id(coreference.slot))
             for coreference in turn.coreferences

@@ -16,18 +16,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dstress.corpora import load
 from dstress.corpora.reminder import SIZES, generate, generate_dialogue, schema
 from dstress.corpora.simulator.specs import services, words
-from dstress.dialogue import DONTCARE, Dialogue, Frame, Turn, slot_id
+from dstress.dialogue import DONTCARE, Dialogue, Frame, Turn, service_of, slot_id
 from dstress.errors import UnknownNameError
 from tests.paths import DOCS, SEARCHED
 
 PAGE = DOCS / "reminder.md"
 DIGESTS = {
-    "train": "85c172a017ae9ef96fdf9710d276a8592600d45a38881843e53f2dd5a535feb7",
-    "dev": "e4e77f836deb78c839c314f00f38f156aa35ff7b30702d9acbff98becf3f645a",
-    "test": "9a60d1a7d950a08a38edb75da5159a70030b52ff77240f909b8a47f6ace008ee",
+    "train": "8ea62e673c2c0a7d6f0664be936ba246cf074ee76e6fab881c72b307d3a3c4ed",
+    "dev": "6ca7cf7080fe79cb987a8ed631e78e6140565a6a5f25ca21ae2a05ec485ef3ea",
+    "test": "197c99f3bf4dca2082f6b18190b38531229b5c12bb9bfa11ca619a000ad583b7",
 }
+WORDS_AND_LABELS = {
+    "train": "e036fa1586138af7eda8878d217092fba36d1f310616bb73e58e828f4449c3cc",
+    "dev": "0a0cae0644b704faa89c7fc09edf725ddefd75c16320ad8e8c94d78930e454d2",
+    "test": "d0d0200eaacf9341f441d1c41555b6f1ec4ebd6a564f06b61b41ce7a2960146f",
+}
+"""Of the turns alone, without what only responses are judged by: every score of a tracker stands on these."""
 NAME_SLOTS = [
     slot_id(service.name, slot.name) for service in services().values() for slot in service.slots if slot.pool
 ]
@@ -57,6 +64,15 @@ def test_sizes_and_ids(split: str) -> None:
 @pytest.mark.parametrize("split", SPLITS)
 def test_every_byte_is_pinned(split: str) -> None:
     assert hashlib.sha256(as_lines(split)).hexdigest() == DIGESTS[split]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_what_trackers_are_scored_on_is_pinned_by_itself(split: str) -> None:
+    digest = hashlib.sha256()
+    for each in dialogues(split):
+        bare = tuple(msgspec.structs.replace(turn, booked=()) for turn in each.turns)
+        digest.update(msgspec.json.encode(Dialogue(each.id, bare, each.services)) + b"\n")
+    assert digest.hexdigest() == WORDS_AND_LABELS[split]
 
 
 @given(place=ANY_PLACE)
@@ -246,13 +262,83 @@ def test_utterances_vary() -> None:
     assert len(unseen) > 400
 
 
-def test_goals_are_told() -> None:
-    for each in dialogues("test"):
-        assert each.goal is not None
+@pytest.mark.parametrize("split", SPLITS)
+def test_goals_are_what_the_user_has_in_the_end(split: str) -> None:
+    for each in dialogues(split):
+        assert each.goal is not None and each.goal.inform
         assert each.goal.description.startswith("You ")
-        assert set(each.goal.inform) <= set(schema("test").slots)
+        final = each.turns[-1].state
+        assert each.goal.inform == {slot: final[slot][:1] for slot in each.goal.inform}
+        assert all(each.goal.inform[slot] != first for slot, first in each.goal.fallback.items())
         asked = [slot_id(f.service, name) for turn in each.turns for f in turn.frames for name in f.requested]
-        assert sorted(each.goal.request) == sorted(asked)
+        kept = {service_of(slot) for slot in final}
+        assert sorted(each.goal.request) == sorted(slot for slot in asked if service_of(slot) in kept)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_the_desk_says_what_the_database_has(split: str) -> None:
+    """Offers and facts stand in a row, and where the desk finds nothing there is nothing."""
+    town, counted = load(f"reminder:{split}").database, Counter[str]()
+    assert town is not None
+    for each in dialogues(split):
+        known: dict[str, str] = {}
+        said: set[str] = set()
+        for before, turn in zip((Turn(""), *each.turns), each.turns, strict=False):
+            for frame in turn.system_frames:
+                acts = [(act.act, act.slot, act.canonical[0]) for act in frame.acts if act.canonical]
+                names = [value for act, slot, value in acts if slot == "name"]
+                known[frame.service] = (*names, known.get(frame.service, ""))[0]
+                said.update(names)
+                roles = {slot.name: slot.role for slot in services()[frame.service].slots}
+                denied = any(act.act == "NOTIFY_FAILURE" for act in frame.acts)
+                search = {slot: forms[0] for slot, forms in before.state_of(frame.service).items()}
+                search = {slot: value for slot, value in search.items() if roles[slot] == "search"}
+                if denied and any(act == "OFFER" and roles[slot] == "search" for act, slot, _ in acts):
+                    assert {row["name"] for row in town.query(frame.service, search)} <= said
+                    counted["denied"] += 1
+                elif not denied and frame.service in town.tables:
+                    facts = {slot: value for _, slot, value in acts if roles[slot] in ("search", "info")}
+                    name = before.state_of(frame.service).get("name", (known[frame.service],))[0]
+                    if facts:
+                        [row] = town.query(frame.service, {"name": names[0] if names else name})
+                        assert facts.items() <= row.items()
+                        counted["told"] += 1
+    assert min(counted["denied"], counted["told"]) >= 8, counted
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_the_desk_offers_what_the_goal_asks_for(split: str) -> None:
+    """As inform is judged: all that fits the state, when the last new choice is offered, fits the goal."""
+    town, judged = load(f"reminder:{split}").database, 0
+    assert town is not None
+    for each in dialogues(split):
+        assert each.goal is not None
+        for service in town.tables:
+            goal = {slot.partition("-")[2]: v[0] for slot, v in each.goal.inform.items() if service_of(slot) == service}
+            if not goal or "name" in goal:
+                continue
+            offered: set[str] = set()
+            for turn, after in zip(each.turns, each.turns[1:], strict=False):
+                acts = [act for frame in after.system_frames if frame.service == service for act in frame.acts]
+                if any(act.slot == "name" for act in acts):
+                    state = {slot: forms[0] for slot, forms in turn.state_of(service).items()}
+                    found = {row["name"] for row in town.query(service, state)}
+                    offered = offered if offered and offered <= found else found
+            assert offered and offered <= {row["name"] for row in town.query(service, goal)}
+            judged += 1
+    assert judged > SIZES[split] / 2
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_a_service_is_booked_from_the_answer_with_its_reference_on(split: str) -> None:
+    for each in dialogues(split):
+        answers = [*(turn.system for turn in each.turns[1:]), each.closing]
+        assert each.closing
+        before: tuple[str, ...] = ()
+        for turn, answer in zip(each.turns, answers, strict=True):
+            assert (turn.booked != before) == bool(re.search(r"\breference\b", answer))
+            assert set(before) <= set(turn.booked)
+            before = turn.booked
 
 
 def transcript(each: Dialogue) -> str:
@@ -260,7 +346,7 @@ def transcript(each: Dialogue) -> str:
     for turn in each.turns:
         lines += [f"    SYSTEM  {turn.system}"] if turn.system else []
         lines += [f"    USER    {turn.user}"]
-    return "\n".join(lines)
+    return "\n".join([*lines, f"    SYSTEM  {each.closing}"])
 
 
 def test_the_page_shows_what_is_generated() -> None:

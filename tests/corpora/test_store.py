@@ -17,7 +17,7 @@ from dstress import corpora
 from dstress.cli.main import main
 from dstress.corpora import store
 from dstress.corpora.base import LocatedDialogue, Split
-from dstress.dialogue import Dialogue, Schema, Turn
+from dstress.dialogue import Dialogue, Edit, Schema, Stress, Turn
 from dstress.errors import CorpusError, DstressError, UnknownNameError
 from tests.corpora import layouts
 
@@ -48,6 +48,16 @@ def test_a_corpus_knows_its_language(tmp_path: Path, data_home: Path) -> None:
     assert "language" not in written_before_languages
     manifest.write_text(written_before_languages)
     assert corpora.load("mine:test").language == "en"
+
+
+def test_a_corpus_knows_that_it_is_stressed_wherever_its_first_stressed_turn_is() -> None:
+    """People rewrite a few turns only, and these may come late."""
+    was = Turn("hi")
+    turns = [Turn("well " * 50_000), Turn("hello", stress=Stress(was, (Edit(0, "hi", "hello"),)))]
+    for name, kept in (("rewritten", 2), ("plain", 1)):
+        located: list[LocatedDialogue] = [("here", Dialogue(str(n), (turn,))) for n, turn in enumerate(turns[:kept])]
+        store.add(name, "a", iter([("dstress", Split("test", Schema(), lambda found=located: iter(found)))]))
+        assert corpora.load(f"{name}:test").stressed is (name == "rewritten")
 
 
 def test_the_same_split_again_changes_nothing(data_home: Path) -> None:
@@ -99,7 +109,7 @@ import signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 from dstress.corpora import store
 from dstress.corpora.base import Split
-from dstress.dialogue import Dialogue, Schema, Turn
+from dstress.dialogue import Dialogue, Edit, Schema, Stress, Turn
 
 def dialogues():
     for number in range(10**6):

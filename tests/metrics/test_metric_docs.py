@@ -109,8 +109,8 @@ def test_an_example_scores_as_printed(name: str, tmp_path: Path) -> None:
 
 def test_the_signature_table_knows_every_part(tmp_path: Path) -> None:
     known = set(re.findall(r"^\| `(\w+)` \| ", README.partition("## Reading a signature")[2], re.MULTILINE))
-    parts = [set(EXAMPLES[name].card(tmp_path / name).signature) for name in ("jga-0", "dstc8-0")]
-    assert set.union(*parts) | {"coverage", "plugins", "stress"} == known
+    parts = [set(EXAMPLES[name].card(tmp_path / name).signature) for name in ("jga-0", "dstc8-0", "responses-0")]
+    assert set.union(*parts) | {"coverage", "plugins", "stress", "states", "delexicalised"} == known
 
 
 def table(text: str) -> list[list[str]]:

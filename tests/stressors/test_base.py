@@ -217,7 +217,7 @@ def test_randomness_is_the_same_everywhere() -> None:
 
 
 def test_which_stressors_know_english_only() -> None:
-    assert {name for name in stressors if stressors.get(name).languages != ("en",)} == {"schema_variant"}
+    assert {name for name in stressors if stressors.get(name).languages != ("en",)} == {"rewrites", "schema_variant"}
 
 
 def test_all_are_listed_with_a_summary() -> None:

@@ -5,6 +5,7 @@ What comes out depends on the dialogue, the spec and the seed alone; the label s
 
 from __future__ import annotations
 
+import json
 import pickle
 import random
 from pathlib import Path
@@ -43,6 +44,18 @@ COMPOSED = [
 ]
 
 
+def write_rewrites(dialogues: list[Dialogue], folder: Path) -> Path:
+    """Every turn, in more words."""
+    rows = [
+        {"dialogue": one.id, "turn": turn, "user": f"well, {one.turns[turn].user}"}
+        for one in dialogues
+        for turn in range(len(one.turns))
+    ]
+    path = folder / "rewrites.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
 @pytest.fixture(params=CORPORA)
 def corpus_name(request: pytest.FixtureRequest) -> str:
     if request.param != "reminder":
@@ -64,6 +77,8 @@ def stressed(request: pytest.FixtureRequest, corpus_name: str, tmp_path: Path) -
         add_sgd(shared, tmp_path)
     corpus = sample(corpus_name, shared)
     dialogues = list(corpus)[: SLOW.get(name, 12)]
+    if name == "rewrites":
+        spec = f'rewrites(path="{write_rewrites(dialogues, tmp_path)}")'
     return stress(in_memory(dialogues, corpus.schema, corpus_name), spec, seed=7)
 
 

@@ -7,7 +7,7 @@ values are numbers; 0 stands for "nothing there".
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dstress.conventions.base import INFORMED
+from dstress.corpora.database import Database
 from dstress.dialogue import Dialogue, Frame, Schema, Slot, Turn, service_of
 from dstress.predictions.base import FramePrediction, Prediction
 
@@ -45,14 +46,16 @@ class Interned(dict[K, int], Generic[K]):
 class Vocabulary:
     """The numbers of slots, services and values. Shards of one scoring share it: what is judged stays judged."""
 
-    def __init__(self, schema: Schema) -> None:
-        self.schema = schema
+    def __init__(self, schema: Schema, open_database: Callable[[], Database | None] = lambda: None) -> None:
+        self.schema, self.open_database = schema, open_database
         self.slots: Interned[str] = Interned(schema.slots)
         self.services: Interned[str] = Interned(service.name for service in schema.services)
         self.gold_values: Interned[tuple[str, ...]] = Interned()
         self.predicted_values: Interned[str] = Interned()
         self.judges: dict[int, Any] = {}
         """What conventions have said of values so far, by the convention's identity."""
+        self.memo: dict[Hashable, Any] = {}
+        """What metrics worked out once, for all shards."""
 
     def kind(self, slot: int) -> Slot:
         """The schema's entry for a slot, by its number from 0."""
@@ -86,12 +89,13 @@ class Columns:
         self.services = vocabulary.services.things.copy()
         self.gold_values = vocabulary.gold_values.things
         self.predicted_values = vocabulary.predicted_values.things
-        self.dialogues = gatherer.dialogues
+        self.dialogues = [dialogue.id for dialogue in gatherer.dialogues]
+        self.gold_dialogues = gatherer.dialogues
         self.turn_counts = np.array(gatherer.turn_counts, np.int64)
         self.turns = gatherer.turns
         self.predictions = gatherer.predictions
         self.frames = gatherer.frames
-        self.memo: dict[str, Any] = {}
+        self.memo: dict[Hashable, Any] = {}
         """What metrics worked out of these columns once, for whoever asks again."""
         self._build(gatherer)
 
@@ -158,7 +162,7 @@ class Gatherer:
 
     def __init__(self, schema: Schema, vocabulary: Vocabulary | None = None) -> None:
         self.vocabulary = vocabulary or Vocabulary(schema)
-        self.dialogues: list[str] = []
+        self.dialogues: list[Dialogue] = []
         self.turn_counts: list[int] = []
         self.turns: list[Turn] = []
         self.predictions: list[Prediction] = []
@@ -180,7 +184,7 @@ class Gatherer:
             self.predictions.append(prediction)
             for frame in turn.frames:
                 self.frames.append(FramePair(frame, _frame_of(prediction, frame.service), turn.user))
-        self.dialogues.append(dialogue.id)
+        self.dialogues.append(dialogue)
         self.turn_counts.append(len(dialogue.turns))
 
     def columns(self) -> Columns:

@@ -105,11 +105,9 @@ class Pairing:
             self.coverage.turns += len(predictions)
             self.coverage.stateful_turns += sum([bool(turn.state) for turn in dialogue.turns])
             self.coverage.stateless_turns += sum([prediction.stateless for prediction in predictions])
-            if len(predictions) == len(dialogue.turns):
-                yield dialogue, predictions
-            elif predictions:
+            if predictions or not dialogue.turns:
                 # A hole hides what changed around it, so only the turns before it are scored.
-                yield msgspec.structs.replace(dialogue, turns=dialogue.turns[: len(predictions)]), predictions
+                yield dialogue.first(len(predictions)), predictions
         self._note_left_over(done)
         if self._framed:
             self.coverage.misfits.found |= self._frameless.found
@@ -188,13 +186,14 @@ class Pairing:
             if frame.service not in given:
                 self._frameless.note("missing frames", (frame.service, dialogue.id, prediction.turn))
 
-    def require_predictions(self, gold: str) -> None:
+    def require_predictions(self, gold: str, states_wanted: bool = True) -> None:
         """Raise where there is nothing to score: a score would be about nobody's work."""
         if not self.coverage.turns:
             found = self.coverage.misfits.describe() or "it is empty"
             raise PredictionError(f"no prediction fits {gold}: {found}", fix="is this the right corpus and split?")
-        if self.coverage.stateless_turns == self.coverage.turns:
-            raise PredictionError("the system predicts no state in any turn", fix="score its responses, not its states")
+        if states_wanted and self.coverage.stateless_turns == self.coverage.turns:
+            fix = "score its responses, not its states: --metrics inform,success,bleu,combined,richness"
+            raise PredictionError("the system predicts no state in any turn", fix=fix)
 
     def require_complete(self, hint: str = "") -> None:
         """Raise if anything did not fit."""

@@ -1,4 +1,4 @@
-"""`dstress corpora list|add|show|check|remove|variants`."""
+"""`dstress corpora list|add|show|check|remove|variants|compare|few-shot`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import click
 from rich.markup import escape
 
 from dstress import corpora
+from dstress.cli.few_shot import command as few_shot_command
+from dstress.cli.few_shot import print_selections
 from dstress.cli.output import console, json_option, make_table, write_json
 from dstress.cli.progress import counting, downloading
 from dstress.corpora import store
@@ -41,6 +43,9 @@ def command() -> None:
       dstress corpora add sgd                        (downloads it from the catalogue's address)
       dstress corpora show reminder
     """
+
+
+command.add_command(few_shot_command)
 
 
 @command.command("list")
@@ -174,7 +179,7 @@ def show_command(name: str, dialogue: str, variants: bool, also: tuple[str, ...]
         show_variants(name, also, json_file)
         return
     if json_file:
-        opened = _open(name)
+        opened = corpora.load_splits(name)
         write_json(_facts(name.partition(":")[0], opened, _count(opened, dialogue)), json_file)
         return
     print_corpus(name, dialogue)
@@ -182,9 +187,10 @@ def show_command(name: str, dialogue: str, variants: bool, also: tuple[str, ...]
 
 def print_corpus(name: str, dialogue: str = "") -> None:
     """Print a corpus as `dstress corpora show` does: splits, slots, and a dialogue, by default any."""
-    opened = _open(name)
+    opened = corpora.load_splits(name)
     counted = _count(opened, dialogue)
     _show_splits(name, opened, counted)
+    print_selections([store.require_manifest(name.partition(":")[0])])
     last = list(opened)[-1]
     _show_slots(last, counted[last])
     sample = next((c.sample for c in reversed(counted.values()) if c.sample and dialogue in ("", c.sample.id)), None)
@@ -200,15 +206,6 @@ def _count(opened: dict[str, Corpus], dialogue: str) -> dict[str, SplitCounts]:
             on_progress(f"counting {split}", index)
             counted[split] = count_split(corpus, dialogue)
     return counted
-
-
-def _open(text: str) -> dict[str, Corpus]:
-    name, _, split = text.partition(":")
-    if name == corpora.EMBEDDED:
-        corpora.ensure_embedded()
-    manifest = store.require_manifest(name)
-    splits = [store.find_split(manifest, split)] if split else list(manifest.splits)
-    return {split: corpora.load(f"{name}:{split}") for split in splits}
 
 
 def _facts(name: str, opened: dict[str, Corpus], counted: dict[str, SplitCounts]) -> dict[str, Any]:
@@ -231,7 +228,9 @@ def _facts(name: str, opened: dict[str, Corpus], counted: dict[str, SplitCounts]
     for split, c in counted.items():
         for slot, seen in c.values.items():
             values.setdefault(slot, {})[split] = len(seen)
-    return {"name": name, "splits": splits, "services": len(services), "slots": len(slots), "values": values}
+    facts = {"name": name, "splits": splits, "services": len(services), "slots": len(slots), "values": values}
+    selection = store.require_manifest(name).selection
+    return facts | ({"selection": selection} if selection else {})
 
 
 def _unseen(opened: dict[str, Corpus], split: str) -> int:
@@ -285,7 +284,7 @@ def check_command(name: str, json_file: str | None) -> None:
     """
     from dstress.corpora.audit import audit_corpus
 
-    opened = _open(name)
+    opened = corpora.load_splits(name)
     findings = audit_corpus(name.partition(":")[0], opened)
     if json_file:
         write_json(findings, json_file)

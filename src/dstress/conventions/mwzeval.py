@@ -42,19 +42,19 @@ class MwzEval(Convention):
     def gold(self, slot: str, values: tuple[str, ...]) -> tuple[str, ...]:
         if DONTCARE in values or (self.book == "dropped" and _is_booking(slot)):
             return ()
-        return tuple(self._canonical(_name(slot), value) for value in values[:1])
+        return tuple(self.canonical(_name(slot), value) for value in values[:1])
 
     def predicted(self, slot: str, value: str) -> str | None:
         name = _name(slot)
-        return self._canonical(name if self.book == "same" else name.removeprefix(_BOOK), value)
+        return self.canonical(name if self.book == "same" else name.removeprefix(_BOOK), value)
 
     def similarity(self, slot: str, accepted: tuple[str, ...], predicted: str, kind: Slot = UNKNOWN_SLOT) -> float:
         if self.book == "prefixed" and _is_booking(slot):
             return 0.0
         return float(partial_ratio(predicted, accepted[0]) > _ENOUGH)
 
-    def _canonical(self, name: str, value: str) -> str:
-        """By the bare slot name. `booktime` is none of the times, in the script as well, and stays as it is."""
+    def canonical(self, name: str, value: str) -> str:
+        """The script's form of a value, by the bare slot name. `booktime` is none of its times, and stays as it is."""
         if name in _NAMES:
             plain = value.strip().lower().replace(" & ", " and ").replace("&", " and ").replace(" '", "'")
             return self._maps["names"].get(plain, plain)

@@ -12,6 +12,7 @@ from dstress.corpora import sgd, store
 from dstress.corpora.base import Corpus, Importer, Split, made_by
 from dstress.corpora.catalogue import catalogue
 from dstress.corpora.checks import read_checked
+from dstress.corpora.database import Database
 from dstress.corpora.json_files import decode
 from dstress.corpora.split_names import UNNAMED, same_split, training_split
 from dstress.corpora.store import Manifest, Progress
@@ -70,6 +71,14 @@ def _load_whole(text: str) -> Corpus:
     return corpus
 
 
+def load_splits(text: str) -> dict[str, Corpus]:
+    """Every split of a corpus by its name, or the one that `NAME:SPLIT` names."""
+    name, _, split = text.partition(":")
+    manifest = ensure_embedded() if name == EMBEDDED else store.require_manifest(name)
+    splits = [store.find_split(manifest, split)] if split else list(manifest.splits)
+    return {split: load(f"{name}:{split}") for split in splits}
+
+
 def add(
     name: str,
     *sources: str | Path,
@@ -96,7 +105,7 @@ def add(
             ]
         importer = detect(source)
         splits = ((importer.name, _in_language(split, language)) for split in importer.splits(source))
-        return [store.add(name, source.address, splits, progress)]
+        return [store.add(name, source.address, splits, progress, database=importer.database(source))]
 
 
 def _in_language(split: Split, language: str) -> Split:
@@ -141,6 +150,7 @@ def _open_variant(entry: Manifest, split: str) -> Corpus:
 
     variant = Corpus(entry.name, split, store.read_schema(entry.name, split), read)
     variant.language, variant.size = original.language, original.size
+    variant.open_database = lambda: original.database
     return variant
 
 
@@ -164,7 +174,7 @@ def _load_path(path: str, wanted: str) -> Corpus:
 
     corpus = Corpus(Path(path).resolve().name, "" if chosen == UNNAMED else chosen, splits[chosen].schema, read)
     corpus.stressed, corpus.made = bool(described), made_by(described[0]) if described else {}
-    corpus.language = splits[chosen].language
+    corpus.language, corpus.open_database = splits[chosen].language, lambda: _read_database(paths)
     train = training_split(splits, chosen)
     corpus.train = f"{path}:{train}" if train else ""
     if train:
@@ -172,6 +182,11 @@ def _load_path(path: str, wanted: str) -> Corpus:
     elif isinstance(importer, sgd.Sgd):
         corpus.seen = _trained_beside(Path(path))
     return corpus
+
+
+def _read_database(paths: list[str | Path]) -> Database | None:
+    with open_source(*paths) as source:
+        return detect(source).database(source)
 
 
 def _trained_beside(path: Path) -> frozenset[str] | None:
@@ -204,4 +219,5 @@ __all__ = [
     "importers",
     "is_address",
     "load",
+    "load_splits",
 ]

@@ -22,6 +22,7 @@ def audit_corpus(name: str, opened: dict[str, Corpus]) -> dict[str, list[str] | 
         store.require_intact(name, store.schema_file(split), entry.splits[split].schema_sha256)
         if entry.splits[split].sha256:
             store.require_intact(name, store.dialogue_file(split), entry.splits[split].sha256)
+        corpus.open_database()  # its tables are compared with their checksums as they are read
         _check_dialogues(corpus)
         notes += _note_counts(name, split, corpus)
     return {"name": name, "notes": notes + _note_leaks(opened)}

@@ -7,6 +7,7 @@ import inspect
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping
+from functools import cached_property
 from heapq import nsmallest
 from itertools import islice
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, ClassVar, overload
 
 import msgspec
 
+from dstress.corpora.database import TABLE_ENDING, Database, read_table
 from dstress.dialogue import Dialogue, Schema
 from dstress.display import Displayed
 from dstress.errors import CorpusError, DstressError
@@ -62,6 +64,12 @@ class Importer(ABC):
     def splits(self, source: Source) -> Iterator[Split]:
         """The splits of the source, in the order train, dev, test where they go by such names."""
 
+    def database(self, source: Source) -> Database | None:
+        """The tables behind the services, where the source has them: files such as `hotel_db.json`."""
+        files = source.ending(TABLE_ENDING)
+        tables = {file.stem.removesuffix(TABLE_ENDING): read_table(file.read(), file.label) for file in files}
+        return Database(tables) if tables else None
+
     def write(self, corpus: Corpus, folder: Path) -> None:
         """Write a split in this layout, for trackers that read it; never leaves a half-written file."""
         raise CorpusError(
@@ -96,6 +104,8 @@ class Corpus(Displayed):
         """Makes a function that finds a dialogue by its id; a stored split has one."""
         self.lines: Callable[[], Iterator[bytes]] | None = None
         """Its dialogues as they are stored, a line each; a stored split has them."""
+        self.open_database: Callable[[], Database | None] = lambda: None
+        """Reads the tables behind its services."""
         self.made: dict[str, str] = {}
         """What a signature says of how it was made: `made_by` of a stressed corpus's description."""
         self.whole: Corpus | None = None
@@ -110,6 +120,11 @@ class Corpus(Displayed):
     def signature(self) -> str:
         """What a score's signature calls it: `multiwoz21.test`, of a part `multiwoz21.test.first60`."""
         return ".".join(filter(None, (self.name, self.split, self.part)))
+
+    @cached_property
+    def database(self) -> Database | None:
+        """The tables behind its services, read at first use; None where the corpus has none."""
+        return self.open_database()
 
     @property
     def data(self) -> str:
@@ -190,7 +205,7 @@ class Corpus(Displayed):
             raise DstressError(f"{min(limit, draw)} dialogues cannot be", fix="give a number above 0, or none for all")
         if not draw:
             return self[:limit] if limit else self
-        lots = (hashlib.sha256(f"{seed} {dialogue.id}".encode()).digest() for dialogue in self)
+        lots = (draw_lot(seed, dialogue.id) for dialogue in self)
         drawn = frozenset(place for _, place in nsmallest(draw, ((lot, place) for place, lot in enumerate(lots))))
 
         def read() -> Iterator[Dialogue]:
@@ -213,7 +228,7 @@ class Corpus(Displayed):
     def _part(self, name: str, size: int | None, read: Callable[[], Iterator[Dialogue]]) -> Corpus:
         part = Corpus(self.name, self.split, self.schema, read)
         part.seen, part.train, part.stressed, part.made = self.seen, self.train, self.stressed, self.made
-        part.language, part.size = self.language, size
+        part.language, part.size, part.open_database = self.language, size, lambda: self.database
         part.whole, part.part = self.whole or self, ".".join(filter(None, (self.part, name)))
         return part
 
@@ -221,6 +236,11 @@ class Corpus(Displayed):
         named = f"{self.name}:{self.split}".rstrip(":") + (f", {self.part}" if self.part else "")
         size = "" if self.size is None else f", {self.size:,} dialogues"
         return f"{type(self).__name__}({named}{size}, {len(self.schema.services)} services)"
+
+
+def draw_lot(seed: int, dialogue: str) -> bytes:
+    """A dialogue's lot, by the seed and its id alone: whoever has the smallest lots is drawn."""
+    return hashlib.sha256(f"{seed} {dialogue}".encode()).digest()
 
 
 def made_by(description: Mapping[str, Any]) -> dict[str, str]:

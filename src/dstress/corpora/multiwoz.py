@@ -183,7 +183,15 @@ def _dialogue(name: str, raw: msgspec.Raw, label: str) -> Dialogue:
     )
     services = [service_of(slot) for turn in turns for slot in turn.state]
     services += [frame.service for turn in turns for frame in turn.frames]
-    return Dialogue(name, turns, tuple(dict.fromkeys(services)), _goal(recording.goal))
+    closing = recording.log[-1] if recording.log else _Utterance("")
+    return Dialogue(
+        name,
+        turns,
+        tuple(dict.fromkeys(services)),
+        _goal(recording.goal),
+        closing.text.strip(),
+        _frames(closing, {}),
+    )
 
 
 def _turn(log: list[_Utterance], position: int, where: str) -> Turn:
@@ -201,6 +209,7 @@ def _turn(log: list[_Utterance], position: int, where: str) -> Turn:
         _frames(user, state),
         _frames(system, {}) if system else (),
         _coreferences(user, state),
+        booked=_booked(log[position + 1].metadata),
     )
 
 
@@ -212,6 +221,14 @@ def _state(metadata: dict[str, dict[str, dict[str, Any]]], where: str) -> State:
                 if value and slot not in ("booked", "ticket") and (forms := _forms(value, where)):
                     state[_slot_id(service, part, slot)] = forms
     return state
+
+
+def _booked(metadata: dict[str, dict[str, dict[str, Any]]]) -> tuple[str, ...]:
+    return tuple(
+        service
+        for service, parts in metadata.items()
+        if any("reference" in booking for booking in parts.get("book", {}).get("booked", ()))
+    )
 
 
 @cache
@@ -321,7 +338,7 @@ _CAMEL = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
 
 
 def _written(dialogue: Dialogue) -> dict[str, Any]:
-    """The recording of a dialogue. MultiWOZ's logs end with the system, whose last words nobody here has."""
+    """The recording of a dialogue. MultiWOZ's logs end with the system, whose last words not every corpus has."""
     log: list[dict[str, Any]] = []
     for turn in dialogue.turns:
         if log:
@@ -329,15 +346,17 @@ def _written(dialogue: Dialogue) -> dict[str, Any]:
         user = {"text": turn.user, "metadata": {}, **_written_acts(turn.user, turn.frames)}
         if turn.coreferences:
             user["coreference"] = _written_coreferences(turn.coreferences)
-        log += [user, {"text": "", "metadata": _metadata(turn.state), **_written_acts("", ())}]
+        log += [user, {"text": "", "metadata": _metadata(turn.state, turn.booked), **_written_acts("", ())}]
+    log[-1] |= {"text": dialogue.closing, **_written_acts(dialogue.closing, dialogue.closing_frames)}
     return {"goal": _written_goal(dialogue.goal), "log": log}
 
 
-def _metadata(state: State) -> dict[str, dict[str, dict[str, Any]]]:
+def _metadata(state: State, booked: tuple[str, ...]) -> dict[str, dict[str, dict[str, Any]]]:
     """Every slot of every service; one without a value is empty."""
     metadata: dict[str, dict[str, dict[str, Any]]] = {}
     for service in _whole_schema().services:
-        parts: dict[str, dict[str, Any]] = {"book": {"booked": []}, "semi": {}}
+        references = [{"reference": ""}] if service.name in booked else []  # which one, nobody here has
+        parts: dict[str, dict[str, Any]] = {"book": {"booked": references}, "semi": {}}
         for slot in service.slots:
             part, bare = _parted(slot.name)
             parts[part][bare] = "|".join(state.get(slot_id(service.name, slot.name), ()))

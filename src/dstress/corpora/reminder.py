@@ -15,7 +15,9 @@ from random import Random
 
 from dstress.corpora import store
 from dstress.corpora.base import LocatedDialogue, Split
+from dstress.corpora.database import Database, Row
 from dstress.corpora.simulator.conversation import Conversation
+from dstress.corpora.simulator.database import entities, look_up
 from dstress.corpora.simulator.specs import ServiceSpec, services
 from dstress.corpora.store import Manifest, Progress
 from dstress.dialogue import Dialogue, Intent, Schema, Service, Slot
@@ -33,7 +35,8 @@ def ensure_stored(progress: Progress = lambda *_: None) -> Manifest:
     stored = store.read_manifest(NAME)
     if stored is not None and stored.source == source:
         return stored
-    return store.add(NAME, source, (("simulated", _split(name)) for name in SIZES), progress, generated=True)
+    splits = (("simulated", _split(name)) for name in SIZES)
+    return store.add(NAME, source, splits, progress, generated=True, database=database())
 
 
 def _split(name: str) -> Split:
@@ -59,6 +62,21 @@ def schema(split: str) -> Schema:
     """The schema, which is the same for every split."""
     _check_split(split)
     return _schema()
+
+
+def database() -> Database:
+    """The town: what the desk can find in each split, and what it tells of it."""
+    tables: dict[str, list[Row]] = {}
+    for spec in services().values():
+        known: dict[str, Row] = {}
+        for split in SIZES:
+            for entity in entities(spec.name, split):
+                facts = {slot.name: look_up(slot, entity.name) for slot in spec.having("info")}
+                row = known.setdefault(entity.name, {"name": entity.name} | entity.attributes | facts | {"splits": ""})
+                row["splits"] = f"{row['splits']} {split}".strip()
+        if known:
+            tables[spec.name] = list(known.values())
+    return Database(tables)
 
 
 def _check_split(split: str) -> None:

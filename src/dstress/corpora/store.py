@@ -1,5 +1,7 @@
 """The data home: imported corpora, each a folder with a manifest and, per split, a schema and a dialogue a line.
 
+The tables behind the services, where a source has them, lie beside the splits, a file each.
+
 Split files never change once they are there, and a file that the manifest does not name does not exist. So an import
 writes aside, moves the new files in, and replaces the manifest last: whatever happens in between, the corpus is as it
 was before.
@@ -22,6 +24,7 @@ import msgspec
 from dstress.corpora.base import ENGLISH, Corpus, Finder, Split
 from dstress.corpora.catalogue import catalogue
 from dstress.corpora.checks import read_checked
+from dstress.corpora.database import Database, read_database, table_file
 from dstress.corpora.split_names import same_split, sort_splits
 from dstress.dialogue import Dialogue, Schema
 from dstress.errors import UNREADABLE_JSON, CorpusError, unknown
@@ -53,15 +56,35 @@ class SplitEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     schema_sha256: str
     sha256: str = ""
     language: str = ENGLISH
+    stressed: bool = False
+
+
+class Selection(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which dialogues of another corpus a corpus has: the rule in words, the seed, and their ids by split."""
+
+    corpus: str
+    rule: str
+    seed: int
+    ids: dict[str, list[str]]
+    notes: tuple[str, ...] = ()
+    """What the rule could not give as it was asked for, such as a size."""
+
+    def __str__(self) -> str:
+        return f"drawn from {self.corpus}, seed {self.seed}"
 
 
 class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A corpus that is there. `derived_from` names the corpus whose dialogues it renames (SGD-X)."""
+    """A corpus that is there. `derived_from` names the corpus whose dialogues it renames (SGD-X).
+
+    `tables` are the services that a table lies behind, with the checksums of their files.
+    """
 
     name: str
     source: str
     splits: dict[str, SplitEntry]
     derived_from: str = ""
+    tables: dict[str, str] = {}
+    selection: Selection | None = None
 
 
 def folder_of(name: str) -> Path:
@@ -124,6 +147,21 @@ def dialogue_file(split: str) -> str:
     return f"{file_name(split)}.jsonl"
 
 
+def stored_database(name: str, split: str = "") -> Database | None:
+    """The stored tables of a corpus, without the rows whose column `splits` names other splits than this one."""
+    tables = require_manifest(name).tables
+    database = read_database(require_intact(name, table_file(one), tables[one]) for one in tables)
+    if database is None:
+        return None
+    kept = {
+        service: [row for row in rows if not split or "splits" not in row or split in row["splits"].split()]
+        for service, rows in database.tables.items()
+    }
+    return Database(
+        {service: [{c: v for c, v in row.items() if c != "splits"} for row in rows] for service, rows in kept.items()}
+    )
+
+
 def read_schema(name: str, split: str) -> Schema:
     """The stored schema of a split."""
     path = require_intact(name, schema_file(split), require_manifest(name).splits[split].schema_sha256)
@@ -183,24 +221,28 @@ def open_corpus(name: str, split: str) -> Corpus:
 
     corpus = Corpus(name, split, read_schema(name, split), read)
     corpus.finder, corpus.lines, corpus.size, corpus.language = finder, lines, entry.dialogues, entry.language
-    with path.open("rb") as stored:  # a stressor leaves its marks from the first dialogues on
-        corpus.stressed = b'"stress":{' in stored.read(_GLANCED)
+    corpus.open_database = lambda: stored_database(name, split)
+    with path.open("rb") as stored:  # an older manifest does not tell; most stressors leave marks early
+        corpus.stressed = entry.stressed or b'"stress":{' in stored.read(_GLANCED)
     return corpus
 
 
 def add(
     name: str,
-    source: str,
+    source: str | Selection,
     splits: Iterator[tuple[str, Split]],
     progress: Progress = lambda *_: None,
     *,
     generated: bool = False,
+    database: Database | None = None,
 ) -> Manifest:
-    """Import splits, each with its layout's name. New splits join; one that is there must be the same.
+    """Import splits, each with its layout's name, and tables. New ones join; one that is there must be the same.
 
     A source of `generated` dialogues tells their content: from the same one nothing is read again, another is replaced.
     """
     folder = folder_of(name)
+    selection = source if isinstance(source, Selection) else None
+    source = str(source)
     with _only_import(folder, progress), _aside(folder) as aside:
         before = read_manifest(name) or Manifest(name, source, {})
         if generated and before.source == source and before.splits:
@@ -217,10 +259,23 @@ def add(
                 arrived.append(split.name)
             elif (entries[known].sha256, entries[known].schema_sha256) != (entry.sha256, entry.schema_sha256):
                 raise _would_change(name, known, entries[known], entry)
+        written = database.write(aside) if database else {}
+        tables = {service: hashlib.sha256(path.read_bytes()).hexdigest() for service, path in written.items()}
+        if changed := [service for service in tables if before.tables.get(service, tables[service]) != tables[service]]:
+            raise CorpusError(
+                f"the corpus {name!r} already has a table of {changed[0]!r} and this one is different",
+                fix=f"choose another name, or `dstress corpora remove {name}` first",
+            )
         after = Manifest(
-            name, before.source, {split: entries[split] for split in sort_splits(entries)}, before.derived_from
+            name,
+            before.source,
+            {split: entries[split] for split in sort_splits(entries)},
+            before.derived_from,
+            before.tables | tables,
+            selection or before.selection,
         )
-        commit(folder, aside, after, [file(split) for split in arrived for file in (schema_file, dialogue_file)])
+        files = [file(split) for split in arrived for file in (schema_file, dialogue_file)]
+        commit(folder, aside, after, files + [table_file(service) for service in tables])
     return after
 
 
@@ -283,6 +338,7 @@ def _write_split(folder: Path, split: Split, layout: str, progress: Progress) ->
     (folder / schema_file(split.name)).write_bytes(schema)
     digest = hashlib.sha256()
     dialogues = turns = frames = 0
+    stressed = False
     encoder = msgspec.json.Encoder()
     with (folder / dialogue_file(split.name)).open("wb", buffering=1 << 20) as out:
         for dialogue in read_checked(split):
@@ -291,12 +347,13 @@ def _write_split(folder: Path, split: Split, layout: str, progress: Progress) ->
             out.write(line)
             dialogues += 1
             turns += len(dialogue.turns)
+            stressed = stressed or any(turn.stress for turn in dialogue.turns)
             frames += sum([len(turn.frames) for turn in dialogue.turns])
             if dialogues % _REPORT_EVERY == 0:
                 progress(split.name, dialogues)
     progress(split.name, dialogues)
     checksums = hashlib.sha256(schema).hexdigest(), digest.hexdigest()
-    return SplitEntry(dialogues, turns, frames, layout, *checksums, split.language)
+    return SplitEntry(dialogues, turns, frames, layout, *checksums, split.language, stressed)
 
 
 @contextmanager

@@ -26,7 +26,7 @@ def unfold(dialogue: Dialogue, whole: bool) -> Iterator[Dialogue]:
     for number, turn in enumerate(dialogue.turns):
         if turn.remembered is not turn:
             turns = (*remembered[:number], _without_record(turn))
-            yield _replace(dialogue, id=unfolded_id(dialogue.id, number), turns=turns)
+            yield _replace(dialogue.first(number + 1), id=unfolded_id(dialogue.id, number), turns=turns)
 
 
 def unfolded_id(dialogue: str, turn: int) -> str:

@@ -43,6 +43,11 @@ metrics = Registry(
         "jga-floor": "dstress.metrics.counterfactual:JgaFloor",
         "words-changed": "dstress.metrics.counterfactual:WordsChanged",
         "nohf": "dstress.metrics.reference:Nohf",
+        "inform": "dstress.metrics.task_success:Inform",
+        "success": "dstress.metrics.task_success:Success",
+        "bleu": "dstress.metrics.bleu:Bleu",
+        "combined": "dstress.metrics.bleu:Combined",
+        "richness": "dstress.metrics.richness:Richness",
     },
 )
 

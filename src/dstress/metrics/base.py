@@ -28,6 +28,10 @@ class Metric(ABC):
     """How many columns its statistics have."""
     by_turn: ClassVar[bool] = False
     """Statistics are per turn even where the convention's unit is the frame: the metric looks at whole turns."""
+    by_dialogue: ClassVar[bool] = False
+    """It judges whole dialogues: only the sum over a dialogue's turns says anything. Such a metric is `by_turn`."""
+    reads_responses: ClassVar[bool] = False
+    """It is about what the system says, not about its states."""
     on_request: ClassVar[bool] = False
     """Computed only if asked for by name, or with `all`: it takes longer than the others, or is for a special use."""
     needs_states: ClassVar[bool] = True

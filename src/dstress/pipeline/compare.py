@@ -303,7 +303,7 @@ def _shared_gold(systems: Sequence[LoadedSystem], options: ScoringOptions) -> tu
         raise PredictionError("the systems share no turn of the gold", fix="are these runs over the same split?")
     shared = Corpus(corpus.name, corpus.split, corpus.schema, lambda: iter(dialogues))
     shared.seen, shared.stressed = corpus.seen, corpus.stressed
-    shared.whole, shared.part = corpus.whole, corpus.part
+    shared.whole, shared.part, shared.open_database = corpus.whole, corpus.part, lambda: corpus.database
     return shared, kept / max(1, turns)
 
 

@@ -118,6 +118,8 @@ def _stress(
     if run.quality(variant):
         return
     if variant == ORIGINAL:
+        if original.database:
+            run.write_database(original.database)
         run.write_stressed(
             variant, _counted(original, original, on_progress), original.schema, lambda: {"stressor": ""}
         )

@@ -99,9 +99,11 @@ def _digest(parts: Iterable[bytes]) -> str:
 
 
 def _stressor_hash(spec: str) -> str:
-    """The spec, and the source and the tables of each part: a stressor that changed is another one."""
-    sources = [hash_source(type(part)) for part in create_stressor(spec).parts]
-    return _digest(text.encode() for text in (__version__, spec, *sources))
+    """The spec, and the source, the tables and the files of each part: a stressor that changed is another one."""
+    parts = create_stressor(spec).parts
+    sources = [hash_source(type(part)).encode() for part in parts]
+    files = [path.read_bytes() for part in parts for path in part.files() if path.is_file()]
+    return _digest([__version__.encode(), spec.encode(), *sources, *files])
 
 
 def open_run(path: Path, manifest: Manifest, resume: bool) -> Run:

@@ -50,7 +50,7 @@ class StressedCorpus(Corpus):
         self.original, self.stressor, self.seed = original, stressor, seed
         self.seen = seen_by_variant(original.seen, original.schema, self.schema)
         self.size, self.train, self.stressed = original.size, original.train, True
-        self.language = original.language
+        self.language, self.open_database = original.language, lambda: original.database
         self.part = original.part
         self.made = made_by(_origin(stressor, seed))
 
@@ -143,7 +143,9 @@ def write_stressed(
             else:
                 yield from unfold(dialogue, whole=any(part.scope != "turn" for part in stressed.stressor.parts))
 
-    write_corpus(Corpus(stressed.original.name, stressed.split, stressed.schema, read), folder, layout)
+    written = Corpus(stressed.original.name, stressed.split, stressed.schema, read)
+    written.open_database = stressed.open_database
+    write_corpus(written, folder, layout)
     summary = quality.summary()
     with replacing(folder / "stress.json") as out:
         out.write(msgspec.json.format(msgspec.json.encode(describe(stressed, summary)), indent=2) + b"\n")
@@ -151,9 +153,11 @@ def write_stressed(
 
 
 def write_corpus(corpus: Corpus, folder: Path, layout: str = OWN_LAYOUT) -> None:
-    """Write a split in one of the field's layouts."""
+    """Write a split in one of the field's layouts, and the tables behind its services."""
     named = Corpus(corpus.name, corpus.split or "test", corpus.schema, corpus.__iter__)
     importers.create(layout).write(named, folder)
+    if corpus.database:
+        corpus.database.write(folder)
 
 
 def describe(stressed: StressedCorpus, summary: Summary) -> dict[str, Any]:

@@ -33,7 +33,8 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     another slot, with the turn of it: TripPy's script looks at that turn's gold. `context` is all that was said, where
     the file has it (CheckDST). `failed` says why the tracker gave no answer; its empty state then counts as wrong.
     `listed` are the slots that the file's gold state names, with or without a value (ConvLab); `emptied` those that the
-    prediction says `none` of, which GCA counts as a change.
+    prediction says `none` of, which GCA counts as a change. `services` are those that the state names without a slot
+    (mwzeval): to them, everything fits.
     """
 
     dialogue: str
@@ -53,6 +54,7 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     failed: str = ""
     listed: tuple[str, ...] | None = None
     emptied: tuple[str, ...] = ()
+    services: tuple[str, ...] = ()
 
 
 class Format(ABC):

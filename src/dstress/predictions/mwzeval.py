@@ -50,6 +50,7 @@ class Mwzeval(Format):
                 response=record.response,
                 stateless=record.state is None,
                 domains=None if record.active_domains is None else tuple(record.active_domains),
+                services=tuple(service for service, slots in (record.state or {}).items() if not slots),
             )
 
     def write(self, predictions: Iterable[Prediction], path: Path) -> None:
@@ -72,7 +73,7 @@ class Mwzeval(Format):
 
 
 def _turn(prediction: Prediction) -> _Turn:
-    state: defaultdict[str, dict[str, object]] = defaultdict(dict)
+    state: defaultdict[str, dict[str, object]] = defaultdict(dict, {service: {} for service in prediction.services})
     for slot, value in prediction.state.items():
         service, _, name = slot.partition("-")
         # `book day` is `day` to the script.

@@ -13,6 +13,7 @@ from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
 from dstress.reports.views import recoverable, repeats
 from dstress.runs.folder import Manifest, RunFolder, Scores
+from dstress.scoring.draws import DrawScores
 from dstress.scoring.scorecard import Score, Scorecard, SlotErrors, signature_text
 from dstress.scoring.slices import UNITS
 
@@ -28,7 +29,11 @@ def card_tables(card: Scorecard) -> dict[str, Table]:
         for name, keys in card.slices.items()
         if name != "slot"
     }
-    return {"metrics": score_table(card), "slots": slot_table(card)} | slices
+    found = {"metrics": score_table(card), "slots": slot_table(card)} | slices
+    if card.richness:
+        rows = [(name, f"{value:,.4f}".removesuffix(".0000")) for name, value in card.richness.items()]
+        found["richness"] = Table(("richness", "#of all responses"), rows, "", [dict(card.richness)])
+    return found
 
 
 def score_table(card: Scorecard) -> Table:
@@ -47,6 +52,20 @@ def _measured(metric: str, score: Score) -> tuple[str, str, str]:
 
 def _numbers(metric: str, score: Score) -> dict[str, Any]:
     return {"value": score.value, "low": score.low, "high": score.high, "n": score.n, "unit": measure_of(metric).unit}
+
+
+def draw_table(scored: DrawScores) -> Table:
+    """Every metric over several draws of a few-shot task: mean, standard deviation, and each draw's value."""
+    rows = []
+    for name, over in scored.metrics.items():
+        values = (over.mean, over.deviation, *(card[name].value for card in scored.draws.values()))
+        rows.append((name, *(PLAIN.with_unit(value, measure_of(name).unit) for value in values)))
+    records = [
+        {"metric": name} | msgspec.to_builtins(over) | {draw: card[name].value for draw, card in scored.draws.items()}
+        for name, over in scored.metrics.items()
+    ]
+    caption = signature_text("signature", next(iter(scored.draws.values())).signature) + ", and so for each draw"
+    return Table(("metric", "#mean %", "#deviation", *(f"#{draw}" for draw in scored.draws)), rows, caption, records)
 
 
 def slot_table(card: Scorecard) -> Table:

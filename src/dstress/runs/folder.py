@@ -2,6 +2,7 @@
 
     run.toml             what was asked for: suite, tracker, corpus, seed; versions; what the answers depend on, hashed
     stressed/*.jsonl     the corpus as it is and under each stressor, with its schema and a summary of what changed
+    database/*.json      the tables behind the corpus's services, where it has any
     predictions/*.jsonl  the tracker's answers, a line each; predictions-2 and so on where every turn is asked again
     usage.json           what the answers cost, where the tracker counts it: tokens, requests, money
     scores.json          every number
@@ -22,6 +23,7 @@ from typing import Any, Self
 
 import msgspec
 
+from dstress.corpora.database import TABLE_ENDING, Database, read_database
 from dstress.dialogue import Dialogue, Schema
 from dstress.display import Displayed
 from dstress.errors import UNREADABLE_JSON, DstressError
@@ -33,7 +35,7 @@ from dstress.storage.file_names import file_name, legible
 from dstress.storage.lock import only_one
 from dstress.suites.base import ORIGINAL, Suite
 
-_MANIFEST, _SCORES, _USAGE = "run.toml", "scores.json", "usage.json"
+_MANIFEST, _SCORES, _USAGE, _DATABASE = "run.toml", "scores.json", "usage.json", "database"
 _DIALOGUE = msgspec.json.Decoder(Dialogue)
 
 
@@ -196,6 +198,16 @@ class RunFolder(Displayed):
         path = self.stressed_path(variant).with_suffix(".schema.json")
         with self._reading(path):
             return msgspec.json.decode(path.read_bytes(), type=Schema)
+
+    @property
+    def database(self) -> Database | None:
+        """The tables behind the corpus's services, None where it has none."""
+        return read_database(sorted((self.path / _DATABASE).glob(f"*{TABLE_ENDING}")))
+
+    def write_database(self, database: Database) -> None:
+        """Keep the tables, which responses are judged by."""
+        (self.path / _DATABASE).mkdir(exist_ok=True)
+        database.write(self.path / _DATABASE)
 
     def dialogues(self, variant: str) -> Iterator[Dialogue]:
         """A variant's dialogues, as they are read."""

@@ -243,6 +243,7 @@ def corpus_of(run: RunFolder, variant: str) -> Corpus:
     corpus.part = run.manifest.part
     corpus.stressed, corpus.made = variant != ORIGINAL, made_by(run.quality(variant))
     corpus.seen = seen_by_variant(run.manifest.seen, run.schema(ORIGINAL), corpus.schema)
+    corpus.open_database = lambda: run.database
     return corpus
 
 

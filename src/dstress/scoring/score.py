@@ -25,6 +25,7 @@ from dstress.scoring.garbage import without_collection
 from dstress.scoring.left_out import LeftOut, predictions_within
 from dstress.scoring.open_pair import Gold, Predictions, PredictionSource, open_pair
 from dstress.scoring.resampling import interval
+from dstress.scoring.responses import DomainSource, Responses
 from dstress.scoring.scorecard import Score, Scorecard, SlotErrors, signature_text
 from dstress.scoring.shards import Plan, Watcher, in_halves, tally_pairs
 from dstress.scoring.slices import UNITS, check_slice, possible_slices
@@ -54,6 +55,10 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     """Score only the first dialogues of gold."""
     draw: int = 0
     """Score only so many dialogues of gold, drawn at random by the seed."""
+    domains: DomainSource = ""
+    """Where the active domains of responses come from."""
+    delexicalise: bool = False
+    """Responses say values: put placeholders in their stead."""
 
     def __post_init__(self) -> None:
         if self.seed < 0 or self.resamples < 0 or not 0 < self.level < 1:
@@ -72,6 +77,8 @@ class ScoringChanges(TypedDict, total=False):
     leave_out: tuple[str, ...]
     limit: int
     draw: int
+    domains: DomainSource
+    delexicalise: bool
 
 
 DEFAULTS = ScoringOptions()
@@ -89,6 +96,8 @@ class Scored(msgspec.Struct):
     options: ScoringOptions
     missing: dict[str, str]
     """Metrics that cannot be computed here, and why."""
+    richness: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
+    """See `Scorecard`."""
 
     def card(self) -> Scorecard:
         """Values, intervals, slices and error tables."""
@@ -98,7 +107,7 @@ class Scored(msgspec.Struct):
         slices = {name: _values(sums, tally.metrics) for name, sums in tally.slices.items()}
         if "slot" in tally.slice_names:
             slices["slot"] = {slot: _slot_scores(row) for slot, row in tally.slots.items()}
-        return Scorecard(self.signature, scores, slices, _slot_errors(tally), self.notes)
+        return Scorecard(self.signature, scores, slices, _slot_errors(tally), self.notes, self.richness)
 
     def _score(self, name: str, metric: Metric, resampled: Floats) -> Score:
         sums, options = self.tally.sums(name), self.options
@@ -154,21 +163,29 @@ def tally_predictions(
         # Results on a stressed corpus are always told apart by what the stressor did, such as seen and unseen values.
         told = (*by, "stress") if corpus.stressed and "stress" not in by else by
         slices = possible_slices(told, corpus, lenient=options.lenient)
-        plan = Plan(corpus, chosen, _selected(metrics), slices, options.resamples, options.seed, tuple(watchers))
+        selected = _selected(metrics)
+        spoken = any(metric.reads_responses for metric in selected.values())
+        responses = Responses(corpus, options.domains, options.delexicalise) if spoken else None
+        plan = Plan(corpus, chosen, selected, slices, options.resamples, options.seed, tuple(watchers))
         left_out = LeftOut(options.leave_out)
         predictions = left_out.predictions(predictions_within(corpus, pair.predictions))
+        if responses:
+            predictions = responses.watch(predictions)
         pairing = Pairing(left_out.gold(corpus), predictions, corpus.schema)
-        halves = None if options.leave_out or corpus.whole else in_halves(pair, pairing, plan)
+        halves = None if options.leave_out or corpus.whole or responses else in_halves(pair, pairing, plan)
         tallies, notes = halves or tally_pairs(pairing, plan)
         left_out.require_met()
-    _check(pairing, corpus, options)
+    _check(pairing, corpus, options, any(not metric.reads_responses for metric in selected.values()))
     scored = []
     for text, convention, tally in zip(texts, chosen, tallies, strict=True):
         missing = _without_missing(tally, metrics, pairing.coverage, options.lenient)
         signature = _signature(corpus, text, convention, tally, pairing.coverage, options)
+        signature |= responses.signature if responses else {}
         # `standard` means those that there are; a run, which is lenient, names them once for all its variants.
         named = list_missing(missing) if metrics == "all" else []
-        scored.append(Scored(text, tally, signature, notes + pairing.notes(convention) + named, options, missing))
+        told = notes + pairing.notes(convention) + (responses.notes if responses else []) + named
+        richness = responses.richness if responses and "richness" in tally.metrics else msgspec.UNSET
+        scored.append(Scored(text, tally, signature, told, options, missing, richness))
     return scored
 
 
@@ -204,11 +221,11 @@ def _without_missing(tally: Tally, wanted: str | Sequence[str], coverage: Covera
     return reasons
 
 
-def _check(pairing: Pairing, corpus: Corpus, options: ScoringOptions) -> None:
+def _check(pairing: Pairing, corpus: Corpus, options: ScoringOptions, states_wanted: bool) -> None:
     gold, hint = f"{corpus.name}:{corpus.split}".rstrip(":"), _other_split(pairing, corpus)
     if hint and not pairing.coverage.turns:
         raise PredictionError(f"no prediction fits {gold}: {pairing.coverage.misfits.describe()}", fix=hint)
-    pairing.require_predictions(gold)
+    pairing.require_predictions(gold, states_wanted)
     if not options.allow_partial:
         pairing.require_complete(hint)
 

@@ -56,7 +56,8 @@ Slices = dict[str, dict[str, dict[str, float | None]]]
 class Scorecard(Displayed, msgspec.Struct):
     """Scores of one prediction file under one convention.
 
-    `signature` says what was scored, for all scores alike.
+    `signature` says what was scored, for all scores alike. `richness` is there where that metric is: mwzeval's figures
+    of all responses together.
     """
 
     _tabled_by = "dstress.reports.score_tables:card_tables"
@@ -66,6 +67,7 @@ class Scorecard(Displayed, msgspec.Struct):
     slices: Slices = {}
     slots: dict[str, SlotErrors] = {}
     notes: list[str] = []
+    richness: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
 
     def __getitem__(self, metric: str) -> Score:
         return self.metrics[metric]

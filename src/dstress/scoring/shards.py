@@ -71,14 +71,14 @@ def tally_pairs(pairing: Pairing, plan: Plan) -> Tallied:
 
 def gather_shards(pairing: Pairing, corpus: Corpus) -> Iterator[Columns]:
     """Columns of a few thousand turns at a time: small enough to stay in the cache, large enough for numpy."""
-    vocabulary = Vocabulary(corpus.schema)
+    vocabulary = Vocabulary(corpus.schema, lambda: corpus.database)
     gatherer = Gatherer(corpus.schema, vocabulary)
     for dialogue, predictions in pairing:
         gatherer.add(dialogue, predictions)
         if len(gatherer.turns) >= SHARD_TURNS:
             yield gatherer.columns()
             if vocabulary.size > _MOST_VALUES:
-                vocabulary = Vocabulary(corpus.schema)
+                vocabulary = Vocabulary(corpus.schema, lambda: corpus.database)
             gatherer = Gatherer(corpus.schema, vocabulary)
     if gatherer.turns:
         yield gatherer.columns()

@@ -96,13 +96,13 @@ def sliced(
     """Sums of every metric for every key of a slice. `tables` are the metrics' statistics of the whole alignment."""
     slicing = Slicing((name,), seen)
     if not cuts_units(name, alignment):
-        return _by_group(alignment, metrics, tables, _unit_groups(name, alignment, slicing))
+        return _by_group(alignment, metrics, tables, _unit_groups(name, alignment, slicing), name != "dialogue")
     return {
         key: {UNITS: np.array([part.units.sum()], np.float64)}
         | {
-            metric: made.statistics(part.alignment)[part.units].sum(axis=0)
+            metric: made.statistics(part.alignment)[slice(None) if made.by_dialogue else part.units].sum(axis=0)
             for metric, made in metrics.items()
-            if made.restrictable
+            if made.restrictable and not (made.by_dialogue and name == "slot")
         }
         for key, part in parts(name, alignment, slicing).items()
     }
@@ -195,13 +195,17 @@ def stressed_as(turn: Turn) -> str:
 
 
 def _by_group(
-    alignment: Alignment, metrics: dict[str, Metric], tables: dict[str, Floats], groups: tuple[list[str], Integers]
+    alignment: Alignment,
+    metrics: dict[str, Metric],
+    tables: dict[str, Floats],
+    groups: tuple[list[str], Integers],
+    keys_are_turns: bool,
 ) -> Sums:
     keys, group = groups
     sizes = np.bincount(group, minlength=len(keys)).astype(np.float64)
     result: Sums = {key: {UNITS: size} for key, size in zip(keys, sizes[:, None], strict=True)}
     for name, metric in metrics.items():
-        if metric.by_turn and alignment.convention.unit == "frame":
+        if (metric.by_turn and alignment.convention.unit == "frame") or (metric.by_dialogue and keys_are_turns):
             continue
         sums = np.column_stack([np.bincount(group, column, len(keys)) for column in tables[name].T])
         for key, row in zip(keys, sums, strict=True):

@@ -67,6 +67,7 @@ stressors = _Stressors(
         "out_of_domain": "dstress.stressors.out_of_domain.stressor:OutOfDomain",
         "paraphrase": "dstress.stressors.paraphrase.stressor:Paraphrase",
         "phonetic_names": "dstress.stressors.speech.phonetic_names:PhoneticNames",
+        "rewrites": "dstress.stressors.rewrites:Rewrites",
         "schema_backtranslation": "dstress.stressors.schema.backtranslation:SchemaBacktranslation",
         "schema_noise": "dstress.stressors.schema.noise:SchemaNoise",
         "schema_variant": "dstress.stressors.schema.variant:SchemaVariant",

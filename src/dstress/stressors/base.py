@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from random import Random
 from typing import ClassVar, Literal, NamedTuple
 
@@ -85,6 +86,10 @@ class Stressor(ABC):
 
         Their content is a part of what a run's words depend on.
         """
+        return ()
+
+    def files(self) -> tuple[Path, ...]:
+        """The files of a person's own that its words depend on: where one changes, a run is another one."""
         return ()
 
     def counts(self, before: str, after: str) -> dict[str, int]:

@@ -29,7 +29,7 @@ def record_turn(turn: Turn, user: str, state: State, ood: bool, tags: tuple[str,
             tags=(*turn.stress.tags, *tags),
         )
     frames = tuple([_moved_frame(frame, turn, user, edits, state) for frame in turn.frames])
-    return Turn(user, turn.system, state, frames, turn.system_frames, turn.coreferences, ood, stress)
+    return Turn(user, turn.system, state, frames, turn.system_frames, turn.coreferences, ood, stress, turn.booked)
 
 
 def record_dialogue(before: Dialogue, after: Dialogue) -> Dialogue:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dstress.corpora import reminder
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
-from dstress.errors import CorpusError, SpecError
+from dstress.errors import CorpusError, SpecError, UnknownNameError
 from dstress.resources import Resources
 from dstress.stressors import create
 from dstress.stressors.out_of_domain.domain import Domain
@@ -95,6 +95,9 @@ def test_the_rate_is_the_share_of_turns() -> None:
         "out_of_domain(mode=word)",
         "out_of_domain(distances=[])",
         "out_of_domain(corpus=kvret, distances=[near])",
+        "out_of_domain(corpus=[kvret, sgd], distances=[near])",
+        "out_of_domain(services=[Banks])",
+        "out_of_domain(part=dev)",
     ],
 )
 def test_arguments_that_make_no_sense_are_refused(spec: str) -> None:
@@ -151,6 +154,49 @@ ANIMALS = [
     for name in ("snow", "wood", "sea", "barn")
     for kind in ("owl", "finch", "wren", "robin", "crow", "dove")
 ]
+
+
+def made(texts: list[str], *services: str) -> Corpus:
+    """A corpus whose dialogues open with these texts, and are about these services."""
+    found = [Dialogue(str(number), (Turn(text),), services) for number, text in enumerate(texts)]
+    return in_memory(found, Schema(tuple(Service(name) for name in services)))
+
+
+SOURCES = {
+    "zoo:test": made([f"Which {animal} sings the loudest?" for animal in ANIMALS]),
+    "inns:test": made([f"Please book the {animal} hotel for my aunt" for animal in ANIMALS], "Hotels_2"),
+    "towns:test": made([f"Does the train stop at {animal}?" for animal in ANIMALS], "Trains_1"),
+}
+
+
+def test_several_corpora_take_turns_and_each_turn_says_which_it_is_from() -> None:
+    spec = "out_of_domain(rate=1, corpus=[zoo:test, inns:test], services=[Hotels])"
+    assert create(spec).parts[0].reads("") == ("zoo:test", "inns:test")
+    turns = [turn for one in stressed(spec, SIMULATED, load=SOURCES.__getitem__) for turn in one.turns if turn.changed]
+    tags = [turn.stress.tags for turn in turns if turn.stress]
+    assert set(tags) == {("zoo",), ("inns",)} and 0.4 < tags.count(("zoo",)) / len(tags) < 0.6
+    assert all(("hotel" in turn.user.lower()) == (turn.stress.tags == ("inns",)) for turn in turns if turn.stress)
+
+
+def test_services_are_foreign_where_somebody_says_so() -> None:
+    """Without, words of booking are near every task; with them, only the corpus's own slots and values are."""
+    with pytest.raises(CorpusError, match="only 0 utterances of inns:test"):
+        stressed("out_of_domain(corpus=inns:test)", [TRIP], load=SOURCES.__getitem__)
+    [after] = stressed("out_of_domain(rate=1, corpus=inns:test, services=[Hotels_2])", [TRIP], load=SOURCES.__getitem__)
+    assert all(re.fullmatch(r"Please book the \w+ hotel for my aunt", turn.user) for turn in after.turns)
+    with pytest.raises(CorpusError, match="only 0 utterances of towns:test"):
+        stressed("out_of_domain(corpus=towns:test, services=[Trains])", [TRIP], load=SOURCES.__getitem__)
+    with pytest.raises(UnknownNameError, match=r"service of inns:test 'Hotel'.*Hotels_2"):
+        stressed("out_of_domain(corpus=inns:test, services=[Hotel])", [TRIP], load=SOURCES.__getitem__)
+
+
+def test_training_and_test_share_no_foreign_utterance() -> None:
+    said = {}
+    for part in ("train", "test", "all"):
+        after = stressed(f"out_of_domain(rate=1, part={part})", SIMULATED)
+        said[part] = {turn.user.lower() for one in after for turn in one.turns if turn.changed}
+    assert not said["train"] & said["test"] and min(map(len, said.values())) > 100
+    assert said["all"] & said["train"] and said["all"] & said["test"]
 
 
 def test_a_corpus_about_the_same_thing_is_refused() -> None:

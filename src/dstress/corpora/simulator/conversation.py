@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
+from msgspec.structs import replace
+
 from dstress.corpora.simulator.clerk import Clerk, SystemTurn
 from dstress.corpora.simulator.desk import Desk, Move
 from dstress.corpora.simulator.draft import Draft, Mark, join, polish, with_article
@@ -36,6 +38,8 @@ class Conversation:
         self.chat = list(words().chat["test" if split == "test" else "train"])
         self.digressions = 0
         self.users: list[User] = []
+        self.booked_after: dict[str, int] = {}
+        """The turn that the desk answers with a service's reference."""
 
     def run(self, name: str) -> Dialogue:
         """Hold the conversation."""
@@ -47,7 +51,16 @@ class Conversation:
         speech.acts += [UserAct("THANK_YOU", service.name), UserAct("GOODBYE", service.name)]
         self._commit(speech)
         used = tuple(errand.service.name for errand in errands)
-        return Dialogue(name, tuple(self.turns), used, self._goal())
+        closing = polish([Draft(Random(f"closing:{name}").choice(words().system["bye"]))], SYSTEM_VOICE).text
+        farewell = (Frame(service.name, acts=(Act("GOODBYE"),)),)
+        return Dialogue(name, self._booked_turns(), used, self._goal(), closing, farewell)
+
+    def _booked_turns(self) -> tuple[Turn, ...]:
+        """The turns, each with the services whose reference the desk has as it answers."""
+        return tuple(
+            replace(turn, booked=tuple(name for name, first in self.booked_after.items() if first <= place))
+            for place, turn in enumerate(self.turns)
+        )
 
     def _run_errand(self, errand: Errand) -> None:
         user = User(errand, self.phraser, self.rng)
@@ -61,6 +74,8 @@ class Conversation:
             move = desk.next_move(self.state)
             self._say(errand.service, move, before)
             if move.kind == "booked":
+                if any("{reference}" in text for text in errand.service.success):
+                    self.booked_after[errand.service.name] = len(self.turns) - 1
                 self._inquire(user, desk, errand.questions)
                 return
             before = self._exchange(user, desk, move)
@@ -192,10 +207,13 @@ class Conversation:
         inform: State = {}
         fallback: State = {}
         request: list[str] = []
-        for user in self.users:
+        for user in [user for user in self.users if not user.gone]:
             name = user.service.name
-            inform |= {slot_id(name, slot): (value,) for slot, value in self._spoken_wishes(user).items()}
-            fallback |= {slot_id(name, slot): (value,) for slot, value in user.fallback.items()}
+            for slot, wish in self._spoken_wishes(user).items():
+                settled = self.state[slot_id(name, slot)][0]
+                inform[slot_id(name, slot)] = (settled,)
+                if settled != wish:
+                    fallback[slot_id(name, slot)] = (wish,)
             request += [slot_id(name, slot) for slot in user.questions]
         narrator = Phraser("train", self.rng)
         description = join([self._describe_errand(user, narrator) for user in self.users]).text

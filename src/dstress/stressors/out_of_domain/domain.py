@@ -7,7 +7,7 @@ An utterance of another corpus may well be about the same things ("find me a res
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -39,7 +39,8 @@ class Domain:
 
     def __init__(self, schema: Schema, corpus: Iterable[Dialogue]) -> None:
         lists = _word_lists()
-        self._slot_words = frozenset(_schema_words(schema)) | lists.booking
+        self._slot_words = frozenset(_schema_words(schema))
+        self._near_words = self._slot_words | lists.booking
         phrases: set[str] = set()
         for value in _values(schema, corpus):
             words = _words(value)
@@ -49,10 +50,10 @@ class Domain:
         self._phrases = frozenset(phrases)
         self._longest = max((phrase.count(" ") + 1 for phrase in phrases), default=0)
 
-    def is_foreign(self, text: str) -> bool:
-        """Whether the utterance says no value of the corpus and no word of its slots."""
-        words = _words(text)
-        if any(word in self._slot_words or word.removesuffix("s") in self._slot_words for word in words):
+    def is_foreign(self, text: str, *, may_book: bool = False) -> bool:
+        """Whether the utterance says no value of the corpus, no word of its slots, nor (unless it may) of booking."""
+        near = self._slot_words if may_book else self._near_words
+        if any(word in near or word.removesuffix("s") in near for word in _words(text)):
             return False
         return not self.says_value(text)
 
@@ -65,21 +66,32 @@ class Domain:
             for length in range(1, min(self._longest, len(words) - start) + 1)
         )
 
-    def foreign_openings(self, material: Material) -> list[str]:
+    def foreign_openings(self, material: Material, services: Sequence[str] = ()) -> list[str]:
         """The foreign utterances that open a dialogue of another corpus, each once, in an order of their own.
 
-        Only an opening is sure to stand by itself: later utterances answer a question that nobody asked here.
+        Only an opening is sure to stand by itself: later utterances answer a question that nobody asked here. Of
+        `services`, where it has any of them, whoever named them says that they are foreign: these may speak of booking.
         """
-        openings = {dialogue.turns[0].user for dialogue in material if dialogue.turns}
-        return sorted(text for text in openings if self._stands_alone(text))
+        chosen = {service for service in material.schema.by_name if is_among(service, services)}
+        openings = {
+            dialogue.turns[0].user
+            for dialogue in material
+            if dialogue.turns and (not chosen or (dialogue.services and chosen.issuperset(dialogue.services)))
+        }
+        return sorted(text for text in openings if self._stands_alone(text, may_book=bool(chosen)))
 
-    def _stands_alone(self, text: str) -> bool:
+    def _stands_alone(self, text: str, *, may_book: bool) -> bool:
         """Whether a foreign utterance says enough, and nothing with a number, to be put anywhere."""
         words = _words(text)
         if not _FEWEST_WORDS <= len(words) <= _MOST_WORDS or not text.isprintable() or _NUMBER.search(text):
             return False
         telling = {word for word in words if word not in _word_lists().everywhere}
-        return len(telling) >= _FEWEST_TELLING and self.is_foreign(text)
+        return len(telling) >= _FEWEST_TELLING and self.is_foreign(text, may_book=may_book)
+
+
+def is_among(service: str, names: Sequence[str]) -> bool:
+    """Whether one of the names is the service's, or that of its domain: `Banks` for `Banks_1`."""
+    return any(service == name or service.startswith(f"{name}_") for name in names)
 
 
 def _words(text: str) -> list[str]:

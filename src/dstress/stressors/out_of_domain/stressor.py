@@ -7,13 +7,15 @@ them into a dialogue: a whole turn, or a foreign segment beside the user's own w
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Literal, get_args
+from zlib import crc32
 
 from dstress.dialogue import DONTCARE, Schema
-from dstress.errors import CorpusError, SpecError
-from dstress.resources import Resources
+from dstress.errors import CorpusError, SpecError, unknown
+from dstress.resources import Material, Resources
 from dstress.stressors.base import Outcome, Rewrite, TurnStressor, Unchanged
-from dstress.stressors.out_of_domain.domain import Domain
+from dstress.stressors.out_of_domain.domain import Domain, is_among
 from dstress.text import mentions as values
 from dstress.text.tables import read_table
 from dstress.text.utterance import Utterance
@@ -32,7 +34,8 @@ class OutOfDomain(TurnStressor):
     A share `rate` of the turns changes. `mode=turn` replaces the utterance and marks the turn `ood`; `mode=segment`
     adds a foreign sentence before or after it. Half of them are `near` what the system does, as a flight is to a train,
     and half `far` from it; turns are tagged with the one they got. `corpus` names a corpus to take the user utterances
-    of instead, such as `kvret:train`.
+    of instead, such as `kvret:train`, or several, as often each; turns are tagged with the corpus. `services` are those
+    of it to take, where they are foreign, such as `Banks`. `part=train` and `part=test` halve the utterances.
     """
 
     languages = ("en",)
@@ -41,8 +44,10 @@ class OutOfDomain(TurnStressor):
         self,
         rate: float = 0.2,
         mode: Literal["turn", "segment"] = "turn",
-        corpus: str | None = None,
+        corpus: str | tuple[str, ...] | None = None,
         distances: tuple[Distance, ...] = get_args(Distance),
+        services: tuple[str, ...] = (),
+        part: Literal["all", "train", "test"] = "all",
     ) -> None:
         if not 0 <= rate <= 1:
             raise SpecError(f"out_of_domain: rate={rate} is not a share of the turns", fix="give a rate from 0 to 1")
@@ -50,31 +55,44 @@ class OutOfDomain(TurnStressor):
             raise SpecError("out_of_domain: distances is empty", fix=f"name some of {', '.join(get_args(Distance))}")
         if corpus and set(distances) != set(get_args(Distance)):
             raise SpecError("out_of_domain: distances are those of our own list, not of a corpus", fix="leave out one")
-        self.rate, self.mode, self.corpus, self.distances = rate, mode, corpus, tuple(distances)
+        if services and not corpus:
+            raise SpecError("out_of_domain: services are those of a corpus", fix="name it too, as corpus=sgd:dev")
+        self.rate, self.mode, self.distances = rate, mode, tuple(distances)
+        self.corpora = (corpus,) if isinstance(corpus, str) else tuple(corpus or ())
+        self.services, self.part = tuple(services), part
         self.effect = "directional" if mode == "turn" else "invariant"
 
     def reads(self, train: str) -> tuple[str, ...]:
-        """The corpus whose utterances are foreign here."""
-        return (self.corpus,) if self.corpus else ()
+        """The corpora whose utterances are foreign here."""
+        return self.corpora
 
     def prepare(self, resources: Resources) -> None:
         """Choose the foreign utterances that touch nothing of the corpus."""
         super().prepare(resources)
         self._usual = corpus_style(resources.corpus)
         domain = Domain(resources.schema, resources.corpus)
-        lists: dict[str, list[str]] = (
-            {"": domain.foreign_openings(resources.load(self.corpus))}
-            if self.corpus
-            else {distance: own_utterances(resources.schema, domain, distance) for distance in self.distances}
-        )
-        count = sum(map(len, lists.values()))
-        if count < _FEWEST:
-            source = self.corpus or "the embedded list"
-            raise CorpusError(
-                f"out_of_domain: only {count} utterances of {source} are foreign to the stressed corpus",
-                fix="give corpus= another corpus, about something else, or leave it out for the embedded list",
-            )
-        self._foreign = [(distance, texts) for distance, texts in lists.items() if texts]
+        if self.corpora:
+            lists = self._openings(domain, {name: resources.load(name) for name in self.corpora})
+        else:
+            lists = {distance: own_utterances(resources.schema, domain, distance) for distance in self.distances}
+        if self.part != "all":
+            half = ("train", "test").index(self.part)
+            lists = {tag: [text for text in texts if crc32(text.encode()) % 2 == half] for tag, texts in lists.items()}
+        counts = {tag: len(texts) for tag, texts in lists.items()}
+        for name, count in (counts if self.corpora else {"the embedded list": sum(counts.values())}).items():
+            if count < _FEWEST:
+                raise CorpusError(
+                    f"out_of_domain: only {count} utterances of {name} are foreign to the stressed corpus",
+                    fix="give corpus= another corpus, about something else, or leave it out for the embedded list",
+                )
+        self._foreign = [(tag.partition(":")[0], texts) for tag, texts in lists.items() if texts]
+
+    def _openings(self, domain: Domain, corpora: Mapping[str, Material]) -> dict[str, list[str]]:
+        known = [service for material in corpora.values() for service in material.schema.by_name]
+        for name in self.services:
+            if not any(is_among(service, (name,)) for service in known):
+                raise unknown(f"service of {' and '.join(corpora)}", name, known)
+        return {name: domain.foreign_openings(material, self.services) for name, material in corpora.items()}
 
     def rewrite_utterance(self, utterance: Utterance) -> Outcome:
         """A foreign utterance at a share of the turns; turns that are out of domain already stay."""
@@ -83,11 +101,11 @@ class OutOfDomain(TurnStressor):
             return None
         style = style_of(utterance.text, utterance.turn.system, self._usual)
         for _ in range(_TRIES):
-            distance, texts = self._foreign[int(random.random() * len(self._foreign))]
+            source, texts = self._foreign[int(random.random() * len(self._foreign))]
             foreign = texts[int(random.random() * len(texts))]
             if _says_none(utterance, foreign):
                 rewrite = self._place(utterance, write(foreign, style), style)
-                return rewrite._replace(tags=(distance,)) if distance else rewrite
+                return rewrite._replace(tags=(source,))
         return Unchanged("every foreign utterance said a value")
 
     def _place(self, utterance: Utterance, foreign: str, style: WritingStyle) -> Rewrite:

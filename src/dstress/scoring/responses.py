@@ -1,0 +1,91 @@
+"""What a scoring does with responses before anybody measures them, and what it can say of them as they pass."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+import msgspec
+
+from dstress.corpora.base import Corpus
+from dstress.errors import PredictionError, place
+from dstress.metrics.delexicalisation import Delexicaliser
+from dstress.metrics.richness import Diversity
+from dstress.predictions.base import Prediction
+from dstress.text.placeholders import Placeholders
+
+DomainSource = Literal["", "predicted", "states", "placeholders"]
+"""Where the active domains come from: the file, changes of the state, or names such as `[hotel_phone]`; empty for the
+file where it has them, else the states, as mwzeval does."""
+
+
+class Responses:
+    """Passes predictions on, their responses made ready for the metrics."""
+
+    def __init__(self, corpus: Corpus, domains: DomainSource, delexicalise: bool) -> None:
+        self._domains, self._placeholders = domains, Placeholders(corpus.schema)
+        self._delexicaliser = Delexicaliser(corpus) if delexicalise else None
+        self._diversity = Diversity(self._placeholders)
+        self._unknown: Counter[str] = Counter()
+        self._found: dict[str, tuple[bool, str]] = {}
+
+    def watch(self, predictions: Iterable[Prediction]) -> Iterator[Prediction]:
+        """The same predictions, in their order."""
+        for prediction in predictions:
+            yield self._prepare(prediction)
+
+    def _prepare(self, prediction: Prediction) -> Prediction:
+        if prediction.failed:
+            return prediction
+        self._require_like("response", prediction.response is not None, prediction)
+        self._require_like("state", not prediction.stateless, prediction)
+        response = prediction.response
+        if response is None:
+            return prediction
+        if self._delexicaliser:
+            response = self._delexicaliser.delexicalise(response, prediction.state)
+        names = self._placeholders.names(response)
+        self._unknown.update(name for name in names if self._placeholders.kind(name) is None)
+        self._diversity.add(response)
+        domains = prediction.domains
+        if self._domains == "states":
+            domains = None
+        elif self._domains == "placeholders":
+            domains = tuple(sorted(self._placeholders.services(names)))
+        self._require_like("active domains", domains is not None or self._domains == "states", prediction)
+        return msgspec.structs.replace(prediction, response=response, domains=domains)
+
+    def _require_like(self, what: str, there: bool, prediction: Prediction) -> None:
+        """Refuse a file in which only some turns say something: the scores would be of two kinds."""
+        where = place("", prediction.dialogue, prediction.turn)
+        known, first = self._found.setdefault(what, (there, where))
+        if known != there:
+            has, lacks = (where, first) if there else (first, where)
+            fix = f"give {what} for every turn, or for none"
+            if what == "active domains":
+                fix += "; or take them from elsewhere with --domains states"
+            raise PredictionError(f"no {what} here, unlike {has}", where=lacks, fix=fix)
+
+    @property
+    def signature(self) -> dict[str, str]:
+        """How the responses were read."""
+        found = {what: there for what, (there, _) in self._found.items()}
+        if not found.get("response"):
+            return {}
+        parts: dict[str, str] = {"domains": self._domains or ("predicted" if found["active domains"] else "states")}
+        parts |= {} if found["state"] else {"states": "gold"}
+        return parts | ({"delexicalised": "database"} if self._delexicaliser else {})
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the scores should know."""
+        if not self._unknown:
+            return []
+        named = ", ".join(f"[{name}] {times:,} times" for name, times in self._unknown.most_common(3))
+        return [f"placeholders that no schema knows were left out: {named}{' ...' if len(self._unknown) > 3 else ''}"]
+
+    @property
+    def richness(self) -> dict[str, float]:
+        """mwzeval's figures of how rich the language is."""
+        return self._diversity.figures()

@@ -1,0 +1,96 @@
+"""People's own rewrites: a file says which turn is said in which other words.
+
+RADDLE's language variations (Peng et al. 2021, section 4.2) were written by people. Such rewrites are a stressed corpus
+like any other: aligned with the original, guarded, and scored beside the stressors that are made by rule.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from dstress.errors import DstressError, SpecError, place, unknown
+from dstress.resources import Resources
+from dstress.stressors.base import Outcome, TurnStressor
+from dstress.text.utterance import Utterance
+
+COLUMNS = ("dialogue", "turn", "user")
+_DELIMITERS = (",", "\t", ";")
+
+
+class Rewrites(TurnStressor):
+    """What people wrote instead: a CSV or JSONL file with `dialogue`, `turn` and `user`, the user's new words.
+
+    Turns without a row stay as they are. `trusted=true` takes every row as it is; else one that no longer says a value
+    of its turn's label is left out and counted.
+    """
+
+    rephrases = True
+
+    def __init__(self, path: str = "", trusted: bool = False) -> None:
+        self.path, self.guarded = path, not trusted
+
+    def files(self) -> tuple[Path, ...]:
+        """The rewrites."""
+        return (Path(self.path),) if self.path else ()
+
+    def prepare(self, resources: Resources) -> None:
+        """Read the file; every row must be about a turn of the corpus."""
+        super().prepare(resources)
+        if not self.path:
+            raise SpecError("rewrites: which file has them?", fix="rewrites(path=mine.csv)")
+        turns = {dialogue.id: len(dialogue.turns) for dialogue in resources.corpus}
+        self._rewrites: dict[tuple[str, int], str] = {}
+        for where, row in _read_rows(Path(self.path)):
+            dialogue, turn, words = (str(row[column]).strip() for column in COLUMNS)
+            here = place(where, dialogue)
+            if dialogue not in turns:
+                raise unknown("dialogue", dialogue, turns, where=where, fix="ids are as the corpus writes them")
+            if not turn.isascii() or not turn.isdigit() or int(turn) >= turns[dialogue]:
+                fix = f"it has turns 0 to {turns[dialogue] - 1}; a turn is a user's utterance"
+                raise DstressError(f"there is no turn {turn!r}", where=here, fix=fix)
+            key = dialogue, int(turn)
+            if not words:
+                raise DstressError("there are no words", where=place(where, *key), fix="leave out the row")
+            if key in self._rewrites:
+                raise DstressError("the turn is there twice", where=place(where, *key), fix="a file for each version")
+            self._rewrites[key] = words
+
+    def rewrite_utterance(self, utterance: Utterance) -> Outcome:
+        """The words of the file, if it has some."""
+        return self._rewrites.get((utterance.dialogue, utterance.index))
+
+
+def _read_rows(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """The rows of a file, each with its place."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        problem = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
+        raise DstressError(f"the rewrites cannot be read: {problem}", where=str(path), fix="check the path") from None
+    rows = _json_rows(text) if text.lstrip().startswith("{") else _table_rows(text)
+    for number, row in rows:
+        where = f"{path}, line {number}"
+        if lacking := next((name for name in COLUMNS if not isinstance(row.get(name), str | int)), None):
+            fix = f"a row has {', '.join(COLUMNS)}, as a CSV file with a header or as JSON lines"
+            raise DstressError(f"there is no {lacking!r}", where=where, fix=fix)
+        yield where, row
+
+
+def _json_rows(text: str) -> Iterator[tuple[int, dict[str, object]]]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            try:
+                row = json.loads(line)
+            except ValueError:
+                row = None
+            yield number, row if isinstance(row, dict) else {}
+
+
+def _table_rows(text: str) -> Iterator[tuple[int, dict[str, object]]]:
+    header = text.partition("\n")[0]
+    table = csv.DictReader(text.splitlines(keepends=True), delimiter=max(_DELIMITERS, key=header.count))
+    for row in table:
+        yield table.line_num, dict(row)
