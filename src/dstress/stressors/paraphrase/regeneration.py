@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dstress.errors import CorpusError
 from dstress.generators import Generator, Request, generators
 from dstress.generators.goals import own_goal, state_with
+from dstress.generators.matching import find_oversaid, find_unsaid
 from dstress.resources import Resources
 from dstress.spec import ComponentSpec
-from dstress.stressors.counterfactual.filters import match_goal
 from dstress.stressors.counterfactual.fits import fit_once
 from dstress.stressors.paraphrase import candidates
 from dstress.text.utterance import Utterance
@@ -53,8 +53,14 @@ class Regeneration:
         requests = [Request(utterances[place].turn.system, goals[place]) for place in wanted]
         drafts: list[list[str]] = [[] for _ in utterances]
         for place, made in zip(wanted, self.generator.generate_all(requests, _CANDIDATES), strict=True):
-            fitting = (one.text for one in made if not match_goal(one, goals[place]).filter)
-            drafts[place] = [text for text in fitting if _says_the_same(utterances[place].text, text)]
+            goal, said = goals[place], utterances[place].text
+            drafts[place] = [
+                one.text
+                for one in made
+                if not find_unsaid(one.text, goal)
+                and not find_oversaid(one.text, goal)
+                and _says_the_same(said, one.text)
+            ]
         return drafts
 
 
