@@ -10,6 +10,7 @@ trackers = Registry(
     Tracker,
     {
         "command": "dstress.trackers.command:Command",
+        "copy": "dstress.trackers.copy.tracker:Copy",
         "empty": "dstress.trackers.empty:Empty",
         "gold": "dstress.trackers.gold:Gold",
         "http": "dstress.trackers.http:Http",
