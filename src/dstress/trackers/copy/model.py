@@ -23,7 +23,7 @@ from dstress.learning.recipe import read_settings
 from dstress.learning.vocabulary import UNKNOWN, Vocabulary, find_words, split_words
 from dstress.resources import Material
 from dstress.trackers.base import Answer, Context
-from dstress.trackers.copy.network import DONTCARE_GATE, NONE, VALUE, Network
+from dstress.trackers.copy.network import DONTCARE_GATE, NONE, VALUE, Network, Pairs
 from dstress.trackers.learned import Model, first_forms, labelled_turns, require_known_slots
 
 _SYSTEM, _USER = range(2)
@@ -189,7 +189,7 @@ class CopyModel(Model):
         values = [[*(numbers.get(word, unknown) for word in examples[row].values[slot]), end] for row, slot in pairs]
         return batch | {
             "gates": torch.tensor([example.gates for example in examples]),
-            "pairs": torch.tensor(pairs, dtype=torch.long).reshape(-1, 2),
+            **Pairs.of(torch.tensor(pairs, dtype=torch.long).reshape(-1, 2))._asdict(),
             "values": _pad(values, self.vocabulary.pad),
         }
 
@@ -224,18 +224,18 @@ class CopyModel(Model):
         mask = batch["words"] == pad
         opened, gates = network.open(memory, whole, mask)
         total = functional.cross_entropy(gates.float().flatten(0, 1), batch["gates"].flatten(), reduction="sum")
-        if len(batch["pairs"]):
-            rows, slots = batch["pairs"].unbind(1)
-            targets = batch["values"]
+        pairs, targets = Pairs(*(batch[name] for name in Pairs._fields)), batch["values"]
+        if len(pairs.rows):
             before = targets[:, :-1].masked_fill(targets[:, :-1] >= len(self.vocabulary), self.vocabulary.unknown)
-            first, start = network.slot_embedding(slots)[:, None], opened[rows, slots]
+            first = network.slot_embedding(pairs.slots)[:, None]
+            start = opened.flatten(0, 1).index_select(0, pairs.rows * opened.shape[1] + pairs.slots)
             inputs = network.dropout(network.word_embedding(before))
             hidden = torch.cat((start[:, None], network.decoder(inputs, start[None])[0]), dim=1)
             inputs = torch.cat((first, inputs), dim=1)
-            share, written, places = network.write(inputs, hidden, memory[rows], mask[rows])
+            share, written, places = network.write(inputs, hidden, pairs, memory, mask)
             can_write = targets < network.value_words
             by_writing = written.gather(-1, targets.masked_fill(~can_write, 0)[..., None])[..., 0] * can_write
-            by_copying = (places * (batch["words"][rows][:, None] == targets[..., None])).sum(-1)
+            by_copying = (places * (batch["words"][pairs.rows][:, None] == targets[..., None])).sum(-1)
             right = share[..., 0] * by_writing + (1 - share[..., 0]) * by_copying
             total = total - (right.clamp_min(_LEAST).log() * (targets != pad)).sum()
         return Loss(total, len(batch["words"]))
@@ -261,17 +261,17 @@ class CopyModel(Model):
         found: list[tuple[int, int, list[str] | None]] = [
             (row, slot, None) for row, slot in (chosen == DONTCARE_GATE).nonzero().tolist()
         ]
-        pairs = (chosen == VALUE).nonzero()
-        if not len(pairs):
+        with_value = (chosen == VALUE).nonzero()
+        if not len(with_value):
             return found
-        rows, slots = pairs.unbind(1)
-        memory, mask, source = memory[rows], mask[rows], batch["words"][rows]
-        hidden, inputs = opened[rows, slots][:, None], network.slot_embedding(slots)[:, None]
-        is_done = torch.zeros(len(pairs), dtype=torch.bool, device=network.device)
+        pairs = Pairs.of(with_value)
+        source = batch["words"][pairs.rows]
+        hidden, inputs = opened[pairs.rows, pairs.slots][:, None], network.slot_embedding(pairs.slots)[:, None]
+        is_done = torch.zeros(len(source), dtype=torch.bool, device=network.device)
         written_words = []
         for _ in range(self.options.longest_value):
-            share, written, places = (part[:, 0] for part in network.write(inputs, hidden, memory, mask))
-            likely = torch.zeros(len(pairs), len(words), dtype=written.dtype, device=network.device)
+            share, written, places = (part[:, 0] for part in network.write(inputs, hidden, pairs, memory, mask))
+            likely = torch.zeros(len(source), len(words), dtype=written.dtype, device=network.device)
             likely[:, : network.value_words] = share * written
             likely.scatter_add_(1, source, (1 - share) * places)
             likely[:, [vocabulary.pad, vocabulary.unknown]] = -1
@@ -284,7 +284,7 @@ class CopyModel(Model):
             inputs = network.word_embedding(read)[:, None]
             hidden = network.decoder(inputs, hidden.transpose(0, 1).contiguous())[0]
         table = torch.stack(written_words, dim=1).tolist()
-        for (row, slot), numbers in zip(pairs.tolist(), table, strict=True):
+        for (row, slot), numbers in zip(with_value.tolist(), table, strict=True):
             found.append((row, slot, [words[number] for number in numbers if number != vocabulary.pad]))
         return found
 

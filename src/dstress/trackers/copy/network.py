@@ -7,13 +7,34 @@ value is written only for the slots whose gate says that there is one.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch.nn import functional
 
 GATES = ("none", "dontcare", "value")
 NONE, DONTCARE_GATE, VALUE = range(len(GATES))
+
+
+class Pairs(NamedTuple):
+    """Slots of dialogues that have a value, and their cells in a table with a row for each dialogue.
+
+    The table lets all slots of a dialogue look at its words without a copy of them for each.
+    """
+
+    rows: Any
+    slots: Any
+    cells: Any
+    columns: int
+
+    @classmethod
+    def of(cls, pairs: Any) -> Self:
+        """From pairs of a row and a slot, by row."""
+        rows, slots = pairs.unbind(1)
+        counts = torch.bincount(rows)
+        columns = int(counts.max()) if len(rows) else 0
+        before = counts.cumsum(0) - counts
+        return cls(rows, slots, rows * columns + torch.arange(len(rows), device=rows.device) - before[rows], columns)
 
 
 class Network(torch.nn.Module):  # type: ignore[misc, unused-ignore]
@@ -28,7 +49,8 @@ class Network(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         self.slot_embedding = torch.nn.Embedding(slots, width)
         for embedding in (self.word_embedding, self.speaker_embedding, self.turn_embedding, self.slot_embedding):
             torch.nn.init.normal_(embedding.weight, std=0.1)
-        self.encoder = torch.nn.GRU(width, width, batch_first=True, bidirectional=True)
+        self.onward_encoder = torch.nn.GRU(width, width, batch_first=True)
+        self.backward_encoder = torch.nn.GRU(width, width, batch_first=True)
         self.summary = torch.nn.Linear(2 * width, width)
         self.decoder = torch.nn.GRU(width, width, batch_first=True)
         self.gate = torch.nn.Sequential(
@@ -48,14 +70,18 @@ class Network(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         return self.word_embedding(words) + self.speaker_embedding(speakers) + self.turn_embedding(turns)
 
     def encode(self, embeddings: Any, lengths: Any) -> tuple[Any, Any]:
-        """What is remembered of each word, and of the whole dialogue."""
-        packed = torch.nn.utils.rnn.pack_padded_sequence(
-            self.dropout(embeddings), lengths.cpu(), batch_first=True, enforce_sorted=False
-        )
-        outputs, last = self.encoder(packed)
-        memory, _ = torch.nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
-        forward, backward = memory.chunk(2, dim=-1)
-        return self.dropout(forward + backward), self.summary(torch.cat((last[0], last[1]), dim=-1))
+        """What is remembered of each word, and of the whole dialogue.
+
+        A packed bidirectional GRU would do the same; on a CPU its gradients take time with the square of the length.
+        """
+        at = torch.arange(embeddings.shape[1], device=embeddings.device)
+        turned = torch.where(at < lengths[:, None], lengths[:, None] - 1 - at, at)[..., None].expand_as(embeddings)
+        inputs = self.dropout(embeddings)
+        onward, _ = self.onward_encoder(inputs)
+        backward, _ = self.backward_encoder(inputs.gather(1, turned))
+        last = (lengths - 1)[:, None, None].expand(-1, 1, embeddings.shape[2])
+        whole = torch.cat((onward.gather(1, last), backward.gather(1, last)), dim=-1)[:, 0]
+        return self.dropout(onward + backward.gather(1, turned)), self.summary(whole)
 
     def attend(self, queries: Any, memory: Any, mask: Any) -> tuple[Any, Any]:
         """How much each query looks at each word, and what it sees."""
@@ -72,9 +98,14 @@ class Network(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         _, seen = self.attend(hidden, memory, mask)
         return hidden, self.gate(self.dropout(torch.cat((hidden, seen), dim=-1)))
 
-    def write(self, inputs: Any, hidden: Any, memory: Any, mask: Any) -> tuple[Any, Any, Any]:
-        """For decoder states: the share that is written, the probabilities of written words, those of places."""
-        places, seen = self.attend(hidden, memory, mask)
+    def write(self, inputs: Any, hidden: Any, pairs: Pairs, memory: Any, mask: Any) -> tuple[Any, Any, Any]:
+        """For each pair and word: the share that is written, the probabilities of written words, those of places."""
+        rows, length, width = len(memory), hidden.shape[1], hidden.shape[2]
+        table = hidden.new_zeros(rows * pairs.columns, length, width).index_copy(0, pairs.cells, hidden)
+        places, seen = (
+            part.reshape(rows * pairs.columns, length, -1).index_select(0, pairs.cells)
+            for part in self.attend(table.reshape(rows, -1, width), memory, mask)
+        )
         share = torch.sigmoid(self.writes(torch.cat((hidden, seen, inputs), dim=-1))).to(places.dtype)
         logits = functional.linear(self.dropout(hidden), self.word_embedding.weight[: self.value_words])
         return share, logits.to(places.dtype).softmax(-1), places
