@@ -32,4 +32,6 @@ def test_the_order_is_the_seeds_and_lengths_stay_together() -> None:
     examples = [Sized(str(number), number % 50) for number in range(500)]
     batches = bucket(examples, 10, 0, Random(1))
     assert batches == bucket(examples, 10, 0, Random(1)) != bucket(examples, 10, 0, Random(2))
-    assert all(max(batch, key=lambda e: e.length).length - min(batch, key=lambda e: e.length).length <= 1 for batch in batches)
+    assert all(
+        max(batch, key=lambda e: e.length).length - min(batch, key=lambda e: e.length).length <= 1 for batch in batches
+    )

@@ -7,7 +7,25 @@ from dstress.learning.vocabulary import SPECIAL, Vocabulary, find_words, split_w
 
 def test_words_are_split_and_found_again() -> None:
     text = "Not Saint John's, the 5:30pm at Café Jello (no. 2)."
-    assert split_words(text) == "not saint john 's , the 5:30 pm at café jello ( no . 2 ) .".split()
+    assert split_words(text) == [
+        "not",
+        "saint",
+        "john",
+        "'s",
+        ",",
+        "the",
+        "5:30",
+        "pm",
+        "at",
+        "café",
+        "jello",
+        "(",
+        "no",
+        ".",
+        "2",
+        ")",
+        ".",
+    ]
     assert find_words(text, ["saint", "john", "'s"]) == "Saint John's"
     assert find_words(text, ["café", "jello"]) == "Café Jello"
     assert find_words(text, ["jello", "café"]) == ""

@@ -90,7 +90,8 @@ def command(
         return
     best, metric = result["best"], read.training.metric
     console().print(
-        f"dev {metric} {best[metric]:.2%} after step {best['step']:,}; track with {read.family}(path={out})", markup=False
+        f"dev {metric} {best[metric]:.2%} after step {best['step']:,}; track with {read.family}(path={out})",
+        markup=False,
     )
 
 

@@ -191,4 +191,3 @@ class LearnedTracker(Tracker):
             for name in (NOTES, WEIGHTS):
                 digest.update((folder / name).read_bytes() if (folder / name).is_file() else b"")
         return digest.hexdigest()[:16]
-

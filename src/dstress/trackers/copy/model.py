@@ -245,7 +245,9 @@ class CopyModel(Model):
         batch, numbers = self._collate_readings([self.read(context) for context in contexts])
         words = list(numbers)
         states: list[dict[str, str]] = [{} for _ in contexts]
-        for row, slot, value in self._decode({name: part.to(self.module.device) for name, part in batch.items()}, words):
+        for row, slot, value in self._decode(
+            {name: part.to(self.module.device) for name, part in batch.items()}, words
+        ):
             name = self.knowledge.slots[slot]
             if name in contexts[row].schema.slots:
                 states[row][name] = DONTCARE if value is None else self._spell(value, contexts[row])
