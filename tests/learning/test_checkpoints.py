@@ -1,5 +1,7 @@
 """Checkpoints that are not what they should be."""
 
+# ruff: noqa: E402  what needs torch is imported once it is known to be there
+
 from __future__ import annotations
 
 import json
@@ -9,7 +11,7 @@ import pytest
 
 from tests.parts import need
 
-need("torch")
+need("torch", "models")
 
 import torch
 

@@ -1,5 +1,7 @@
 """The training loop, over the smallest of learners."""
 
+# ruff: noqa: E402  what needs torch is imported once it is known to be there
+
 from __future__ import annotations
 
 import json
@@ -11,7 +13,7 @@ import pytest
 
 from tests.parts import need
 
-need("torch")
+need("torch", "models")
 
 import torch
 

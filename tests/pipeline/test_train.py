@@ -1,5 +1,7 @@
 """Training by a recipe: folders, resuming, and what a person may get wrong."""
 
+# ruff: noqa: E402  what needs torch is imported once it is known to be there
+
 from __future__ import annotations
 
 import json
@@ -11,7 +13,7 @@ from msgspec.structs import replace
 
 from tests.parts import need
 
-need("torch")
+need("torch", "models")
 
 from dstress.errors import DstressError
 from dstress.learning.loop import Session

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ _UTTERANCES = "utterances"
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
-class _Duration(click.ParamType):
+class _Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """`90s`, `20m`, `1.5h`: a time in seconds."""
 
     name = "time"
@@ -82,8 +83,13 @@ def command(
     changes = [*settings, *([f"training.seed={seed}"] if seed is not None else [])]
     changes += [f"{name}={value}" for name, value in (("train", corpus), ("dev", dev)) if value]
     read = read_recipe(recipe, changes)
-    with counting("steps") as on_progress:
-        session = Session(device, time_budget or math.inf, on_progress, lambda line: click.echo(line, err=True))
+    with counting("steps") as show:
+
+        def on_progress(label: str, done: int, total: int | None) -> None:
+            show(label if sys.stderr.isatty() else "training", done, total)  # a pipe gets a line for each evaluation
+
+        seconds = math.inf if time_budget is None else time_budget
+        session = Session(device, seconds, on_progress, lambda line: click.echo(line, err=True))
         result = train(read, out, session, resume=resume)
     if json_file:
         write_json(result, json_file)

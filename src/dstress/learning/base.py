@@ -36,7 +36,7 @@ class Loss(NamedTuple):
     """
 
     total: Any
-    count: int
+    units: int
 
 
 class Learner(ABC):

@@ -71,6 +71,7 @@ class _Training:
         self.evaluations: list[dict[str, Any]] = []
         self.recent: list[tuple[int, list[str], Any]] = []
         self.started = time.monotonic()
+        self.label = "training"
 
     @property
     def seconds(self) -> float:
@@ -142,14 +143,14 @@ class _Training:
                     mean.lerp_(weights, share)
                 for kept, buffer in zip(self.average.buffers(), module.buffers(), strict=True):
                     kept.copy_(buffer)
-        self.session.on_progress("training", self.step, self.total)
+        self.session.on_progress(self.label, self.step, self.total)
 
     def _set_gradients(self, batches: Sequence[Sequence[Any]]) -> Any:
         """The gradients of the mean loss over all batches, and that loss."""
         learner, device = self.task.learner, self.session.device
         is_half = self.options.precision == "bf16" and device.startswith("cuda")
         self.optimizer.zero_grad(set_to_none=True)
-        total, count = torch.zeros((), device=device), 0
+        total, units = torch.zeros((), device=device), 0
         for number, batch in enumerate(batches):
             random = Random(f"{self.options.seed} step {self.step} batch {number}")
             size = math.ceil(len(batch) / self.pieces)
@@ -162,11 +163,11 @@ class _Training:
                 with torch.autocast("cuda", torch.bfloat16, enabled=is_half):
                     loss = self.task.objective(learner, tensors)
                 loss.total.backward()
-                total, count = total + loss.total.detach(), count + loss.count
+                total, units = total + loss.total.detach(), units + loss.units
         for weights in learner.module.parameters():
             if weights.grad is not None:
-                weights.grad.div_(count)
-        return total / count
+                weights.grad.div_(units)
+        return total / units
 
     def _halve(self, batches: Sequence[Sequence[Any]], error: Exception) -> None:
         largest = max(map(len, batches))
@@ -223,10 +224,11 @@ class _Training:
             learner.module = trained.train()
         self.evaluations.append({"number": number, "step": self.step, "epoch": self.epoch, **metrics, "best": is_best})
         shown = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
-        trained_loss = "" if math.isnan(loss) else f"loss {loss:.4f}, "
+        shown = shown if math.isnan(loss) else f"loss {loss:.4f}, {shown}"
+        self.label = f"training: {shown}"
         self._say(
-            f"epoch {self.epoch}, step {self.step:,} of {self.total:,}: {trained_loss}{shown}"
-            f"{' (best)' if is_best else ''}, {self.seconds:.0f} s",
+            f"epoch {self.epoch}, step {self.step:,} of {self.total:,}: {shown}{' (best)' if is_best else ''}, "
+            f"{self.seconds:.0f} s",
             **self.evaluations[-1],
         )
         self._keep_state()

@@ -26,7 +26,7 @@ from dstress.predictions.base import Prediction
 from dstress.scoring.score import score
 from dstress.storage.lock import only_one
 from dstress.trackers import trackers
-from dstress.trackers.base import Context
+from dstress.trackers.base import Context, Failed
 from dstress.trackers.learned import LearnedTracker, Model
 
 
@@ -47,7 +47,7 @@ def train(recipe: Recipe, out: Path, session: Any = None, *, resume: bool = Fals
     session = session._replace(device=choose_device(session.device))
     train, dev = load(recipe.train), load(recipe.dev).take(0, options.evaluate_on, options.seed)
     kind = tracker.model_class()
-    settings = read_settings(recipe.model, kind.Options, f"the recipe of {recipe.family}, [model]")
+    settings = read_settings(recipe.model, kind.options_type, f"the recipe of {recipe.family}, [model]")
     busy = DstressError("another process trains into this folder", where=str(out), fix="wait for it, or give another")
     _open_folder(out, recipe, resume)
     with only_one(out / ".lock", busy):
@@ -150,6 +150,8 @@ def _answers(model: Model, tracker: type[LearnedTracker], corpus: Corpus) -> Ite
             with torch.inference_mode():
                 answers = model.track(part)
             for context, answer in zip(part, answers, strict=True):
+                if isinstance(answer, Failed):
+                    answer = Prediction("", 0, {}, failed=answer.reason)
                 given = answer if isinstance(answer, Prediction) else Prediction("", 0, dict(answer))
                 states[context.dialogue] = given.state
                 yield msgspec.structs.replace(given, dialogue=context.dialogue, turn=context.turn)

@@ -42,7 +42,7 @@ class Model(Learner):
     `parameter_groups`.
     """
 
-    Options: ClassVar[type[msgspec.Struct]]
+    options_type: ClassVar[type[msgspec.Struct]]
     """The settings of a recipe's `[model]`, each with a default; a frozen struct."""
 
     varies: ClassVar[bool] = False

@@ -1,5 +1,7 @@
 """TRADE: what it reads, what it writes, what it learns, and checkpoints that do not fit."""
 
+# ruff: noqa: E402  what needs torch is imported once it is known to be there
+
 from __future__ import annotations
 
 import json
@@ -14,7 +16,7 @@ import pytest
 
 from tests.parts import need
 
-need("torch")
+need("torch", "models")
 
 import torch
 
@@ -72,7 +74,7 @@ def learned() -> CopyModel:
     for step in range(40):
         loss = model.loss(model.collate(examples, Random(step)))
         optimizer.zero_grad()
-        (loss.total / loss.count).backward()
+        (loss.total / loss.units).backward()
         optimizer.step()
     model.ready()
     return model

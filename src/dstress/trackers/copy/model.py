@@ -92,7 +92,7 @@ class Knowledge(msgspec.Struct, frozen=True):
 class CopyModel(Model):
     """Slots, words and spellings of a training corpus, and the network over them."""
 
-    Options: ClassVar[type[msgspec.Struct]] = Options
+    options_type: ClassVar[type[msgspec.Struct]] = Options
 
     def __init__(self, knowledge: Knowledge) -> None:
         self.knowledge, options = knowledge, knowledge.options
@@ -196,7 +196,7 @@ class CopyModel(Model):
     def _collate_readings(self, readings: Sequence[Reading]) -> tuple[Batch, dict[str, int]]:
         """Tensors of what is read, and the numbers of all words that can be written or copied.
 
-        `words` has a number for every word, also for those that the vocabulary lacks; `read` has what the encoder knows.
+        `words` has a number for every word, also where the vocabulary has none; `read` has what the encoder knows.
         """
         numbers = self.vocabulary.numbers
         strange = {word for reading in readings for word in reading.words if word not in numbers}
