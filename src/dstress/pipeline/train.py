@@ -136,6 +136,7 @@ def _answers(model: Model, tracker: type[LearnedTracker], corpus: Corpus) -> Ite
     import torch
 
     dialogues = list(corpus)
+    size = tracker.batch_on(next(model.module.parameters()).device.type)
     longest = max((len(dialogue.turns) for dialogue in dialogues), default=0)
     states: dict[str, Mapping[str, str]] = {}
     for turns in [[turn] for turn in range(longest)] if tracker.sequential else [range(longest)]:
@@ -145,8 +146,8 @@ def _answers(model: Model, tracker: type[LearnedTracker], corpus: Corpus) -> Ite
             for turn in turns
             if turn < len(dialogue.turns)
         ]
-        for at in range(0, len(contexts), tracker.batch):
-            part = contexts[at : at + tracker.batch]
+        for at in range(0, len(contexts), size):
+            part = contexts[at : at + size]
             with torch.inference_mode():
                 answers = model.track(part)
             for context, answer in zip(part, answers, strict=True):

@@ -129,15 +129,22 @@ class LearnedTracker(Tracker):
     """The family's model, `module:Class`."""
     needs: ClassVar[tuple[str, ...]] = ("models",)
     batch = 64
+    gpu_batch: ClassVar[int] = 512
+    """How many contexts it likes at once on a GPU."""
 
     def __init__(self, path: Path, device: str = "", batch: int = 0) -> None:
         self.path, self.device = path, device
-        self.batch = batch or self.batch
+        self.batch = batch or self.batch_on(device)
         self._model: Model | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Weights stay behind when it is sent to another process, and are read again there."""
         return {**self.__dict__, "_model": None}
+
+    @classmethod
+    def batch_on(cls, device: str) -> int:
+        """How many contexts it likes at once."""
+        return cls.gpu_batch if device.startswith("cuda") else cls.batch
 
     @classmethod
     def model_class(cls) -> type[Model]:

@@ -5,6 +5,7 @@ The loss is the negative log-likelihood of the whole state: of every slot's gate
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,6 +28,8 @@ from dstress.trackers.copy.network import DONTCARE_GATE, NONE, VALUE, Network, P
 from dstress.trackers.learned import Model, first_forms, labelled_turns, require_known_slots
 
 _SYSTEM, _USER = range(2)
+_PARTS = 4
+"""A batch to track is cut into so many, by length, so that little is padded."""
 _LEAST = 1e-9
 """Probabilities are not below this, so that their logarithms are numbers."""
 
@@ -241,16 +244,19 @@ class CopyModel(Model):
         return Loss(total, len(batch["words"]))
 
     def track(self, contexts: Sequence[Context]) -> list[Answer]:
-        """The likeliest gate of each slot, and word by word the likeliest value."""
-        batch, numbers = self._collate_readings([self.read(context) for context in contexts])
-        words = list(numbers)
+        """The likeliest gate of each slot, and word by word the likeliest value; dialogues of one length together."""
+        readings = [self.read(context) for context in contexts]
+        order = sorted(range(len(contexts)), key=lambda place: len(readings[place].words))
         states: list[dict[str, str]] = [{} for _ in contexts]
-        for row, slot, value in self._decode(
-            {name: part.to(self.module.device) for name, part in batch.items()}, words
-        ):
-            name = self.knowledge.slots[slot]
-            if name in contexts[row].schema.slots:
-                states[row][name] = DONTCARE if value is None else self._spell(value, contexts[row])
+        size = max(1, math.ceil(len(order) / _PARTS))
+        for at in range(0, len(order), size):
+            places = order[at : at + size]
+            batch, numbers = self._collate_readings([readings[place] for place in places])
+            batch = {name: part.to(self.module.device) for name, part in batch.items()}
+            for row, slot, value in self._decode(batch, list(numbers)):
+                context, name = contexts[places[row]], self.knowledge.slots[slot]
+                if name in context.schema.slots:
+                    states[places[row]][name] = DONTCARE if value is None else self._spell(value, context)
         return [{slot: value for slot, value in state.items() if value} for state in states]
 
     def _decode(self, batch: Batch, words: Sequence[str]) -> list[tuple[int, int, list[str] | None]]:

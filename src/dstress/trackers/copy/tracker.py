@@ -11,3 +11,4 @@ class Copy(LearnedTracker):
     family = "copy"
     model = "dstress.trackers.copy.model:CopyModel"
     batch = 128
+    gpu_batch = 2048
