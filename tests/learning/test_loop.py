@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,11 @@ from tests.parts import need
 need("torch", "models")
 
 import torch
+from msgspec.structs import replace
 
 from dstress.errors import DstressError
-from dstress.learning.base import Batch, Learner, Loss, Task
-from dstress.learning.loop import Session, fit, pace_of
+from dstress.learning.base import Batch, Learner, Loss, Session, Task
+from dstress.learning.loop import fit, pace_of
 from dstress.learning.recipe import TrainingOptions
 from tests.learning.toy import Line, toy_task
 
@@ -64,8 +66,6 @@ def test_the_loss_falls_and_the_best_weights_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("changes", [{}, {"evaluate_every": 4, "average": 0.0}, {"accumulate": 3, "tokens": 20}])
 @pytest.mark.parametrize("at", [2, 17, 30])
 def test_a_killed_training_ends_with_the_same_bits(tmp_path: Path, at: int, changes: dict[str, Any]) -> None:
-    from msgspec.structs import replace
-
     options = replace(OPTIONS, **changes)
     whole = trained(tmp_path / "whole", options)
     at = min(at, whole["steps"] - 1)
@@ -106,8 +106,6 @@ def test_a_loss_that_is_no_number_names_the_step_and_the_batch(tmp_path: Path) -
 
 
 def test_patience_and_time_end_a_training_with_the_best_checkpoint(tmp_path: Path) -> None:
-    from msgspec.structs import replace
-
     worse = trained(tmp_path / "a", replace(OPTIONS, rate=30.0, patience=2, epochs=60, decay="none", average=0.0))
     assert worse["stopped"] == "patience"
     assert worse["evaluations"][-1]["number"] == worse["best"]["number"] + 2
@@ -115,6 +113,13 @@ def test_patience_and_time_end_a_training_with_the_best_checkpoint(tmp_path: Pat
     assert (short["stopped"], short["steps"]) == ("time budget", 0)
     assert (tmp_path / "b/best/weights.safetensors").is_file()
     assert trained(tmp_path / "b")["evaluations"][-1]["loss"] < short["best"]["loss"]
+
+
+def test_every_evaluation_is_told_with_its_loss(tmp_path: Path) -> None:
+    lines: list[str] = []
+    trained(tmp_path, replace(OPTIONS, log_every=7), say=lines.append)
+    assert len(lines) == 6
+    assert all(re.match(r"epoch \d, step \d+ of 42: loss \d\.\d{4}, loss \d\.\d{4}", line) for line in lines)
 
 
 def test_another_objective_may_move_the_embeddings(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tests.parts import need
 need("torch", "models")
 
 from dstress.errors import DstressError
-from dstress.learning.loop import Session
+from dstress.learning.base import Session
 from dstress.learning.recipe import Recipe, TrainingOptions, read_recipe
 from dstress.pipeline.train import train
 from tests.generators.training import training

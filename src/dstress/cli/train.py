@@ -15,6 +15,7 @@ from dstress.cli.output import SEEDS, console, json_option, write_json
 from dstress.cli.progress import counting
 from dstress.corpora import load
 from dstress.errors import DstressError, unknown
+from dstress.learning.base import Session
 from dstress.learning.devices import require_torch
 from dstress.learning.recipe import read_recipe
 
@@ -77,7 +78,6 @@ def command(
             raise click.UsageError("`utterances` is trained on a CORPUS and needs --dev")
         _train_utterances(corpus, dev, out, settings, json_file)
         return
-    from dstress.learning.loop import Session
     from dstress.pipeline.train import train
 
     changes = [*settings, *([f"training.seed={seed}"] if seed is not None else [])]

@@ -7,6 +7,7 @@ good the network is.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -73,3 +74,15 @@ class Task(NamedTuple):
     """Writes what a checkpoint needs beside the weights into its folder."""
     objective: Callable[[Learner, Batch], Loss] = lambda learner, batch: learner.loss(batch)
     """What is made small; adversarial training puts another in its place."""
+
+
+class Session(NamedTuple):
+    """What a training's result does not hang on: where it runs, for how long, and who watches."""
+
+    device: str = ""
+    """torch's name for it; empty: a GPU where there is one."""
+    seconds: float = math.inf
+    """Its time is over after so many, those of earlier sessions among them."""
+    on_progress: Callable[[str, int, int | None], None] = lambda what, done, total: None
+    say: Callable[[str], None] = lambda line: None
+    """Takes a line for each evaluation, and for whatever a person should know."""

@@ -10,19 +10,19 @@ import copy
 import json
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
 from dstress._version import __version__
 from dstress.errors import DstressError
-from dstress.learning.base import Task
+from dstress.learning.base import Session, Task
 from dstress.learning.batches import bucket
 from dstress.learning.checkpoints import BEST, KEPT, LOG, RESULT, STATE, write_weights
-from dstress.learning.devices import describe_device
+from dstress.learning.devices import choose_device, describe_device
 from dstress.learning.recipe import LOWER_IS_BETTER, TrainingOptions
 from dstress.storage.atomic import replacing
 
@@ -30,22 +30,12 @@ _NAMED = 3
 """Examples of a batch that a message names."""
 
 
-class Session(NamedTuple):
-    """What a training's result does not hang on: where it runs, for how long, and who watches."""
-
-    device: str = "cpu"
-    seconds: float = math.inf
-    """Its time is over after so many, those of earlier sessions among them."""
-    on_progress: Callable[[str, int, int | None], None] = lambda what, done, total: None
-    say: Callable[[str], None] = lambda line: None
-    """Takes a line for each evaluation, and for whatever a person should know."""
-
-
 def fit(task: Task, options: TrainingOptions, out: Path, session: Session) -> dict[str, Any]:
     """Train into the folder `out`, or go on with what is there; gives what `training.json` holds.
 
     The caller has seeded torch before it made the network.
     """
+    session = session._replace(device=choose_device(session.device))
     training = _Training(task, options, out, session)
     if (out / STATE).is_file():
         training.restore()
@@ -61,8 +51,10 @@ class _Training:
         self.task, self.options, self.out, self.session = task, options, out, session
         torch.set_float32_matmul_precision("high")  # on a GPU much faster; a CPU always computes in full
         module = task.learner.module.to(session.device)
+        self.is_cuda = session.device.startswith("cuda")
+        groups = task.learner.parameter_groups(options.rate)
         self.optimizer = torch.optim.AdamW(
-            task.learner.parameter_groups(options.rate), lr=options.rate, weight_decay=options.weight_decay
+            groups, lr=options.rate, weight_decay=options.weight_decay, fused=self.is_cuda
         )
         for group in self.optimizer.param_groups:
             group["peak"] = group["lr"]
@@ -72,7 +64,7 @@ class _Training:
         self.evaluations: list[dict[str, Any]] = []
         self.recent: list[tuple[int, list[str], Any]] = []
         self.started = time.monotonic()
-        self.label = "training"
+        self.label, self.loss = "training", math.nan
 
     @property
     def seconds(self) -> float:
@@ -149,7 +141,7 @@ class _Training:
     def _set_gradients(self, batches: Sequence[Sequence[Any]]) -> Any:
         """The gradients of the mean loss over all batches, and that loss."""
         learner, device = self.task.learner, self.session.device
-        is_half = self.options.precision == "bf16" and device.startswith("cuda")
+        is_half = self.options.precision == "bf16" and self.is_cuda
         self.optimizer.zero_grad(set_to_none=True)
         total, units = torch.zeros((), device=device), 0
         for number, batch in enumerate(batches):
@@ -179,7 +171,7 @@ class _Training:
             ) from error
         self.pieces *= 2
         self.optimizer.zero_grad(set_to_none=True)
-        if self.session.device.startswith("cuda"):
+        if self.is_cuda:
             torch.cuda.empty_cache()
         self._say(
             f"step {self.step + 1}: out of memory; from here on a batch of {largest} goes through it in "
@@ -188,10 +180,10 @@ class _Training:
             pieces=self.pieces,
         )
 
-    def _log_steps(self) -> float:
-        """A line about the steps since the last one, and their mean loss; losses are looked at only here."""
+    def _log_steps(self) -> None:
+        """A line about the steps since the last one; losses are looked at only here, since a GPU waits for that."""
         if not self.recent:
-            return math.nan
+            return
         losses = torch.stack([loss for _, _, loss in self.recent]).tolist()
         for (step, names, _), loss in zip(self.recent, losses, strict=True):
             if not math.isfinite(loss):
@@ -199,18 +191,17 @@ class _Training:
                 raise DstressError(
                     f"the loss is {loss} at step {step}, in the batch of {'; '.join(names[:_NAMED])}{more}",
                     fix="a lower rate, a longer warmup or precision = 'fp32' may help; --resume goes on at the last "
-                    "evaluation, where all was well",
+                    "evaluation",
                 )
         self.recent.clear()
-        mean = math.fsum(losses) / len(losses)
+        self.loss = math.fsum(losses) / len(losses)
         rate = self.optimizer.param_groups[0]["lr"]
-        self._log({"step": self.step, "epoch": self.epoch, "loss": mean, "rate": rate})
-        return mean
+        self._log({"step": self.step, "epoch": self.epoch, "loss": self.loss, "rate": rate})
 
     def _evaluate(self) -> None:
         """Score the weights, keep them if they are the best, and note where to go on."""
-        loss, learner = self._log_steps(), self.task.learner
-        trained = learner.module
+        self._log_steps()
+        learner, trained = self.task.learner, self.task.learner.module
         try:
             learner.module = (trained if self.average is None else self.average).eval()
             metrics = dict(self.task.evaluate())
@@ -225,7 +216,7 @@ class _Training:
             learner.module = trained.train()
         self.evaluations.append({"number": number, "step": self.step, "epoch": self.epoch, **metrics, "best": is_best})
         shown = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
-        shown = shown if math.isnan(loss) else f"loss {loss:.4f}, {shown}"
+        shown = f"loss {self.loss:.4f}, {shown}" if self.step else shown
         self.label = f"training: {shown}"
         self._say(
             f"epoch {self.epoch}, step {self.step:,} of {self.total:,}: {shown}{' (best)' if is_best else ''}, "
@@ -252,13 +243,12 @@ class _Training:
             stream.write(json.dumps({**record, "seconds": round(self.seconds, 2)}).encode() + b"\n")
 
     def _keep_state(self) -> None:
-        is_cuda = self.session.device.startswith("cuda")
         state = {
             "module": self.task.learner.module.state_dict(),
             "average": self.average.state_dict() if self.average is not None else {},
             "optimizer": self.optimizer.state_dict(),
             "random": torch.get_rng_state(),
-            "cuda_random": torch.cuda.get_rng_state(self.session.device) if is_cuda else None,
+            "cuda_random": torch.cuda.get_rng_state(self.session.device) if self.is_cuda else None,
             "counts": [self.step, self.epoch, self.done_in_epoch, self.total, self.pieces],
             "evaluations": self.evaluations,
             "seconds": self.seconds,
@@ -279,7 +269,7 @@ class _Training:
             self.step, self.epoch, self.done_in_epoch, self.total, self.pieces = state["counts"]
             self.evaluations = state["evaluations"]
             torch.set_rng_state(state["random"])
-            if self.session.device.startswith("cuda") and state["cuda_random"] is not None:
+            if self.is_cuda and state["cuda_random"] is not None:
                 torch.cuda.set_rng_state(state["cuda_random"], self.session.device)
             with (self.out / LOG).open("r+b") as stream:
                 stream.truncate(state["log"])

@@ -17,7 +17,7 @@ from dstress.conventions import conventions
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
 from dstress.errors import DstressError, SpecError
-from dstress.learning.base import Task
+from dstress.learning.base import Session, Task
 from dstress.learning.checkpoints import BEST, NOTES, RECIPE, RESULT, write_notes
 from dstress.learning.devices import choose_device, require_torch
 from dstress.learning.recipe import Recipe, TrainingOptions, read_settings
@@ -30,32 +30,29 @@ from dstress.trackers.base import Context, Failed
 from dstress.trackers.learned import LearnedTracker, Model
 
 
-def train(recipe: Recipe, out: Path, session: Any = None, *, resume: bool = False) -> dict[str, Any]:
-    """Train into the folder `out`, and give what its `training.json` holds.
-
-    `session` is a `dstress.learning.loop.Session`: where it runs, for how long, and who watches.
-    """
+def train(recipe: Recipe, out: Path, session: Session | None = None, *, resume: bool = False) -> dict[str, Any]:
+    """Train into the folder `out`, and give what its `training.json` holds."""
     require_torch("training")
     import torch
 
-    from dstress.learning.loop import Session, fit
+    from dstress.learning.loop import fit
 
     tracker, options = _family(recipe.family), recipe.training
     require_metric(options.metric, of_one_file=True)
     conventions.create(options.convention)
     session = session or Session()
-    session = session._replace(device=choose_device(session.device))
+    choose_device(session.device)  # a device that is not there is told before anything is written
     train, dev = load(recipe.train), load(recipe.dev).take(0, options.evaluate_on, options.seed)
     kind = tracker.model_class()
     settings = read_settings(recipe.model, kind.options_type, f"the recipe of {recipe.family}, [model]")
     busy = DstressError("another process trains into this folder", where=str(out), fix="wait for it, or give another")
+    torch.manual_seed(options.seed)
+    model = kind.create(settings, train)
     _open_folder(out, recipe, resume)
     with only_one(out / ".lock", busy):
         if resume and (done := _finished(out, session.seconds)):
             session.say("this training has ended already")
             return done
-        torch.manual_seed(options.seed)
-        model = kind.create(settings, train)
         _require_same_data(model, out)
         fixed = None if kind.varies else model.examples(train, Random(f"{options.seed} examples"))
         task = Task(

@@ -154,6 +154,10 @@ class LearnedTracker(Tracker):
         found: type[Model] = getattr(importlib.import_module(module), name)
         return found
 
+    def check(self, variants: Sequence[str]) -> None:
+        """Whether there is a checkpoint of this family, before any work."""
+        read_notes(find_checkpoint(self.path), self.family)
+
     def prepare(self, resources: Resources) -> None:
         """Read the checkpoint."""
         super().prepare(resources)

@@ -187,7 +187,7 @@ def test_a_vocabulary_that_does_not_fit_its_weights_is_refused(folder: Path, tmp
 
 def test_no_folder_and_no_gpu_are_told(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(DstressError, match="no checkpoint of a tracker"):
-        prepared(f"copy(path={tmp_path / 'nowhere'})")
+        create(f"copy(path={tmp_path / 'nowhere'})").check(["original"])
     if not torch.cuda.is_available():
         with pytest.raises(DstressError, match="no device 'cuda'"):
             prepared(f"copy(path={folder}, device=cuda)")
