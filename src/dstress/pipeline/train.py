@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -105,9 +106,11 @@ def _finished(out: Path, seconds: float) -> dict[str, Any] | None:
 def _require_same_data(model: Model, out: Path) -> None:
     """Going on with other data would mix two trainings."""
     notes = out / BEST / NOTES
-    if notes.is_file() and json.loads(notes.read_text("utf-8"))["model"] != json.loads(
-        json.dumps(model.save(out / BEST))
-    ):
+    if not notes.is_file():
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        now = json.loads(json.dumps(model.save(Path(folder))))
+    if json.loads(notes.read_text(encoding="utf-8"))["model"] != now:
         raise DstressError(
             "the training data are not those that this training was begun with: they give another vocabulary",
             where=str(notes),

@@ -118,6 +118,15 @@ def test_the_loss_is_the_same_over_given_embeddings_and_pads_cost_nothing() -> N
     assert math.isclose(alone, float(whole.total.detach()), rel_tol=1e-5)
 
 
+def test_turns_without_any_value_can_be_learnt_from() -> None:
+    turns = (Turn("hello"), Turn("anywhere", state={"hotel-area": ("dontcare",), "hotel-name": ("__",)}))
+    model = CopyModel.create(Options(width=8), hotels())
+    silent = Corpus("silent", "train", SCHEMA, lambda: iter([Dialogue("d", turns)]))
+    loss = model.loss(model.collate(model.examples(silent, Random(1)), Random(1)))
+    assert (loss.units, bool(loss.total.isfinite())) == (2, True)
+    loss.total.backward()
+
+
 def test_words_are_hidden_in_training_alone() -> None:
     model = CopyModel.create(Options(width=8, word_dropout=0.5), hotels())
     batch = model.collate(model.examples(hotels(6), Random(1)), Random(1))

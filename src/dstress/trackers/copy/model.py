@@ -150,10 +150,11 @@ class CopyModel(Model):
             gates = [NONE] * len(places)
             values = {}
             for slot, value in turn.state.items():
-                if slot in places:
-                    gates[places[slot]] = DONTCARE_GATE if value == DONTCARE else VALUE
-                    if value != DONTCARE:
-                        values[places[slot]] = self._words(value)[: self.options.longest_value]
+                if value == DONTCARE:
+                    gates[places[slot]] = DONTCARE_GATE
+                elif words := self._words(value)[: self.options.longest_value]:
+                    gates[places[slot]] = VALUE
+                    values[places[slot]] = words
             examples.append(CopyExample(turn.name, self.read(turn.context), gates, values))
         return examples
 
