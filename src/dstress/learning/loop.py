@@ -49,9 +49,10 @@ class _Training:
 
     def __init__(self, task: Task, options: TrainingOptions, out: Path, session: Session) -> None:
         self.task, self.options, self.out, self.session = task, options, out, session
-        torch.set_float32_matmul_precision("high")  # on a GPU much faster; a CPU always computes in full
         module = task.learner.module.to(session.device)
         self.is_cuda = session.device.startswith("cuda")
+        if self.is_cuda:
+            torch.set_float32_matmul_precision("high")  # much faster there, and fine enough
         groups = task.learner.parameter_groups(options.rate)
         self.optimizer = torch.optim.AdamW(
             groups, lr=options.rate, weight_decay=options.weight_decay, fused=self.is_cuda
@@ -73,7 +74,7 @@ class _Training:
 
     def run(self) -> dict[str, Any]:
         """All steps that are left."""
-        stopped = "epochs"
+        stopped = "patience" if self._has_waited() else "epochs"
         self.task.learner.module.train()
         while self.epoch < self.options.epochs and stopped == "epochs":
             stopped = self._run_epoch()
@@ -109,9 +110,14 @@ class _Training:
                 self._log_steps()
             if (self.step % options.evaluate_every == 0) if options.evaluate_every else is_last:
                 self._evaluate()
-                if options.patience and len(self.evaluations) - 1 - self._best()["number"] >= options.patience:
+                if self._has_waited():
                     return "patience"
         return "epochs"
+
+    def _has_waited(self) -> bool:
+        """Whether so many evaluations were no better that it is time to end."""
+        patience = self.options.patience
+        return 0 < patience <= len(self.evaluations) and not any(each["best"] for each in self.evaluations[-patience:])
 
     def _take(self, batches: Sequence[Sequence[Any]]) -> None:
         """One step. Where memory does not do, the batches go through it in smaller pieces, which is the same step."""
