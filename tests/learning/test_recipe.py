@@ -8,6 +8,7 @@ import pytest
 
 from dstress.errors import DstressError
 from dstress.learning.recipe import TrainingOptions, read_recipe, recipe_names
+from tests.paths import ROOT
 
 RECIPE = """
 family = "copy"
@@ -62,6 +63,9 @@ def test_an_unknown_recipe_suggests_the_nearest() -> None:
         read_recipe("copy-multiwos")
 
 
-def test_the_training_page_lists_every_option() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "training.md").read_text("utf-8")
+def test_the_training_page_lists_every_option_and_its_recipe_can_be_read(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "training.md").read_text("utf-8")
+    recipe = read_recipe(written(tmp_path, page.partition("```toml\n")[2].partition("```")[0]))
+    assert (recipe.family, recipe.training.average) == ("copy", 0.98)
+    assert [name for name in recipe_names() if f"| `{name}` |" not in page] == []
     assert [name for name in TrainingOptions.__struct_fields__ if f"| `{name}` |" not in page] == []

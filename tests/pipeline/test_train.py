@@ -55,6 +55,16 @@ def test_a_killed_training_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     assert lines == ["this training has ended already"]
 
 
+def test_a_training_may_start_from_another(tmp_path: Path) -> None:
+    first = train(tiny(), tmp_path / "first")
+    again = train(tiny(start=str(tmp_path / "first"), model={}), tmp_path / "second", Session(seconds=0.0))
+    assert again["best"]["jga"] == first["best"]["jga"]
+    weights = [(tmp_path / name / "best/weights.safetensors").read_bytes() for name in ("first", "second")]
+    assert weights[0] == weights[1]
+    with pytest.raises(DstressError, match=r"has its \[model\] already"):
+        train(tiny(start=str(tmp_path / "first")), tmp_path / "third")
+
+
 def test_other_training_data_do_not_go_on(tmp_path: Path) -> None:
     train(tiny(), tmp_path / "a", Session(seconds=0.0))
     notes = json.loads((tmp_path / "a/best/model.json").read_text())

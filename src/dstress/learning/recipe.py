@@ -4,6 +4,7 @@ about = "one line that says what it is"
 family = "copy"                       # a tracker that learns
 train = "mwz21-trade:train"
 dev = "mwz21-trade:dev"               # what the best checkpoint is chosen by
+start = "prefinetuned"                # left out: from scratch, or from what the family has
 
 [model]                               # the family's own settings
 width = 400
@@ -83,6 +84,8 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     train: str
     dev: str
     about: str = ""
+    start: str = ""
+    """A checkpoint of the family to go on from, with all that it knows; `model` then says nothing."""
     model: dict[str, Any] = {}
     training: TrainingOptions = TrainingOptions()
 

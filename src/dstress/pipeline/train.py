@@ -45,10 +45,12 @@ def train(recipe: Recipe, out: Path, session: Session | None = None, *, resume: 
     choose_device(session.device)  # a device that is not there is told before anything is written
     train, dev = load(recipe.train), load(recipe.dev).take(0, options.evaluate_on, options.seed)
     kind = tracker.model_class()
+    if recipe.start and recipe.model:
+        raise SpecError("a training that goes on from a checkpoint has its [model] already", fix="leave [model] out")
     settings = read_settings(recipe.model, kind.options_type, f"the recipe of {recipe.family}, [model]")
     busy = DstressError("another process trains into this folder", where=str(out), fix="wait for it, or give another")
     torch.manual_seed(options.seed)
-    model = kind.create(settings, train)
+    model = tracker.load_model(Path(recipe.start), train.schema) if recipe.start else kind.create(settings, train)
     _open_folder(out, recipe, resume)
     with only_one(out / ".lock", busy):
         if resume and (done := _finished(out, session.seconds)):

@@ -154,6 +154,23 @@ class LearnedTracker(Tracker):
         found: type[Model] = getattr(importlib.import_module(module), name)
         return found
 
+    @classmethod
+    def load_model(cls, path: Path, schema: Schema) -> Model:
+        """The model of a checkpoint, if it was trained for such a corpus."""
+        kind, folder = cls.model_class(), find_checkpoint(path)
+        notes = read_notes(folder, cls.family)
+        try:
+            model = kind.restore(notes["model"], folder)
+        except (KeyError, TypeError, ValueError, msgspec.ValidationError) as error:
+            raise DstressError(f"{NOTES} cannot be read: {error}", where=str(folder)) from error
+        load_weights(model.module, folder)
+        try:
+            model.check(schema)
+        except DstressError as error:
+            error.where = error.where or f"{folder} (trained on {notes['corpus']})"
+            raise
+        return model
+
     def check(self, variants: Sequence[str]) -> None:
         """Whether there is a checkpoint of this family, before any work."""
         read_notes(find_checkpoint(self.path), self.family)
@@ -161,21 +178,9 @@ class LearnedTracker(Tracker):
     def prepare(self, resources: Resources) -> None:
         """Read the checkpoint."""
         super().prepare(resources)
-        kind = self.model_class()
-        folder = find_checkpoint(self.path)
-        notes = read_notes(folder, self.family)
-        try:
-            self._model = kind.restore(notes["model"], folder)
-        except (KeyError, TypeError, ValueError, msgspec.ValidationError) as error:
-            raise DstressError(f"{NOTES} cannot be read: {error}", where=str(folder)) from error
-        load_weights(self._model.module, folder)
+        self._model = self.load_model(self.path, resources.schema)
         self._model.module.to(choose_device(self.device))
         self._model.ready()
-        try:
-            self._model.check(resources.schema)
-        except DstressError as error:
-            error.where = error.where or f"{folder} (trained on {notes['corpus']})"
-            raise
 
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
         """The network's answers; where memory does not do for all at once, in halves."""
