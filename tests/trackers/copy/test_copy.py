@@ -118,6 +118,12 @@ def test_the_loss_is_the_same_over_given_embeddings_and_pads_cost_nothing() -> N
     assert math.isclose(alone, float(whole.total.detach()), rel_tol=1e-5)
 
 
+def test_slots_that_a_model_lacks_cannot_be_learnt() -> None:
+    wider = Schema((Service("hotel", slots=(Slot("name"), Slot("area"), Slot("stars"))),))
+    with pytest.raises(DstressError, match="no slot 'hotel-stars'"):
+        learned().examples(Corpus("wider", "train", wider, lambda: iter(hotels())), Random(1))
+
+
 def test_turns_without_any_value_can_be_learnt_from() -> None:
     turns = (Turn("hello"), Turn("anywhere", state={"hotel-area": ("dontcare",), "hotel-name": ("__",)}))
     model = CopyModel.create(Options(width=8), hotels())

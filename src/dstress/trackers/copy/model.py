@@ -18,7 +18,7 @@ import torch
 from torch.nn import functional
 
 from dstress.dialogue import DONTCARE, Schema
-from dstress.errors import SpecError
+from dstress.errors import DstressError, SpecError
 from dstress.learning.base import Batch, Loss
 from dstress.learning.recipe import read_settings
 from dstress.learning.vocabulary import UNKNOWN, Vocabulary, find_words, split_words
@@ -145,6 +145,9 @@ class CopyModel(Model):
     def examples(self, train: Material, random: Random) -> list[CopyExample]:
         """One for every turn."""
         places = {slot: place for place, slot in enumerate(self.knowledge.slots)}
+        if strange := next((slot for slot in train.schema.slots if slot not in places), None):
+            problem = f"the checkpoint to start from has no slot {strange!r}, which the training data have"
+            raise DstressError(problem, fix="leave out `start`, or train on data with the slots that it knows")
         examples = []
         for turn in labelled_turns(train):
             gates = [NONE] * len(places)
