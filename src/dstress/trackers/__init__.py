@@ -9,6 +9,7 @@ trackers = Registry(
     "tracker",
     Tracker,
     {
+        "causal": "dstress.trackers.generative.tracker:Causal",
         "command": "dstress.trackers.command:Command",
         "copy": "dstress.trackers.copy.tracker:Copy",
         "empty": "dstress.trackers.empty:Empty",
@@ -17,6 +18,7 @@ trackers = Registry(
         "llm": "dstress.trackers.llm.tracker:Llm",
         "rules": "dstress.trackers.rules.tracker:Rules",
         "saved": "dstress.trackers.saved:Saved",
+        "seq2seq": "dstress.trackers.generative.tracker:Seq2Seq",
     },
 )
 

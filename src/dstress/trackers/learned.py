@@ -83,10 +83,11 @@ class Model(Learner):
 
 
 class LabelledTurn(NamedTuple):
-    """A turn as a tracker sees it, and the state that is right: one value for each slot."""
+    """A turn as a tracker sees it, and what is right: one value for each slot, and what the system said next."""
 
     context: Context
     state: dict[str, str]
+    reply: str = ""
 
     @property
     def name(self) -> str:
@@ -99,7 +100,8 @@ def labelled_turns(corpus: Material) -> Iterator[LabelledTurn]:
     for dialogue in corpus:
         before: dict[str, str] = {}
         for number, turn in enumerate(dialogue.turns):
-            yield LabelledTurn(Context(dialogue, number, corpus.schema, before), first_forms(turn.state))
+            reply = dialogue.turns[number + 1].system if number + 1 < len(dialogue.turns) else ""
+            yield LabelledTurn(Context(dialogue, number, corpus.schema, before), first_forms(turn.state), reply)
             before = first_forms(turn.remembered.state)
 
 
