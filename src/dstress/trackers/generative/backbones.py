@@ -1,7 +1,6 @@
 """Where a generative tracker's network and tokenizer come from: a checkpoint of any kind, or a configuration.
 
-A checkpoint is a folder in Hugging Face's layout, a name on its hub while online, a GGUF file, or a folder that
-`dstress train` wrote: so one training goes on from another, on other data (PrefineDST).
+A checkpoint is a folder in Hugging Face's layout, a name on its hub while online, or a GGUF file.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dstress.errors import DstressError, MissingExtraError
-from dstress.learning.checkpoints import NOTES, find_checkpoint, load_weights
 
 _SPECIAL = ("<pad>", "<end>")
 
@@ -53,10 +51,6 @@ def read_backbone(checkpoint: str, auto: str) -> Backbone:
     """From a checkpoint; `auto` names the class of transformers that reads its kind."""
     transformers = _require_transformers()
     kind, path = getattr(transformers, auto), Path(checkpoint)
-    if (folder := find_checkpoint(path)) and (folder / NOTES).is_file():
-        backbone = remake_backbone(folder, auto)
-        load_weights(backbone.module, folder)
-        return backbone
     where, options = checkpoint, {}
     if path.suffix == ".gguf":
         where, options = str(path.parent), {"gguf_file": path.name}

@@ -28,7 +28,7 @@ class Options(FormOptions, frozen=True, forbid_unknown_fields=True):
     """The settings of a recipe's `[model]`: what is read and written (`forms`), and by which network."""
 
     checkpoint: str = ""
-    """A folder, a GGUF file, a name on the hub, or a folder of `dstress train`; none: trained from nothing."""
+    """A folder, a GGUF file or a name on the hub; none: trained from nothing."""
     width: int = 256
     layers: int = 4
     heads: int = 4
@@ -57,7 +57,7 @@ class TokenLesson(NamedTuple):
 class GenerativeModel(Model):
     """A network of transformers that writes states."""
 
-    Options: ClassVar[type[msgspec.Struct]] = Options
+    options_type: ClassVar[type[msgspec.Struct]] = Options
     auto: ClassVar[str]
     """The class of transformers that reads a checkpoint of its kind."""
     varies = True

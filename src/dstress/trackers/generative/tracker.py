@@ -11,7 +11,8 @@ class Causal(LearnedTracker):
     family = "causal"
     model = "dstress.trackers.generative.causal:CausalModel"
     sequential = True
-    batch = 512
+    batch = 64
+    gpu_batch = 1024
 
 
 class Seq2Seq(LearnedTracker):
@@ -20,4 +21,5 @@ class Seq2Seq(LearnedTracker):
     family = "seq2seq"
     model = "dstress.trackers.generative.seq2seq:Seq2SeqModel"
     sequential = True
-    batch = 512
+    batch = 64
+    gpu_batch = 1024
