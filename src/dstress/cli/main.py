@@ -29,7 +29,7 @@ VERBS = {
     "stress": "break a corpus's words on purpose, keep its labels true",
     "counterfactual": "one turn at a time: another goal, its candidates, which filter rejects which",
     "versions": "one tracker over versions of the data: consistency, schema sensitivity",
-    "train": "fit the networks that a stressor may use",
+    "train": "a tracker by a recipe, or the network that a stressor may use",
     "augment": "a training corpus with stressed versions of its dialogues, and no test value",
     "sample": "turns for people to judge, original and stressed, blinded; and the verdict",
     "diversity": "how varied a corpus is, and its stressed version beside it",

@@ -2,41 +2,107 @@
 
 from __future__ import annotations
 
+import math
+import re
+import sys
 import tempfile
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dstress.cli.output import console, json_option, write_json
+from dstress.cli.output import SEEDS, console, json_option, write_json
+from dstress.cli.progress import counting
 from dstress.corpora import load
-from dstress.errors import DstressError, MissingExtraError, unknown
+from dstress.errors import DstressError, unknown
+from dstress.learning.base import Session
+from dstress.learning.devices import require_torch
+from dstress.learning.recipe import read_recipe
 
 if TYPE_CHECKING:
     from dstress.generators.network.training import TrainingOptions
 
+_UTTERANCES = "utterances"
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+class _Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """`90s`, `20m`, `1.5h`: a time in seconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", str(value))
+        return float(found[1]) * _UNITS[found[2]] if found else self.fail(f"{value!r} is no time; 20m is", param, ctx)
+
 
 @click.command("train")
-@click.argument("recipe", type=click.Choice(["utterances"]))
-@click.argument("corpus", metavar="CORPUS:SPLIT")
-@click.option("--dev", required=True, metavar="CORPUS:SPLIT", help="what the best epoch is chosen by")
+@click.argument("recipe")
+@click.argument("corpus", metavar="[CORPUS:SPLIT]", required=False)
+@click.option("--dev", metavar="CORPUS:SPLIT", help="what the best checkpoint is chosen by")
 @click.option("--out", required=True, type=click.Path(path_type=Path), metavar="DIR", help="the folder to be written")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="epochs, width, model ...; see the docs")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="training.epochs=2, model.width=64 ...")
+@click.option("--seed", type=SEEDS, help="the same as --set training.seed=N")
+@click.option("--device", default="", help="cpu, cuda, cuda:1 ...; default: a GPU where there is one")
+@click.option("--time-budget", type=_Duration(), metavar="TIME", help="end after 20m, 90s, 1h, with the best so far")
+@click.option("--resume", is_flag=True, help="go on with the training in --out")
 @json_option
-def command(recipe: str, corpus: str, dev: str, out: Path, settings: tuple[str, ...], json_file: str | None) -> None:
-    """Train a RECIPE on a corpus: `utterances` is the network of counterfactual(generator=seq2seq(folder=DIR)).
+def command(
+    recipe: str,
+    corpus: str | None,
+    dev: str | None,
+    out: Path,
+    settings: tuple[str, ...],
+    seed: int | None,
+    device: str,
+    time_budget: float | None,
+    resume: bool,
+    json_file: str | None,
+) -> None:
+    """Train a tracker by a RECIPE: a TOML file, or one that comes along, such as copy-reminder.
 
-    From scratch on the corpus's own words, or with --set model=NAME from any Hugging Face sequence-to-sequence
-    checkpoint. Minutes on a GPU; hours without one.
+    CORPUS and --dev stand in for the corpora that the recipe names. What is trained is then a tracker: copy(path=DIR).
+    The recipe `utterances` trains the network of counterfactual(generator=seq2seq(folder=DIR)), from scratch, or with
+    --set model=NAME from any Hugging Face sequence-to-sequence checkpoint; it needs CORPUS and --dev.
 
     \b
     Examples
+      dstress train copy-reminder --out trained
+      dstress train copy-multiwoz --out trained --device cuda --time-budget 20m --seed 2
+      dstress train copy-multiwoz augmented --out trained --set training.epochs=10
       dstress train utterances mwz21-trade:train --dev mwz21-trade:dev --out said
-      dstress train utterances reminder:train --dev reminder:dev --out said --set epochs=4 --set width=64
     """
-    if find_spec("torch") is None:
-        raise MissingExtraError("training needs torch", fix="pip install 'dstress[models]'")
+    require_torch("training")
+    if recipe == _UTTERANCES:
+        if not corpus or not dev:
+            raise click.UsageError("`utterances` is trained on a CORPUS and needs --dev")
+        _train_utterances(corpus, dev, out, settings, json_file)
+        return
+    from dstress.pipeline.train import train
+
+    changes = [*settings, *([f"training.seed={seed}"] if seed is not None else [])]
+    changes += [f"{name}={value}" for name, value in (("train", corpus), ("dev", dev)) if value]
+    read = read_recipe(recipe, changes)
+    with counting("steps") as show:
+
+        def on_progress(label: str, done: int, total: int | None) -> None:
+            show(label if sys.stderr.isatty() else "training", done, total)  # a pipe gets a line for each evaluation
+
+        seconds = math.inf if time_budget is None else time_budget
+        session = Session(device, seconds, on_progress, lambda line: click.echo(line, err=True))
+        result = train(read, out, session, resume=resume)
+    if json_file:
+        write_json(result, json_file)
+        return
+    best, metric = result["best"], read.training.metric
+    console().print(
+        f"dev {metric} {best[metric]:.2%} after step {best['step']:,}; track with {read.family}(path={out})",
+        markup=False,
+    )
+
+
+def _train_utterances(corpus: str, dev: str, out: Path, settings: tuple[str, ...], json_file: str | None) -> None:
+    """The network of the generator `seq2seq`."""
     from dstress.generators.network.examples import write_examples
     from dstress.generators.network.training import fit, read_data
 
@@ -54,7 +120,7 @@ def command(recipe: str, corpus: str, dev: str, out: Path, settings: tuple[str, 
 
 
 def _training_options(settings: tuple[str, ...]) -> TrainingOptions:
-    """The recipe's options, from `name=value`."""
+    """The options of `utterances`, from `name=value`."""
     import msgspec
 
     from dstress.generators.network.training import TrainingOptions

@@ -9,13 +9,16 @@ trackers = Registry(
     "tracker",
     Tracker,
     {
+        "causal": "dstress.trackers.generative.tracker:Causal",
         "command": "dstress.trackers.command:Command",
+        "copy": "dstress.trackers.copy.tracker:Copy",
         "empty": "dstress.trackers.empty:Empty",
         "gold": "dstress.trackers.gold:Gold",
         "http": "dstress.trackers.http:Http",
         "llm": "dstress.trackers.llm.tracker:Llm",
         "rules": "dstress.trackers.rules.tracker:Rules",
         "saved": "dstress.trackers.saved:Saved",
+        "seq2seq": "dstress.trackers.generative.tracker:Seq2Seq",
     },
 )
 

@@ -1,0 +1,133 @@
+"""A recipe: what learns, from what, and how. A training can be repeated from it, its seed and its data.
+
+about = "one line that says what it is"
+family = "copy"                       # a tracker that learns
+train = "mwz21-trade:train"
+dev = "mwz21-trade:dev"               # what the best checkpoint is chosen by
+start = "prefinetuned"                # left out: from scratch, or from what the family has
+
+[model]                               # the family's own settings
+width = 400
+
+[training]                            # see TrainingOptions
+epochs = 20
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from dstress.errors import SpecError, unknown
+from dstress.text.tables import read_table, read_table_file
+
+_RECIPES = f"{__package__}.recipes"
+_HOW = "docs/training.md shows what a recipe may say"
+LOWER_IS_BETTER = ("loss", "perplexity")
+
+
+class TrainingOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How to train, whatever it is that learns."""
+
+    epochs: int = 10
+    batch: int = 32
+    """Examples of a batch, at most."""
+    tokens: int = 0
+    """Tokens of a batch with its padding, at most; 0: as many as there are."""
+    accumulate: int = 1
+    """Batches of a step."""
+    rate: float = 1e-3
+    warmup: float = 0.05
+    """The share of all steps in which the rate rises."""
+    decay: Literal["cosine", "linear", "none"] = "cosine"
+    weight_decay: float = 0.0
+    clip: float = 1.0
+    """The norm of the gradients, at most."""
+    average: float = 0.0
+    """Weights are averaged over steps, the newest with one minus this; 0: no average."""
+    precision: Literal["bf16", "fp32"] = "bf16"
+    """On a GPU; a CPU always computes in full."""
+    metric: str = "jga"
+    """What the best checkpoint is chosen by."""
+    convention: str = "exact"
+    evaluate_every: int = 0
+    """Steps between evaluations; 0: one after each epoch."""
+    evaluate_on: int = 0
+    """Dialogues of the development data, drawn by the seed; 0: all."""
+    patience: int = 0
+    """Evaluations without a better one after which it ends; 0: it never does."""
+    keep_every: int = 0
+    """Of so many evaluations one leaves its checkpoint for good; 0: only the best and the last stay."""
+    log_every: int = 20
+    """Steps between lines of the log."""
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work."""
+        if min(self.epochs, self.batch, self.accumulate, self.log_every) < 1 or self.rate <= 0 or self.clip <= 0:
+            raise ValueError("epochs, batch, accumulate, log_every, rate and clip are above 0")
+        counts = (self.tokens, self.evaluate_every, self.evaluate_on, self.patience, self.keep_every, self.seed)
+        if min(counts) < 0 or self.weight_decay < 0:
+            raise ValueError("no count is below 0")
+        if not (0 <= self.average < 1 and 0 <= self.warmup < 1):
+            raise ValueError("average and warmup are shares from 0 to below 1")
+
+
+class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What learns, from what, and how."""
+
+    family: str
+    train: str
+    dev: str
+    about: str = ""
+    start: str = ""
+    """A checkpoint of the family to go on from, with all that it knows; `model` then says nothing."""
+    model: dict[str, Any] = {}
+    training: TrainingOptions = TrainingOptions()
+
+
+def read_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
+    """A recipe by its name, or from a TOML file of your own; `training.epochs=2` changes a setting."""
+    path = Path(name)
+    if path.suffix == ".toml":
+        table, where = read_table_file(path, "recipe"), name
+    elif name in (known := list(recipe_names())):
+        table, where = read_table(_RECIPES, f"{name}.toml"), f"{name}.toml"
+    else:
+        raise unknown("recipe", name, known, fix=f"or give the path of a TOML file; {_HOW}")
+    for setting in settings:
+        key, is_set, value = setting.partition("=")
+        *tables, last = key.split(".")
+        place = table
+        for part in tables:
+            place = place.setdefault(part, {})
+        if not is_set or not isinstance(place, dict):
+            raise SpecError(f"{setting!r} is no setting", where="--set", fix="write it as training.epochs=2")
+        place[last] = value
+    return read_settings(table, Recipe, where)
+
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def read_settings(table: Mapping[str, Any], kind: type[S], where: str) -> S:
+    """Settings as what they are; one that is not known, or does not fit, is named."""
+    if wrong := next((key for key in table if key not in kind.__struct_fields__), None):
+        raise unknown("setting", wrong, kind.__struct_fields__, where=where, fix=_HOW)
+    inner = table.get("training")
+    if kind is Recipe and isinstance(inner, Mapping):
+        read_settings(inner, TrainingOptions, f"{where}, [training]")
+    try:
+        return msgspec.convert(table, kind, strict=False)  # what --set says is text
+    except msgspec.ValidationError as error:
+        raise SpecError(str(error), where=where, fix=_HOW) from None
+
+
+def recipe_names() -> Iterator[str]:
+    """The recipes that come with dstress."""
+    parts = (part.name for part in files(_RECIPES).iterdir())
+    return (name.removesuffix(".toml") for name in sorted(parts) if name.endswith(".toml"))

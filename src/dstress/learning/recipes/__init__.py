@@ -1,0 +1,1 @@
+"""The recipes that come with dstress, one TOML file each."""

@@ -1,0 +1,160 @@
+"""Train a tracker that learns, as a recipe says: the loop of `learning` over a family's model, scored as runs are."""
+
+from __future__ import annotations
+
+import copy
+import json
+import tempfile
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import tomli_w
+
+from dstress.conventions import conventions
+from dstress.corpora import load
+from dstress.corpora.base import Corpus
+from dstress.errors import DstressError, SpecError
+from dstress.learning.base import Session, Task
+from dstress.learning.checkpoints import BEST, NOTES, RECIPE, RESULT, write_notes
+from dstress.learning.devices import choose_device, require_torch
+from dstress.learning.recipe import Recipe, TrainingOptions, read_settings
+from dstress.metrics.measures import require_metric
+from dstress.predictions.base import Prediction
+from dstress.scoring.score import score
+from dstress.storage.lock import only_one
+from dstress.trackers import trackers
+from dstress.trackers.base import Context, Failed
+from dstress.trackers.learned import LearnedTracker, Model
+
+
+def train(recipe: Recipe, out: Path, session: Session | None = None, *, resume: bool = False) -> dict[str, Any]:
+    """Train into the folder `out`, and give what its `training.json` holds."""
+    require_torch("training")
+    import torch
+
+    from dstress.learning.loop import fit
+
+    tracker, options = _family(recipe.family), recipe.training
+    require_metric(options.metric, of_one_file=True)
+    conventions.create(options.convention)
+    session = session or Session()
+    choose_device(session.device)  # a device that is not there is told before anything is written
+    train, dev = load(recipe.train), load(recipe.dev).take(0, options.evaluate_on, options.seed)
+    kind = tracker.model_class()
+    if recipe.start and recipe.model:
+        raise SpecError("a training that goes on from a checkpoint has its [model] already", fix="leave [model] out")
+    settings = read_settings(recipe.model, kind.options_type, f"the recipe of {recipe.family}, [model]")
+    busy = DstressError("another process trains into this folder", where=str(out), fix="wait for it, or give another")
+    torch.manual_seed(options.seed)
+    model = tracker.load_model(Path(recipe.start), train.schema) if recipe.start else kind.create(settings, train)
+    _open_folder(out, recipe, resume)
+    with only_one(out / ".lock", busy):
+        if resume and (done := _finished(out, session.seconds)):
+            session.say("this training has ended already")
+            return done
+        _require_same_data(model, out)
+        fixed = None if kind.varies else model.examples(train, Random(f"{options.seed} examples"))
+        task = Task(
+            model,
+            lambda random: model.examples(train, random) if fixed is None else fixed,
+            lambda: {options.metric: _evaluate(model, tracker, dev, options)},
+            lambda folder: write_notes(folder, tracker.family, recipe.train, model.save(folder)),
+        )
+        return fit(task, options, out, session)
+
+
+def _family(name: str) -> type[LearnedTracker]:
+    kind = trackers.get(name)
+    if not issubclass(kind, LearnedTracker):
+        names = [known for known in trackers.usable() if issubclass(trackers.get(known), LearnedTracker)]
+        raise SpecError(f"the tracker {name} learns nothing", fix=f"a recipe's family is one of {', '.join(names)}")
+    return kind
+
+
+def _open_folder(out: Path, recipe: Recipe, resume: bool) -> None:
+    """A folder with the recipe in it; one that has another is not touched."""
+    path, table = out / RECIPE, msgspec.to_builtins(recipe)
+    if out.exists() and any(out.iterdir()):
+        if not resume:
+            raise DstressError(
+                "the folder is there already", where=str(out), fix="go on with --resume, or give another folder"
+            )
+        try:
+            begun = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise DstressError(f"no training was begun here: {error}", where=str(out)) from error
+        if begun != table:
+            raise DstressError("the training here was begun with another recipe", where=str(path), fix=_RECIPE_FIX)
+    else:
+        out.mkdir(parents=True, exist_ok=True)
+        path.write_text(tomli_w.dumps(table), encoding="utf-8")
+
+
+_RECIPE_FIX = "give that one with the same settings, or another folder"
+
+
+def _finished(out: Path, seconds: float) -> dict[str, Any] | None:
+    """How the training ended, if it has; one whose time was over goes on with more of it."""
+    if not (out / RESULT).is_file():
+        return None
+    result: dict[str, Any] = json.loads((out / RESULT).read_text(encoding="utf-8"))
+    return result if result["stopped"] != "time budget" or seconds <= result["seconds"] else None
+
+
+def _require_same_data(model: Model, out: Path) -> None:
+    """Going on with other data would mix two trainings."""
+    notes = out / BEST / NOTES
+    if not notes.is_file():
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        now = json.loads(json.dumps(model.save(Path(folder))))
+    if json.loads(notes.read_text(encoding="utf-8"))["model"] != now:
+        raise DstressError(
+            "the training data are not those that this training was begun with: they give another vocabulary",
+            where=str(notes),
+            fix="train into a new folder",
+        )
+
+
+def _evaluate(model: Model, tracker: type[LearnedTracker], dev: Corpus, options: TrainingOptions) -> float:
+    """The metric on development data, by the words of the house: what `dstress score` would say of the checkpoint."""
+    trained = model.module
+    model.module = copy.deepcopy(trained)  # getting ready to track may cost precision
+    try:
+        model.ready()
+        answers = list(_answers(model, tracker, dev))
+    finally:
+        model.module = trained
+    card = score(answers, dev, options.convention, [options.metric], resamples=0)
+    return card[options.metric].value
+
+
+def _answers(model: Model, tracker: type[LearnedTracker], corpus: Corpus) -> Iterator[Prediction]:
+    """A model's answers to a corpus; a sequential one knows its own answer to the turn before."""
+    import torch
+
+    dialogues = list(corpus)
+    size = tracker.batch_on(next(model.module.parameters()).device.type)
+    longest = max((len(dialogue.turns) for dialogue in dialogues), default=0)
+    states: dict[str, Mapping[str, str]] = {}
+    for turns in [[turn] for turn in range(longest)] if tracker.sequential else [range(longest)]:
+        contexts = [
+            Context(dialogue, turn, corpus.schema, states.get(dialogue.id, {}) if tracker.sequential else None)
+            for dialogue in dialogues
+            for turn in turns
+            if turn < len(dialogue.turns)
+        ]
+        for at in range(0, len(contexts), size):
+            part = contexts[at : at + size]
+            with torch.inference_mode():
+                answers = model.track(part)
+            for context, answer in zip(part, answers, strict=True):
+                if isinstance(answer, Failed):
+                    answer = Prediction("", 0, {}, failed=answer.reason)
+                given = answer if isinstance(answer, Prediction) else Prediction("", 0, dict(answer))
+                states[context.dialogue] = given.state
+                yield msgspec.structs.replace(given, dialogue=context.dialogue, turn=context.turn)

@@ -1,0 +1,92 @@
+"""Training by a recipe: folders, resuming, and what a person may get wrong."""
+
+# ruff: noqa: E402  what needs torch is imported once it is known to be there
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.parts import need
+
+need("torch", "models")
+
+from dstress.errors import DstressError
+from dstress.learning.base import Session
+from dstress.learning.recipe import Recipe, TrainingOptions, read_recipe
+from dstress.pipeline.train import train
+from tests.generators.training import training
+
+OPTIONS = TrainingOptions(epochs=2, batch=24, rate=0.02, clip=10.0, average=0.5, evaluate_on=3)
+
+
+class Killed(Exception):
+    """As by kill -9."""
+
+
+def tiny(**changes: Any) -> Recipe:
+    few, fewer = training("reminder", None, 8), training("reminder", None, 6)
+    return replace(Recipe("copy", few, fewer, model={"width": 8, "longest": 40}, training=OPTIONS), **changes)
+
+
+def test_a_killed_training_goes_on_to_the_same_bits(tmp_path: Path) -> None:
+    def kill(what: str, done: int, total: int | None) -> None:
+        if total and done == total - 1:
+            raise Killed
+
+    whole = train(tiny(), tmp_path / "whole")
+    with pytest.raises(Killed):
+        train(tiny(), tmp_path / "killed", Session(on_progress=kill))
+    with pytest.raises(DstressError, match=r"there already\n.*--resume"):
+        train(tiny(), tmp_path / "killed")
+    with pytest.raises(DstressError, match="begun with another recipe"):
+        train(tiny(dev="reminder:dev"), tmp_path / "killed", resume=True)
+    resumed = train(tiny(), tmp_path / "killed", resume=True)
+    assert resumed["evaluations"] == whole["evaluations"]
+    weights = [(tmp_path / name / "best/weights.safetensors").read_bytes() for name in ("whole", "killed")]
+    assert weights[0] == weights[1]
+    assert read_recipe(str(tmp_path / "whole" / "recipe.toml")) == tiny()
+    lines: list[str] = []
+    assert train(tiny(), tmp_path / "whole", Session(say=lines.append), resume=True) == whole
+    assert lines == ["this training has ended already"]
+
+
+def test_a_training_may_start_from_another(tmp_path: Path) -> None:
+    first = train(tiny(), tmp_path / "first")
+    again = train(tiny(start=str(tmp_path / "first"), model={}), tmp_path / "second", Session(seconds=0.0))
+    assert again["best"]["jga"] == first["best"]["jga"]
+    weights = [(tmp_path / name / "best/weights.safetensors").read_bytes() for name in ("first", "second")]
+    assert weights[0] == weights[1]
+    with pytest.raises(DstressError, match=r"has its \[model\] already"):
+        train(tiny(start=str(tmp_path / "first")), tmp_path / "third")
+
+
+def test_other_training_data_do_not_go_on(tmp_path: Path) -> None:
+    train(tiny(), tmp_path / "a", Session(seconds=0.0))
+    notes = json.loads((tmp_path / "a/best/model.json").read_text())
+    notes["model"]["words"][-1] = "another"
+    (tmp_path / "a/best/model.json").write_text(json.dumps(notes))
+    with pytest.raises(DstressError, match="not those that this training was begun with"):
+        train(tiny(), tmp_path / "a", resume=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"family": "rules"}, r"the tracker rules learns nothing\n.*copy"),
+        ({"family": "coppy"}, "did you mean 'copy'"),
+        ({"model": {"widht": 8}}, r"\[model\]: unknown setting 'widht'.*'width'"),
+        ({"model": {"dropout": 2}}, "dropout"),
+        ({"training": replace(OPTIONS, metric="jgaa")}, "did you mean 'jga'"),
+        ({"training": replace(OPTIONS, convention="exakt")}, "did you mean 'exact'"),
+        ({"train": "nowhere:train"}, "nowhere"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_written(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(DstressError, match=words):
+        train(tiny(**changes), tmp_path / "a")
+    assert not (tmp_path / "a").exists()

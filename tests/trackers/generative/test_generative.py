@@ -1,0 +1,157 @@
+"""Language models and encoder-decoders that write states: they learn, are kept, and come from checkpoints."""
+
+# ruff: noqa: E402  what needs torch is imported once it is known to be there
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.parts import need
+
+need("torch", "models")
+need("transformers", "models")
+
+import torch
+
+from dstress.corpora.base import Corpus
+from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
+from dstress.errors import DstressError
+from dstress.learning.recipe import Recipe, TrainingOptions
+from dstress.pipeline.train import train
+from dstress.resources import Resources
+from dstress.storage.home import home
+from dstress.trackers import Context, create
+from dstress.trackers.generative.causal import CausalModel
+from dstress.trackers.generative.model import GenerativeModel, Options
+from dstress.trackers.generative.seq2seq import Seq2SeqModel
+from tests.generators.training import training
+
+SCHEMA = Schema((Service("hotel", slots=(Slot("name"), Slot("area"))),))
+FAMILIES: dict[str, type[GenerativeModel]] = {"causal": CausalModel, "seq2seq": Seq2SeqModel}
+FORMS: dict[str, dict[str, Any]] = {
+    "state": {},
+    "change": {"previous": True, "writes": "change", "exchanges": 1},
+    "soloist": {"objectives": ("state", "response", "contrast")},
+    "slots": {"form": "slots"},
+}
+TINY = {"width": 48, "layers": 2, "heads": 2, "vocabulary": 320, "longest_answer": 40}
+
+
+def hotels(count: int = 24) -> Corpus:
+    """Somebody wants a hotel in some area, then names one."""
+    dialogues = []
+    for number in range(count):
+        area, name = ("north", "south", "east")[number % 3], ("Gables", "Beacon", "Ivy", "Mill")[number % 4]
+        turns = (
+            Turn(f"something in the {area}", state={"hotel-area": (area,)}),
+            Turn(f"I want {name}", "Which one?", {"hotel-area": (area,), "hotel-name": (name,)}),
+        )
+        dialogues.append(Dialogue(f"d{number}", turns, ("hotel",)))
+    return Corpus("hotels", "train", SCHEMA, lambda: iter(dialogues))
+
+
+@cache
+def learned(family: str, form: str) -> GenerativeModel:
+    """Fitted by hand, without the loop, until it is right about what it learns from."""
+    torch.manual_seed(1)
+    model = FAMILIES[family].create(Options(**TINY, **FORMS[form]), hotels())
+    optimizer, asked = torch.optim.AdamW(model.module.parameters(), 0.005), contexts(hotels(12))
+    for step in range(1, 301):
+        loss = model.loss(model.collate(model.examples(hotels(12), Random(step)), Random(step)))
+        optimizer.zero_grad()
+        (loss.total / loss.units).backward()
+        torch.nn.utils.clip_grad_norm_(model.module.parameters(), 1.0)
+        optimizer.step()
+        if step % 50 == 0:
+            model.ready()
+            with torch.inference_mode():
+                if model.track(asked) == gold(asked):
+                    break
+            model.module.train()
+    return model
+
+
+def gold(asked: list[Context]) -> list[dict[str, str]]:
+    """The right answers."""
+    return [{slot: forms[0] for slot, forms in context.gold.state.items()} for context in asked]
+
+
+def contexts(corpus: Corpus) -> list[Context]:
+    """Every turn, with the gold state before it."""
+    found = []
+    for dialogue in corpus:
+        before: dict[str, str] = {}
+        for number, turn in enumerate(dialogue.turns):
+            found.append(Context(dialogue, number, SCHEMA, before))
+            before = {slot: forms[0] for slot, forms in turn.state.items()}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("family", "form"), [*(("causal", form) for form in FORMS), ("seq2seq", "slots"), ("seq2seq", "soloist")]
+)
+def test_it_learns_to_write_states(family: str, form: str) -> None:
+    model, asked = learned(family, form), contexts(hotels(12))
+    with torch.inference_mode():
+        answers = model.track(asked)
+    assert answers == gold(asked)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_answers_do_not_hang_on_what_else_is_asked(family: str) -> None:
+    model, asked = learned(family, "slots"), contexts(hotels(4))
+    asked.append(Context(Dialogue("long", (Turn("word " * 900),)), 0, SCHEMA, {}))
+    with torch.inference_mode():
+        assert model.track(asked) == [answer for context in asked for answer in model.track([context])]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_loss_is_the_same_over_given_embeddings_and_pads_cost_nothing(family: str) -> None:
+    model = learned(family, "slots")
+    examples = model.examples(hotels(6), Random(1))
+    batch = model.collate(examples, Random(1))
+    with torch.inference_mode():
+        whole, over = model.loss(batch), model.loss(batch, model.embed(batch))
+        alone = [model.loss(model.collate([each], Random(1))) for each in examples]
+    assert float(over.total) == float(whole.total)
+    assert sum(float(each.total) for each in alone) == pytest.approx(float(whole.total), rel=1e-4)
+    assert sum(each.units for each in alone) == whole.units
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny model of a few reminder dialogues."""
+    out = tmp_path_factory.mktemp("written") / request.param
+    few, fewer = training("reminder", None, 6), training("reminder", None, 2)
+    options = TrainingOptions(epochs=1, batch=16, rate=0.01)
+    train(Recipe(request.param, few, fewer, model=TINY | FORMS["change"] | {"longest": 80}, training=options), out)
+    return out
+
+
+def test_a_checkpoint_tracks_with_nothing_but_its_folder(folder: Path) -> None:
+    tracker = create(f"{folder.name}(path={folder}, device=cpu)")
+    tracker.prepare(Resources(SCHEMA, hotels(), lambda name: hotels(), home()))
+    assert len(tracker.track(contexts(hotels(2)))) == 4
+
+
+def test_a_checkpoint_in_the_layout_of_transformers(tmp_path: Path) -> None:
+    model = learned("causal", "state")
+    model.module.save_pretrained(tmp_path)
+    model.backbone.tokenizer.save_pretrained(tmp_path)
+    again = CausalModel.create(Options(checkpoint=str(tmp_path)), hotels())
+    again.ready()
+    asked = contexts(hotels(3))
+    with torch.inference_mode():
+        assert again.track(asked) == model.track(asked)
+
+
+def test_a_checkpoint_that_is_none_is_told(tmp_path: Path) -> None:
+    (tmp_path / "m.gguf").write_bytes(b"nothing")
+    for name in (tmp_path / "nowhere", tmp_path / "m.gguf"):
+        with pytest.raises(DstressError, match="cannot be read"):
+            CausalModel.create(Options(checkpoint=str(name)), hotels())
