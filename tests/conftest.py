@@ -19,6 +19,9 @@ from tests.paths import SHARED
 EXAMPLES = int(os.environ.get("EXAMPLES", "50"))
 """More of them find rarer bugs: EXAMPLES=2000 make test."""
 
+# Tests run side by side, one to a core: threads of torch that wait for each other there cost minutes.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 settings.register_profile("default", deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if IN_CI else "default")
