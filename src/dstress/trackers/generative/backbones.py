@@ -56,11 +56,18 @@ def read_backbone(checkpoint: str, auto: str) -> Backbone:
         where, options = str(path.parent), {"gguf_file": path.name}
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(where, **options)
-        return Backbone(tokenizer, kind.from_pretrained(where, **options).float())
+        module = kind.from_pretrained(where, **options)
+        if options:  # transformers lets nobody change the precision of what it read from a GGUF file
+            weights, config = module.state_dict(), module.config
+            if hasattr(config, "quantization_config"):
+                del config.quantization_config
+            module = kind.from_config(config)
+            module.load_state_dict(weights)
+        return Backbone(tokenizer, module.float())
     except (OSError, ValueError, ImportError, RuntimeError, KeyError) as error:
         raise MissingExtraError(
             f"the checkpoint {checkpoint!r} cannot be read: {str(error).splitlines()[0]}",
-            fix="give the folder of a checkpoint of this family, a GGUF file (pip install gguf reads it), or a name on "
+            fix="give the folder of a checkpoint of this family, a GGUF file (pip install gguf accelerate), or a name on "
             "the hub while online",
         ) from error
 
