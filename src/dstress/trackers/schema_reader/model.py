@@ -98,7 +98,7 @@ class SchemaReaderModel(Model):
             for turn in labelled_turns(train)
             for example in model._examples_of(turn)
             for slot, target in example.targets.items()
-            if target.is_new and target.span
+            if target.is_new and target.span and not model.pages.lists(train.schema.slots[slot])
         )
         spellings = Spellings.learn(said)
         if not any(turn.state for dialogue in train for turn in dialogue.turns):
