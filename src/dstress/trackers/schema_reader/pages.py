@@ -4,7 +4,7 @@
     service, intents, and slots: each with the value that it has, and with its possible values
 
 One pass over a page answers for all its intents, slots and values, each of which has read the dialogue and the others.
-SGP-DST passes over the dialogue once for each of them, which takes ten times as long.
+SGP-DST passes over the dialogue once for each of them, which reads its words as many times.
 """
 
 from __future__ import annotations
