@@ -18,6 +18,7 @@ trackers = Registry(
         "llm": "dstress.trackers.llm.tracker:Llm",
         "rules": "dstress.trackers.rules.tracker:Rules",
         "saved": "dstress.trackers.saved:Saved",
+        "schema_reader": "dstress.trackers.schema_reader.tracker:SchemaReader",
         "seq2seq": "dstress.trackers.generative.tracker:Seq2Seq",
     },
 )

@@ -1,0 +1,217 @@
+"""What families that point at words share: an encoder of transformers, texts as tokens, and values as they are said.
+
+The encoder is MiniLM, whose weights come with the extra `encoder`, or any checkpoint of a BERT-like model (a folder in
+Hugging Face's layout, or a name on its hub while online), or one that is trained from nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import msgspec
+import numpy as np
+import torch
+
+from dstress.errors import DstressError, MissingExtraError
+from dstress.text.mentions import find_value
+from dstress.text.similarity import Encoder
+
+MINILM = "minilm"
+IGNORED = -100
+"""What torch calls a place without a label."""
+FORBIDDEN = -1e9
+"""The logit of what cannot be; a number, so that where nothing can be there is no NaN."""
+_PAD, _START, _PART, _UNKNOWN = "[PAD]", "[CLS]", "[SEP]", "[UNK]"
+_REMEMBERED = 1 << 18
+
+
+class EncoderOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The settings of a recipe's `[model]` that say which encoder reads."""
+
+    checkpoint: str = MINILM
+    """`minilm`, a folder or a name on the hub; empty: from nothing, of the size below."""
+    width: int = 128
+    layers: int = 2
+    heads: int = 4
+    vocabulary: int = 4000
+    dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work."""
+        if min(self.width, self.layers, self.heads, self.vocabulary) < 1 or self.width % self.heads:
+            raise ValueError("width, layers, heads and vocabulary are above 0, and the heads part the width evenly")
+        if not 0 <= self.dropout < 1:
+            raise ValueError("dropout is a share from 0 to below 1")
+
+
+class Passage(NamedTuple):
+    """A text as tokens, and the characters of each."""
+
+    text: str
+    tokens: list[int]
+    places: list[tuple[int, int]]
+
+    def cut(self, longest: int) -> Passage:
+        """Its first tokens."""
+        return self if len(self.tokens) <= longest else Passage(self.text, self.tokens[:longest], self.places[:longest])
+
+    def tokens_at(self, start: int, end: int) -> tuple[int, int] | None:
+        """The first and the last token of some characters, if it has them."""
+        inside = [number for number, (one, other) in enumerate(self.places) if one < end and start < other]
+        return (inside[0], inside[-1]) if inside and self.places[inside[-1]][1] >= end else None
+
+
+class Backbone:
+    """A tokenizer and an encoder."""
+
+    def __init__(self, tokenizer: Any, module: Any) -> None:
+        self.tokenizer, self.module = tokenizer, module
+        self.pad, self.start, self.part = (
+            int(tokenizer.pad_token_id or 0),
+            int(_first(tokenizer.cls_token_id, tokenizer.bos_token_id)),
+            int(_first(tokenizer.sep_token_id, tokenizer.eos_token_id)),
+        )
+        self._passages: dict[str, Passage] = {}
+
+    @classmethod
+    def create(cls, options: EncoderOptions, texts: Iterable[str], longest: int) -> Self:
+        """As the options say; without a checkpoint, tokens are learned from texts. It must read so many tokens."""
+        if not options.checkpoint:
+            tokenizer = learn_tokenizer(texts, options.vocabulary)
+            return cls(tokenizer, _configure(options, tokenizer, longest))
+        folder = str(Encoder.require().folder) if options.checkpoint == MINILM else options.checkpoint
+        backbone = cls._read(folder, lambda transformers: transformers.AutoModel.from_pretrained(folder))
+        most = getattr(backbone.module.config, "max_position_embeddings", longest)
+        if 0 < most < longest:
+            raise DstressError(f"{options.checkpoint} reads {most} tokens, not {longest}", fix="set less to be read")
+        return backbone
+
+    @classmethod
+    def remake(cls, folder: Path) -> Self:
+        """As it was saved, with weights still to come."""
+
+        def read(transformers: Any) -> Any:
+            return transformers.AutoModel.from_config(transformers.AutoConfig.from_pretrained(folder))
+
+        return cls._read(str(folder), read)
+
+    @classmethod
+    def _read(cls, where: str, module: Any) -> Self:
+        transformers = _require_transformers()
+        transformers.utils.logging.disable_progress_bar()
+        try:
+            return cls(transformers.AutoTokenizer.from_pretrained(where), module(transformers).float())
+        except (OSError, ValueError, ImportError, RuntimeError, KeyError, TypeError) as error:
+            raise DstressError(
+                f"the encoder {where!r} cannot be read: {str(error).splitlines()[0]}",
+                fix=f"give {MINILM}, the folder of an encoder, or a name on the hub while online",
+            ) from error
+
+    def save(self, folder: Path) -> None:
+        """All but the weights."""
+        self.tokenizer.save_pretrained(folder)
+        self.module.config.save_pretrained(folder)
+
+    def read(self, text: str) -> Passage:
+        """A text as tokens; utterances and descriptions come back often."""
+        if text not in self._passages:
+            if len(self._passages) > _REMEMBERED:
+                self._passages.clear()
+            read = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+            self._passages[text] = Passage(text, read["input_ids"], read["offset_mapping"])
+        return self._passages[text]
+
+
+def learn_tokenizer(texts: Iterable[str], words: int) -> Any:
+    """Pieces of words by how often a corpus has them, in lower case: WordPiece, as BERT has it."""
+    transformers = _require_transformers()
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.WordPiece(unk_token=_UNKNOWN))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    special = [_PAD, _START, _PART, _UNKNOWN]
+    tokenizer.train_from_iterator(
+        texts, trainers.WordPieceTrainer(vocab_size=words, special_tokens=special, show_progress=False)
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token=_PAD, cls_token=_START, sep_token=_PART, unk_token=_UNKNOWN
+    )
+
+
+def _configure(options: EncoderOptions, tokenizer: Any, longest: int) -> Any:
+    transformers = _require_transformers()
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=options.width,
+        num_hidden_layers=options.layers,
+        num_attention_heads=options.heads,
+        intermediate_size=4 * options.width,
+        max_position_embeddings=longest,
+        hidden_dropout_prob=options.dropout,
+        attention_probs_dropout_prob=options.dropout,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    return transformers.AutoModel.from_config(config)
+
+
+def _require_transformers() -> Any:
+    try:
+        import transformers
+    except ImportError as error:
+        raise MissingExtraError("this tracker needs transformers", fix="pip install 'dstress[models]'") from error
+    return transformers
+
+
+def _first(*tokens: int | None) -> int:
+    return next((token for token in tokens if token is not None), 0)
+
+
+def pad_rows(rows: Sequence[Sequence[int]], filler: int) -> Any:
+    """A tensor of rows of one length."""
+    table = np.full((len(rows), max(map(len, rows), default=1)), filler, np.int64)
+    for row, numbers in zip(table, rows, strict=True):
+        row[: len(numbers)] = numbers
+    return torch.from_numpy(table)
+
+
+def find_span(passages: Sequence[Passage], slot: str, forms: Sequence[str]) -> tuple[int, int, int] | None:
+    """Where the value of a slot is said: the first passage that says it, and its first and last token there."""
+    for number, passage in enumerate(passages):
+        for mention in find_value(passage.text, slot, forms):
+            if found := passage.tokens_at(mention.start, mention.end):
+                return number, *found
+    return None
+
+
+def best_spans(starts: Any, ends: Any, passages: Any, longest: int) -> list[tuple[int, int]]:
+    """For rows of logits the likeliest first and last token, of one passage and at most so long."""
+    likely = starts.log_softmax(-1)[:, :, None] + ends.log_softmax(-1)[:, None, :]
+    size = likely.shape[-1]
+    band = torch.ones(size, size, dtype=torch.bool, device=likely.device).triu().tril(longest - 1)
+    together = (passages[:, :, None] == passages[:, None, :]) & (passages >= 0)[:, :, None]
+    best = likely.masked_fill(~(band & together), 2 * FORBIDDEN).flatten(1).argmax(-1).tolist()
+    return [divmod(place, size) for place in best]
+
+
+class Spellings:
+    """How data write values that dialogues say otherwise: `half past five` is 17:30."""
+
+    def __init__(self, known: Mapping[str, str]) -> None:
+        self.known = dict(known)
+
+    @classmethod
+    def learn(cls, said: Iterable[tuple[str, Sequence[str]]]) -> Self:
+        """From words and the accepted forms of the value that they say; words that mostly stand as they are do so."""
+        counts: dict[str, Counter[str]] = {}
+        for words, forms in said:
+            counts.setdefault(words, Counter())[words if words in forms else forms[0]] += 1
+        frequent = ((words, values.most_common(1)[0][0]) for words, values in sorted(counts.items()))
+        return cls({words: value for words, value in frequent if value != words})
+
+    def spell(self, words: str) -> str:
+        """A value as the training data write it; else as it is said."""
+        return self.known.get(words, words)

@@ -1,0 +1,321 @@
+"""The schema's reader: its data, loss and decoding around its network.
+
+Nothing is known by the name of a service or a slot: all is read from the schema at hand. It says what a turn changes
+about the state before it, which a page shows beside each slot. So a long dialogue costs no more than a short one, and a
+value that was said long ago need not be found again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any, ClassVar, NamedTuple, Self
+
+import msgspec
+import torch
+
+from dstress.dialogue import DONTCARE, Intent, Service, Slot, State, slot_id
+from dstress.errors import SpecError
+from dstress.learning.base import Batch, Loss
+from dstress.learning.recipe import read_settings
+from dstress.predictions.base import FramePrediction, Prediction
+from dstress.resources import Material
+from dstress.trackers.base import Answer, Context
+from dstress.trackers.encoders import IGNORED, Backbone, Spellings, best_spans, find_span, pad_rows
+from dstress.trackers.learned import LabelledTurn, Model, labelled_turns
+from dstress.trackers.schema_reader.network import DROP, HAS_VALUE, KEEP, LEFT_OPEN, Logits, Network, sum_losses
+from dstress.trackers.schema_reader.pages import INTENT, SERVICE, SLOT, Options, Page, Pages, Sheet
+
+_NO_INTENT = "NONE"
+"""What SGD calls it."""
+_TOKENS = 1 << 15
+"""Tokens of pages that are read at once."""
+
+
+class Target(NamedTuple):
+    """What is right about a slot: the value of the state, and the piece and tokens of the dialogue that say it."""
+
+    value: str
+    span: tuple[int, int, int] | None
+    is_new: bool
+
+
+class PageExample(NamedTuple):
+    """A page to learn from: its slots' values, what is requested, and the intent; None where the data do not say."""
+
+    name: str
+    page: Page
+    length: int
+    targets: dict[str, Target]
+    requested: frozenset[str] | None
+    intent: str | None
+
+
+class Knowledge(msgspec.Struct, frozen=True):
+    """What a model knows beside its weights and its encoder."""
+
+    options: Options
+    spellings: dict[str, str]
+    """How the training data write values that the dialogue says otherwise."""
+    has_frames: bool
+    """Whether they say intents and requested slots."""
+
+
+class Change(NamedTuple):
+    """What a page says about a slot: its new value, or none."""
+
+    slot: str
+    value: str
+
+
+class PageAnswer(NamedTuple):
+    """What the network says of a page. The intent comes with how sure it is of it against none at all."""
+
+    changes: list[Change]
+    requested: list[str]
+    intent: tuple[float, str]
+
+
+class SchemaReaderModel(Model):
+    """An encoder that reads pages, and how the training data write."""
+
+    options_type: ClassVar[type[msgspec.Struct]] = Options
+
+    def __init__(self, knowledge: Knowledge, backbone: Backbone) -> None:
+        self.knowledge, self.options, self.backbone = knowledge, knowledge.options, backbone
+        self.pages, self.spellings = Pages(backbone, knowledge.options), Spellings(knowledge.spellings)
+        self.module = Network(backbone.module)
+
+    @classmethod
+    def create(cls, options: Options, train: Material) -> Self:
+        """The encoder, and how the data write what is said."""
+        backbone = Backbone.create(options, _texts(train), options.longest + options.page)
+        has_frames = any(turn.frames for dialogue in train for turn in dialogue.turns)
+        model = cls(Knowledge(options, {}, has_frames), backbone)
+        said = (
+            (_said(example.page, target.span), turn.context.gold.state[slot])
+            for turn in labelled_turns(train)
+            for example in model._examples_of(turn)
+            for slot, target in example.targets.items()
+            if target.is_new and target.span and not model.pages.lists(train.schema.slots[slot])
+        )
+        spellings = Spellings.learn(said)
+        if not any(turn.state for dialogue in train for turn in dialogue.turns):
+            raise SpecError("the training data have no values to learn", fix="train on a corpus with states")
+        return cls(Knowledge(options, spellings.known, has_frames), backbone)
+
+    def save(self, folder: Path) -> dict[str, Any]:
+        """Its knowledge; the tokenizer and the encoder's configuration as files."""
+        self.backbone.save(folder)
+        saved: dict[str, Any] = msgspec.to_builtins(self.knowledge)
+        return saved
+
+    @classmethod
+    def restore(cls, saved: Mapping[str, Any], folder: Path) -> Self:
+        """The checkpoint that the encoder came from is not needed again."""
+        return cls(read_settings(saved, Knowledge, str(folder)), Backbone.remake(folder))
+
+    def examples(self, train: Material, random: Random) -> list[PageExample]:
+        """The pages of every turn; of services that a turn says nothing of, some."""
+        rest = self.options.rest
+        return [
+            example
+            for turn in labelled_turns(train)
+            for example in self._examples_of(turn)
+            if example.intent is not None
+            or any(target.is_new for target in example.targets.values())
+            or random.random() < rest
+        ]
+
+    def _examples_of(self, turn: LabelledTurn) -> Iterator[PageExample]:
+        gold = turn.context.gold
+        frames = {frame.service: frame for frame in gold.frames}
+        for page in self.pages.of(turn.context):
+            frame = frames.get(page.service.name)
+            yield PageExample(
+                turn.name,
+                page,
+                len(self.pages.lay_out(page).tokens),
+                self._targets(page, gold.state),
+                frozenset(frame.requested) if frame else None,
+                frame.intent if frame else None,
+            )
+
+    def _targets(self, page: Page, state: State) -> dict[str, Target]:
+        passages = [piece.passage for piece in page.pieces]
+        targets = {}
+        for slot in page.slots:
+            id = slot_id(page.service.name, slot.name)
+            if forms := state.get(id):
+                found = find_span(passages[::-1], id, forms) if forms[0] != DONTCARE else None
+                span = (len(passages) - 1 - found[0], *found[1:]) if found else None
+                listed = next((form for form in forms if form in slot.values), forms[0])
+                targets[id] = Target(listed, span, page.previous.get(id) not in forms)
+        return targets
+
+    def collate(self, examples: Sequence[PageExample], random: Random) -> Batch:
+        """Pages, with intents and slots in any order and some values forgotten, and what is right of them."""
+        sheets, labels = [], []
+        for example in examples:
+            page, share = example.page, self.options.forget
+            forgotten = {
+                slot for slot in page.previous if _can_be_found(example.targets.get(slot)) and random.random() < share
+            }
+            page = page._replace(
+                intents=tuple(random.sample(page.intents, len(page.intents))),
+                slots=tuple(random.sample(page.slots, len(page.slots))),
+                previous={slot: value for slot, value in page.previous.items() if slot not in forgotten},
+            )
+            sheets.append(self.pages.lay_out(page))
+            labels.append(_label(sheets[-1], page, example))
+        batch = self._collate_sheets(sheets)
+        rows = zip(*labels, strict=True)
+        names = ("statuses", "requested", "values", "starts", "ends", "intents")
+        return batch | {name: pad_rows(row, IGNORED) for name, row in zip(names, rows, strict=True)}
+
+    def _collate_sheets(self, sheets: Sequence[Sheet]) -> Batch:
+        tokens = pad_rows([sheet.tokens for sheet in sheets], self.backbone.pad)
+        lengths = torch.tensor([len(sheet.tokens) for sheet in sheets])
+        return {
+            "tokens": tokens,
+            "mask": (torch.arange(tokens.shape[1]) < lengths[:, None]).long(),
+            "kinds": pad_rows([sheet.kinds for sheet in sheets], 0),
+            "elements": pad_rows([sheet.elements for sheet in sheets], -1),
+            "pieces": pad_rows([sheet.pieces for sheet in sheets], -1),
+            "roles": pad_rows([sheet.roles for sheet in sheets], -1),
+            "owners": pad_rows([sheet.owners for sheet in sheets], -1),
+        }
+
+    def embed(self, batch: Batch) -> Any:
+        """Tokens with what they are of."""
+        return self.module.embed(batch["tokens"], batch["kinds"])
+
+    def loss(self, batch: Batch, embeddings: Any = None) -> Loss:
+        """The negative log-likelihood of all that is right, a sum over pages."""
+        logits = self.module(self.embed(batch) if embeddings is None else embeddings, batch)
+        return Loss(sum_losses(logits, batch, IGNORED), len(batch["tokens"]))
+
+    def track(self, contexts: Sequence[Context]) -> list[Answer]:
+        """What the pages of each context say, put onto the state before it; pages of one length are read together."""
+        pages = [(number, page) for number, context in enumerate(contexts) for page in self.pages.of(context)]
+        sheets = [self.pages.lay_out(page) for _, page in pages]
+        answers: dict[int, PageAnswer] = {}
+        order = sorted(range(len(sheets)), key=lambda place: len(sheets[place].tokens))
+        while order:
+            size = max(1, _TOKENS // len(sheets[order[-1]].tokens))
+            places, order = order[-size:], order[:-size]
+            read = self._answer([pages[place][1] for place in places], [sheets[place] for place in places])
+            answers |= zip(places, read, strict=True)
+        told: list[list[tuple[Page, PageAnswer]]] = [[] for _ in contexts]
+        for place, (number, page) in enumerate(pages):
+            told[number].append((page, answers[place]))
+        return [self._combine(context, each) for context, each in zip(contexts, told, strict=True)]
+
+    def _combine(self, context: Context, told: Sequence[tuple[Page, PageAnswer]]) -> Prediction:
+        state = {slot: value for slot, value in (context.previous or {}).items() if slot in context.schema.slots}
+        intents: dict[str, tuple[float, str]] = {}
+        requested: dict[str, list[str]] = {}
+        for page, answer in told:
+            service = page.service.name
+            intents[service] = max(intents.get(service, answer.intent), answer.intent)
+            requested.setdefault(service, []).extend(answer.requested)
+            for slot, value in answer.changes:
+                state.pop(slot, None)
+                if value:
+                    state[slot] = value
+        frames = tuple(FramePrediction(name, intents[name][1], tuple(slots)) for name, slots in requested.items())
+        return Prediction(context.dialogue, context.turn, state, frames if self.knowledge.has_frames else ())
+
+    def _answer(self, pages: Sequence[Page], sheets: Sequence[Sheet]) -> list[PageAnswer]:
+        """What the network says of pages."""
+        batch = {name: part.to(self.module.device) for name, part in self._collate_sheets(sheets).items()}
+        logits: Logits = self.module(self.embed(batch), batch)
+        statuses, requested = logits.statuses.argmax(-1).tolist(), (logits.requested > 0).tolist()
+        listed, intents = logits.values.argmax(-1).tolist(), logits.intents.tolist()
+        answers, open_slots = [], []
+        for row, (page, sheet) in enumerate(zip(pages, sheets, strict=True)):
+            changes = []
+            slots = [number for number, role in enumerate(sheet.roles) if role == SLOT]
+            for number in slots:
+                slot, status = slot_id(page.service.name, sheet.names[number]), statuses[row][number]
+                if status in (DROP, LEFT_OPEN):
+                    changes.append(Change(slot, DONTCARE if status == LEFT_OPEN else ""))
+                elif status == HAS_VALUE and number in sheet.owners:
+                    changes.append(Change(slot, sheet.names[listed[row][number]]))
+                elif status == HAS_VALUE and sheet.firsts:
+                    open_slots.append((row, number, slot))
+            meant = [number for number, role in enumerate(sheet.roles) if role == INTENT]
+            none = intents[row][sheet.roles.index(SERVICE)]
+            best = max([(intents[row][number] - none, sheet.names[number]) for number in meant], default=(0.0, ""))
+            intent = best if best[0] > 0 else (0.0, _NO_INTENT)
+            answers.append(
+                PageAnswer(changes, [sheet.names[number] for number in slots if requested[row][number]], intent)
+            )
+        if open_slots:
+            rows, numbers = [row for row, *_ in open_slots], [number for _, number, _ in open_slots]
+            spans = best_spans(
+                logits.starts[rows, numbers],
+                logits.ends[rows, numbers],
+                batch["pieces"][rows],
+                self.options.longest_value,
+            )
+            for (row, _, slot), (first, last) in zip(open_slots, spans, strict=True):
+                piece = sheets[row].pieces[first]
+                at = sheets[row].firsts[piece]
+                words = _said(pages[row], (piece, first - at, last - at))
+                answers[row].changes.append(Change(slot, self.spellings.spell(words)))
+        return answers
+
+
+def _label(sheet: Sheet, page: Page, example: PageExample) -> tuple[list[int], ...]:
+    """Status, request, value, first and last token of each element; and the intent, by its element."""
+    statuses, requested, values, starts, ends = ([IGNORED] * len(sheet.roles) for _ in range(5))
+    intent = IGNORED
+    for number, (role, name) in enumerate(zip(sheet.roles, sheet.names, strict=True)):
+        if example.intent is not None and (role == SERVICE or (role == INTENT and name == example.intent)):
+            intent = number
+        if role != SLOT:
+            continue
+        if example.requested is not None:
+            requested[number] = int(name in example.requested)
+        slot = slot_id(page.service.name, name)
+        target = example.targets.get(slot)
+        if target is None:
+            statuses[number] = DROP if slot in page.previous else KEEP
+        elif not target.is_new and slot in page.previous:
+            statuses[number] = KEEP
+        elif target.value == DONTCARE:
+            statuses[number] = LEFT_OPEN
+        elif number in sheet.owners:
+            right = [place for place, owner in enumerate(sheet.owners) if owner == number]
+            found = next((place for place in right if sheet.names[place] == target.value), IGNORED)
+            statuses[number], values[number] = (HAS_VALUE, found) if found != IGNORED else (IGNORED, IGNORED)
+        elif target.span:
+            piece, first, last = target.span
+            starts[number], ends[number] = sheet.firsts[piece] + first, sheet.firsts[piece] + last
+            statuses[number] = HAS_VALUE
+    return statuses, requested, values, starts, ends, [intent]
+
+
+def _can_be_found(target: Target | None) -> bool:
+    return target is not None and target.span is not None
+
+
+def _said(page: Page, span: tuple[int, int, int]) -> str:
+    """The words of a piece from one token to another, as they are written there."""
+    number, first, last = span
+    passage = page.pieces[number].passage
+    return passage.text[passage.places[first][0] : passage.places[last][1]]
+
+
+def _texts(train: Material) -> Iterator[str]:
+    """All that a page may show of a corpus, for a tokenizer to learn from."""
+    for service in train.schema.services:
+        things: list[Service | Intent | Slot] = [service, *service.intents, *service.slots]
+        for thing in things:
+            yield f"{thing.name}: {thing.description}"
+        yield from (value for slot in service.slots for value in slot.values)
+    for dialogue in train:
+        for turn in dialogue.turns:
+            yield from (turn.system, turn.user)

@@ -1,0 +1,246 @@
+"""The schema's reader: what it reads, what it learns, services it never saw, and its checkpoints."""
+
+# ruff: noqa: E402  what needs torch is imported once it is known to be there
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.parts import need
+
+need("torch", "models")
+need("transformers", "models")
+
+import torch
+
+from dstress.corpora import load
+from dstress.corpora.base import Corpus
+from dstress.dialogue import Dialogue, Frame, Intent, Schema, Service, Slot, Turn
+from dstress.errors import DstressError
+from dstress.learning.recipe import Recipe, TrainingOptions
+from dstress.pipeline.train import train
+from dstress.predictions.base import Prediction
+from dstress.resources import Resources
+from dstress.scoring.score import score
+from dstress.storage.home import home
+from dstress.trackers import Context, create
+from dstress.trackers.schema_reader.model import SchemaReaderModel
+from dstress.trackers.schema_reader.pages import CURRENT, Options
+from tests.generators.training import training
+
+NAMES = ("Larkspur", "Gables", "Orchard", "Beacon", "Fenwick", "A&B", "Mill", "Cobden", "Ashby", "St. John's Inn")
+AREAS = ("north", "south", "east", "dontcare")
+SMALL: dict[str, Any] = {"checkpoint": "", "width": 32, "layers": 2, "heads": 2, "dropout": 0.0, "longest": 64}
+
+
+STEPS = 300
+
+
+def service(name: str, area: str = "area", called: str = "name", price: str = "price") -> Service:
+    """A service whose slots may have any names: their descriptions tell what they are."""
+    slots = (
+        Slot(called, "title"),
+        Slot(area, "part of town", categorical=True, values=AREAS[:3]),
+        Slot(price, "cost"),
+    )
+    intents = (Intent("find", "search"), Intent("book", "reservation"))
+    return Service(name, "service", slots, intents)
+
+
+def dialogues(schema: Schema, count: int) -> list[Dialogue]:
+    """Somebody wants a place in some area, or does not mind where; names one, or takes the one that is offered."""
+    made = []
+    for number in range(count):
+        service = schema.services[number % len(schema.services)]
+        called, area, _ = (f"{service.name}-{slot.name}" for slot in service.slots)
+        chosen, name = AREAS[number % len(AREAS)], NAMES[number % len(NAMES)]
+        asked = "anywhere will do" if chosen == "dontcare" else f"something in the {chosen} please"
+        offered, taken = (
+            (f"How about {name}?", "yes, that one") if number % 3 else ("Which one?", f"I want {name} now.")
+        )
+        question = (service.slots[2].name,)
+        turns = (
+            Turn(asked, state={area: (chosen,)}, frames=(Frame(service.name, "find"),)),
+            Turn(taken, offered, {area: (chosen,), called: (name,)}, (Frame(service.name, "book"),)),
+            Turn(
+                "how much is it", "Done.", {area: (chosen,), called: (name,)}, (Frame(service.name, "NONE", question),)
+            ),
+        )
+        made.append(Dialogue(f"d{number}", turns, (service.name,)))
+    return made
+
+
+def strange(number: int) -> Service:
+    """One whose names tell nothing."""
+    words = Random(number).sample(("stone", "river", "cloud", "lamp", "leaf", "wheel", "glass", "rope"), 4)
+    return service(f"{words[0]}_{number % 11}", *words[1:])
+
+
+SCHEMA = Schema((service("hotel"), *map(strange, range(11))))
+
+
+def hotels(count: int = 120) -> Corpus:
+    return Corpus("hotels", "train", SCHEMA, lambda: iter(dialogues(SCHEMA, count)))
+
+
+@cache
+def learned() -> SchemaReaderModel:
+    """Fitted by hand, without the loop."""
+    torch.manual_seed(1)
+    model, corpus = SchemaReaderModel.create(Options(**SMALL), hotels()), hotels()
+    examples, optimizer = model.examples(corpus, Random(1)), torch.optim.Adam(model.module.parameters())
+    for step in range(STEPS):
+        optimizer.param_groups[0]["lr"] = 0.005 * min((step + 1) / 20, 1 - step / STEPS)
+        loss = model.loss(model.collate(Random(step).sample(examples, 40), Random(step)))
+        optimizer.zero_grad()
+        (loss.total / loss.units).backward()
+        optimizer.step()
+    model.ready()
+    return model
+
+
+def ask(model: SchemaReaderModel, *asked: Dialogue, schema: Schema = SCHEMA) -> list[Prediction]:
+    """Its answers, with its own state as what was before."""
+    answers: list[Prediction] = []
+    states: dict[str, dict[str, str]] = {}
+    for turn in range(max(len(dialogue.turns) for dialogue in asked)):
+        contexts = [
+            Context(dialogue, turn, schema, states.get(dialogue.id, {}))
+            for dialogue in asked
+            if turn < len(dialogue.turns)
+        ]
+        with torch.inference_mode():
+            for answer in model.track(contexts):
+                assert isinstance(answer, Prediction)
+                answers.append(answer)
+                states[answer.dialogue] = answer.state
+    return sorted(answers, key=lambda answer: (answer.dialogue, answer.turn))
+
+
+def gold(asked: list[Dialogue]) -> list[tuple[dict[str, str], str, tuple[str, ...]]]:
+    turns = [(dialogue.id, number, turn) for dialogue in asked for number, turn in enumerate(dialogue.turns)]
+    return [
+        ({slot: forms[0] for slot, forms in turn.state.items()}, turn.frames[0].intent, turn.frames[0].requested)
+        for _, _, turn in sorted(turns, key=lambda each: each[:2])
+    ]
+
+
+def told(answers: list[Prediction]) -> list[tuple[object, ...]]:
+    return [(answer.state, answer.frames[0].intent, answer.frames[0].requested) for answer in answers]
+
+
+def test_it_learns_values_intents_and_requests() -> None:
+    asked = dialogues(SCHEMA, 12)
+    assert told(ask(learned(), *asked)) == gold(asked)
+
+
+def test_a_service_that_it_never_saw_is_read_from_its_descriptions() -> None:
+    other = Schema((strange(77), strange(78)))
+    asked = dialogues(other, 12)
+    assert told(ask(learned(), *asked, schema=other)) == gold(asked)
+
+
+def test_a_name_that_training_lacks_is_copied_as_it_is_written() -> None:
+    turns = (Turn("anywhere will do"), Turn("I want ZzyZX now.", "Which one?"))
+    answers = ask(learned(), Dialogue("x", turns, ("hotel",)))
+    assert answers[1].state == {"hotel-area": "dontcare", "hotel-name": "ZzyZX"}
+
+
+def test_answers_do_not_hang_on_what_else_is_asked() -> None:
+    strange = [Dialogue("empty", (Turn(""),)), Dialogue("long", (Turn("word " * 900),))]
+    asked = [*dialogues(SCHEMA, 5), *strange]
+    together = {(answer.dialogue, answer.turn): answer for answer in ask(learned(), *asked)}
+    alone = {(answer.dialogue, answer.turn): answer for dialogue in asked for answer in ask(learned(), dialogue)}
+    assert together == alone
+
+
+def test_the_loss_is_the_same_over_given_embeddings_and_pads_cost_nothing() -> None:
+    model = SchemaReaderModel.create(Options(**SMALL | {"forget": 0.0}), hotels())
+    examples = model.examples(hotels(6), Random(1))
+    batch = model.collate(examples, Random(1))
+    whole = float(model.loss(batch).total.detach())
+    assert float(model.loss(batch, model.embed(batch)).total.detach()) == whole
+    one, other = model.collate(examples[:1], Random(1)), model.collate([examples[0], examples[-1]], Random(1))
+    rest = {name: part[1:] for name, part in other.items()}
+    parts = [float(model.loss(each).total.detach()) for each in (one, rest, other)]
+    assert math.isclose(parts[0] + parts[1], parts[2], rel_tol=1e-5)
+
+
+def test_a_service_is_parted_into_pages_that_hold_each_slot_once() -> None:
+    slots = tuple(Slot(f"slot{n}", "words " * 20, True, ("one", "two", "three")) for n in range(30))
+    wide = Schema((Service("wide", "many slots", slots, (Intent("do", "it"),)),))
+    model = learned()
+    context = Context(Dialogue("d", (Turn("hello"),), ("wide",)), 0, wide, {})
+    pages = list(model.pages.of(context))
+    assert len(pages) > 1
+    assert [slot for page in pages for slot in page.slots] == list(slots)
+    sizes = [len(model.pages.lay_out(page).tokens) for page in pages]
+    assert max(sizes) <= model.options.longest + model.options.page
+    assert [
+        frame.service for frame in ask(model, Dialogue("d", (Turn("hello"),), ("wide",)), schema=wide)[0].frames
+    ] == ["wide"]
+
+
+def test_a_value_of_another_service_is_read_and_can_be_copied() -> None:
+    both = Schema((service("hotel"), service("cinema")))
+    turns = (Turn("a hotel", state={"hotel-name": ("Fenwick",)}), Turn("the same for the cinema"))
+    context = Context(Dialogue("d", turns, ("hotel", "cinema")), 1, both, {"hotel-name": "Fenwick"})
+    hotel, cinema = learned().pages.of(context)
+    assert (hotel.previous, cinema.previous) == ({"hotel-name": "Fenwick"}, {})
+    assert cinema.pieces[0].passage.text == "name: Fenwick"
+    targets = learned()._targets(cinema, {"cinema-name": ("Fenwick",)})
+    span = targets["cinema-name"].span
+    assert span is not None
+    assert (span[0], targets["cinema-name"].is_new) == (0, True)
+
+
+def test_some_values_are_forgotten_in_training_alone() -> None:
+    model = SchemaReaderModel.create(Options(**SMALL | {"forget": 0.9}), hotels())
+    examples = [example for example in model.examples(hotels(12), Random(1)) if example.page.previous]
+    now, kept = (
+        model.collate(examples, Random(1)),
+        SchemaReaderModel.create(Options(**SMALL | {"forget": 0.0}), hotels()),
+    )
+    whole = kept.collate(examples, Random(1))
+    assert (now["kinds"] == CURRENT).sum() < (whole["kinds"] == CURRENT).sum()
+    assert (now["statuses"] == 1).sum() > (whole["statuses"] == 1).sum()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny model of a few reminder dialogues."""
+    out = tmp_path_factory.mktemp("schema_reader") / "trained"
+    options = TrainingOptions(epochs=1, batch=16, rate=0.002)
+    few, fewer = training("reminder", None, 12), training("reminder", None, 4)
+    train(Recipe("schema_reader", few, fewer, model=SMALL | {"width": 16}, training=options), out)
+    return out
+
+
+def test_a_checkpoint_tracks_as_it_did_in_training_and_takes_any_corpus(folder: Path) -> None:
+    corpus = load(training("reminder", None, 4))
+    tracker = create(f"schema_reader(path={folder}, device=cpu)")
+    tracker.prepare(Resources(corpus.schema, corpus, load, home()))
+    answers: dict[str, list[dict[str, str]]] = {}
+    for dialogue in corpus:
+        state: dict[str, str] = {}
+        answers[dialogue.id] = []
+        for turn in range(len(dialogue.turns)):
+            [answer] = tracker.track([Context(dialogue, turn, corpus.schema, state)])
+            assert isinstance(answer, Prediction)
+            answers[dialogue.id].append(state := answer.state)
+    best = json.loads((folder / "training.json").read_text())["best"]
+    assert score(answers, corpus, "exact", ["jga"], resamples=0)["jga"].value == best["jga"]
+    tracker.prepare(Resources(SCHEMA, hotels(1), load, home()))
+    assert len(tracker.track([Context(dialogues(SCHEMA, 1)[0], 0, SCHEMA, {})])) == 1
+
+
+def test_an_encoder_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DstressError, match="cannot be read"):
+        SchemaReaderModel.create(Options(checkpoint=str(tmp_path / "nowhere")), hotels(1))
