@@ -15,7 +15,7 @@ from dstress.resources import Material, Resources
 from dstress.stressors import create
 from tests.stressors.samples import in_memory
 
-SCHEMA = Schema(Service("hotel", (Slot("area"), Slot("stars"))))
+SCHEMA = Schema((Service("hotel", slots=(Slot("area"), Slot("stars"))),))
 SPEC = f"paraphrase(generator={__name__}:Told())"
 
 

@@ -50,7 +50,7 @@ class Regeneration:
             for place, (utterance, goal) in enumerate(zip(utterances, goals, strict=True))
             if goal.spoken and not goal.unspoken and state_with(utterance, goal) == utterance.turn.state
         ]
-        requests = [Request(utterances[place].turn.system, goals[place]) for place in wanted]
+        requests = [Request(utterances[place].turn.system, goals[place], utterances[place]) for place in wanted]
         drafts: list[list[str]] = [[] for _ in utterances]
         for place, made in zip(wanted, self.generator.generate_all(requests, _CANDIDATES), strict=True):
             goal, said = goals[place], utterances[place].text

@@ -67,8 +67,8 @@ def read_backbone(checkpoint: str, auto: str) -> Backbone:
     except (OSError, ValueError, ImportError, RuntimeError, KeyError) as error:
         raise MissingExtraError(
             f"the checkpoint {checkpoint!r} cannot be read: {str(error).splitlines()[0]}",
-            fix="give the folder of a checkpoint of this family, a GGUF file (pip install gguf accelerate), or a name on "
-            "the hub while online",
+            fix="give the folder of a checkpoint of this family, a GGUF file (which needs pip install gguf accelerate), or "
+            "a name on the hub while online",
         ) from error
 
 

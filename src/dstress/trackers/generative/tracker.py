@@ -12,7 +12,7 @@ class Causal(LearnedTracker):
     model = "dstress.trackers.generative.causal:CausalModel"
     sequential = True
     batch = 64
-    gpu_batch = 1024
+    gpu_batch = 2048
 
 
 class Seq2Seq(LearnedTracker):
@@ -22,4 +22,4 @@ class Seq2Seq(LearnedTracker):
     model = "dstress.trackers.generative.seq2seq:Seq2SeqModel"
     sequential = True
     batch = 64
-    gpu_batch = 1024
+    gpu_batch = 2048
