@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import click
@@ -101,12 +102,9 @@ def command(
     )
     files = OutputFiles(json_file, markdown_file, latex_file, csv_file)
     if DRAW in predictions:
-        with waiting("scoring"):
-            over = score_draws(predictions, gold, lambda file, its: score(file, its, convention, chosen, by, options))
-        table = draw_table(over)
-        if not files.write(over, [table], data={"draws": table}):
-            print_table(table)
-        return
+        return _score_draws(
+            predictions, gold, files, lambda file, its: score(file, its, convention, chosen, by, options)
+        )
     with waiting("scoring"):
         scored = tally_predictions(PredictionSource(predictions, gold), wanted, chosen, by, options)
         cards = {one.convention: one.card() for one in scored}
@@ -114,10 +112,21 @@ def command(
     is_one = len(wanted) == 1
     table = score_table(card) if is_one else convention_table(cards)
     if files.write(card if is_one else {"conventions": cards}, [table], data=card.tables if is_one else {}):
-        return
+        return None
     print_table(table)
     if is_one:
         _print_details(card)
+
+
+def _score_draws(
+    predictions: str, gold: str | None, files: OutputFiles, scored: Callable[[str, str | None], Scorecard]
+) -> None:
+    """Mean and spread over the draws of a few-shot task."""
+    with waiting("scoring"):
+        over = score_draws(predictions, gold, scored)
+    table = draw_table(over)
+    if not files.write(over, [table], data={"draws": table}):
+        print_table(table)
 
 
 def _print_details(card: Scorecard) -> None:

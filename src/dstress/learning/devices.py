@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import Any
 
 from dstress.errors import DstressError, MissingExtraError
 
@@ -11,6 +12,15 @@ def require_torch(what: str) -> None:
     """Say how to install the extra `models` where it is missing."""
     if missing := next((name for name in ("torch", "safetensors") if find_spec(name) is None), None):
         raise MissingExtraError(f"{what} needs {missing}", fix="pip install 'dstress[models]'")
+
+
+def require_transformers() -> Any:
+    """The library itself, which takes seconds to import."""
+    try:
+        import transformers
+    except ImportError as error:
+        raise MissingExtraError("this tracker needs transformers", fix="pip install 'dstress[models]'") from error
+    return transformers
 
 
 def choose_device(name: str) -> str:

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import msgspec
-import numpy as np
 import torch
 
-from dstress.errors import DstressError, MissingExtraError
+from dstress.errors import DstressError
+from dstress.learning.devices import require_transformers
 from dstress.text.mentions import find_value
 from dstress.text.similarity import Encoder
 
@@ -100,7 +100,7 @@ class Backbone:
 
     @classmethod
     def _read(cls, where: str, module: Any) -> Self:
-        transformers = _require_transformers()
+        transformers = require_transformers()
         transformers.utils.logging.disable_progress_bar()
         try:
             return cls(transformers.AutoTokenizer.from_pretrained(where), module(transformers).float())
@@ -127,7 +127,7 @@ class Backbone:
 
 def learn_tokenizer(texts: Iterable[str], words: int) -> Any:
     """Pieces of words by how often a corpus has them, in lower case: WordPiece, as BERT has it."""
-    transformers = _require_transformers()
+    transformers = require_transformers()
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.WordPiece(unk_token=_UNKNOWN))
@@ -143,7 +143,7 @@ def learn_tokenizer(texts: Iterable[str], words: int) -> Any:
 
 
 def _configure(options: EncoderOptions, tokenizer: Any, longest: int) -> Any:
-    transformers = _require_transformers()
+    transformers = require_transformers()
     config = transformers.BertConfig(
         vocab_size=len(tokenizer),
         hidden_size=options.width,
@@ -158,24 +158,8 @@ def _configure(options: EncoderOptions, tokenizer: Any, longest: int) -> Any:
     return transformers.AutoModel.from_config(config)
 
 
-def _require_transformers() -> Any:
-    try:
-        import transformers
-    except ImportError as error:
-        raise MissingExtraError("this tracker needs transformers", fix="pip install 'dstress[models]'") from error
-    return transformers
-
-
 def _first(*tokens: int | None) -> int:
     return next((token for token in tokens if token is not None), 0)
-
-
-def pad_rows(rows: Sequence[Sequence[int]], filler: int) -> Any:
-    """A tensor of rows of one length."""
-    table = np.full((len(rows), max(map(len, rows), default=1)), filler, np.int64)
-    for row, numbers in zip(table, rows, strict=True):
-        row[: len(numbers)] = numbers
-    return torch.from_numpy(table)
 
 
 def find_span(passages: Sequence[Passage], slot: str, forms: Sequence[str]) -> tuple[int, int, int] | None:

@@ -21,6 +21,7 @@ from dstress.dialogue import DONTCARE, Schema
 from dstress.errors import DstressError, SpecError
 from dstress.learning.base import Batch, Loss
 from dstress.learning.recipe import read_settings
+from dstress.learning.tensors import pad_rows
 from dstress.learning.vocabulary import UNKNOWN, Vocabulary, find_words, split_words
 from dstress.resources import Material
 from dstress.trackers.base import Answer, Context
@@ -197,7 +198,7 @@ class CopyModel(Model):
         return batch | {
             "gates": torch.tensor([example.gates for example in examples]),
             **Pairs.of(torch.tensor(pairs, dtype=torch.long).reshape(-1, 2))._asdict(),
-            "values": _pad(values, self.vocabulary.pad),
+            "values": pad_rows(values, self.vocabulary.pad),
         }
 
     def _collate_readings(self, readings: Sequence[Reading]) -> tuple[Batch, dict[str, int]]:
@@ -209,12 +210,12 @@ class CopyModel(Model):
         strange = {word for reading in readings for word in reading.words if word not in numbers}
         if strange:
             numbers = numbers | {word: len(numbers) + place for place, word in enumerate(sorted(strange))}
-        words = _pad([[numbers[word] for word in reading.words] for reading in readings], self.vocabulary.pad)
+        words = pad_rows([[numbers[word] for word in reading.words] for reading in readings], self.vocabulary.pad)
         batch = {
             "words": words,
             "read": words.masked_fill(words >= len(self.vocabulary), self.vocabulary.unknown),
-            "speakers": _pad([reading.speakers for reading in readings], 0),
-            "turns": _pad([reading.turns for reading in readings], 0),
+            "speakers": pad_rows([reading.speakers for reading in readings], 0),
+            "turns": pad_rows([reading.turns for reading in readings], 0),
             "lengths": torch.tensor([len(reading.words) for reading in readings]),
         }
         return batch, numbers
@@ -308,10 +309,3 @@ class CopyModel(Model):
         exchanges = [*context.history, (context.system, context.user)]
         texts = (text for exchange in reversed(exchanges) for text in reversed(exchange))
         return next(filter(None, (find_words(text, words) for text in texts)), joined)
-
-
-def _pad(rows: Sequence[Sequence[int]], filler: int) -> Any:
-    table = np.full((len(rows), max(map(len, rows), default=1)), filler, np.int64)
-    for row, numbers in zip(table, rows, strict=True):
-        row[: len(numbers)] = numbers
-    return torch.from_numpy(table)

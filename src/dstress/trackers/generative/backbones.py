@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dstress.errors import DstressError, MissingExtraError
+from dstress.learning.devices import require_transformers
 
 _SPECIAL = ("<pad>", "<end>")
 
@@ -49,7 +50,7 @@ class Backbone(NamedTuple):
 
 def read_backbone(checkpoint: str, auto: str) -> Backbone:
     """From a checkpoint; `auto` names the class of transformers that reads its kind."""
-    transformers = _require_transformers()
+    transformers = require_transformers()
     kind, path = getattr(transformers, auto), Path(checkpoint)
     where, options = checkpoint, {}
     if path.suffix == ".gguf":
@@ -67,14 +68,14 @@ def read_backbone(checkpoint: str, auto: str) -> Backbone:
     except (OSError, ValueError, ImportError, RuntimeError, KeyError) as error:
         raise MissingExtraError(
             f"the checkpoint {checkpoint!r} cannot be read: {str(error).splitlines()[0]}",
-            fix="give the folder of a checkpoint of this family, a GGUF file (which needs pip install gguf accelerate), or "
-            "a name on the hub while online",
+            fix="give the folder of a checkpoint of this family, a GGUF file (pip install gguf accelerate), or a "
+            "name on the hub while online",
         ) from error
 
 
 def remake_backbone(folder: Path, auto: str) -> Backbone:
     """As it was saved, with weights still to come."""
-    transformers = _require_transformers()
+    transformers = require_transformers()
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
         config = transformers.AutoConfig.from_pretrained(folder)
@@ -87,7 +88,7 @@ def remake_backbone(folder: Path, auto: str) -> Backbone:
 
 def learn_tokenizer(texts: Iterable[str], words: int) -> Any:
     """Pieces of words by how often a corpus has them: byte-level BPE, which can write anything."""
-    transformers = _require_transformers()
+    transformers = require_transformers()
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())
@@ -102,11 +103,3 @@ def learn_tokenizer(texts: Iterable[str], words: int) -> Any:
     tokenizer.train_from_iterator(texts, trainer)
     pad, end = _SPECIAL
     return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token=pad, eos_token=end)
-
-
-def _require_transformers() -> Any:
-    try:
-        import transformers
-    except ImportError as error:
-        raise MissingExtraError("this tracker needs transformers", fix="pip install 'dstress[models]'") from error
-    return transformers

@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 from dstress.learning.base import Batch, Loss
+from dstress.learning.tensors import pad_rows
 from dstress.trackers.generative.backbones import Shape
 from dstress.trackers.generative.model import IGNORED, GenerativeModel, TokenLesson, cross_entropy
 
@@ -38,9 +39,10 @@ class CausalModel(GenerativeModel):
 
     def collate(self, examples: Sequence[TokenLesson], random: Random) -> Batch:
         """Padded on the right, where nothing before it can look: no mask is needed."""
-        tokens, _ = self.pad([[*example.prompt, *example.answer] for example in examples], self.backbone.pad)
-        labels, _ = self.pad([[*[IGNORED] * len(each.prompt), *each.answer] for each in examples], IGNORED)
-        return {"tokens": tokens, "labels": labels}
+        return {
+            "tokens": pad_rows([[*example.prompt, *example.answer] for example in examples], self.backbone.pad),
+            "labels": pad_rows([[*[IGNORED] * len(each.prompt), *each.answer] for each in examples], IGNORED),
+        }
 
     def loss(self, batch: Batch, embeddings: Any = None) -> Loss:
         """Of the answers' tokens; scores of other places are not even computed."""

@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from dstress.learning.base import Batch, Loss
 from dstress.learning.recipe import read_settings
+from dstress.learning.tensors import pad_rows
 from dstress.resources import Material
 from dstress.trackers.base import Answer, Context
 from dstress.trackers.generative.backbones import Backbone, Shape, learn_tokenizer, read_backbone, remake_backbone
@@ -126,7 +127,8 @@ class GenerativeModel(Model):
 
     def generate(self, prompts: Sequence[Sequence[int]]) -> list[str]:
         """What follows on each prompt."""
-        tokens, mask = self.pad(prompts, self.backbone.pad, left=self.pads_left)
+        tokens = pad_rows(prompts, self.backbone.pad, left=self.pads_left)
+        mask = pad_rows([[1] * len(prompt) for prompt in prompts], 0, left=self.pads_left)
         output = self.module.generate(
             input_ids=tokens.to(self.module.device),
             attention_mask=mask.to(self.module.device),
@@ -150,17 +152,6 @@ class GenerativeModel(Model):
     def _tokens(self, texts: list[str]) -> list[list[int]]:
         tokens: list[list[int]] = self.backbone.tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
         return tokens
-
-    @staticmethod
-    def pad(rows: Sequence[Sequence[int]], filler: int, *, left: bool = False) -> tuple[Any, Any]:
-        """Rows of one length, and which of their places are filled with something."""
-        length = max(map(len, rows))
-        tokens = torch.full((len(rows), length), filler)
-        mask = torch.zeros((len(rows), length), dtype=torch.long)
-        for number, row in enumerate(rows):
-            place = slice(length - len(row), length) if left else slice(0, len(row))
-            tokens[number, place], mask[number, place] = torch.tensor(row), 1
-        return tokens, mask
 
 
 def cross_entropy(logits: Any, labels: Any) -> Loss:

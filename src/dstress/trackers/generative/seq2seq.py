@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 from dstress.learning.base import Batch, Loss
+from dstress.learning.tensors import pad_rows
 from dstress.trackers.generative.backbones import Shape
 from dstress.trackers.generative.model import IGNORED, GenerativeModel, TokenLesson, cross_entropy
 
@@ -39,9 +40,11 @@ class Seq2SeqModel(GenerativeModel):
 
     def collate(self, examples: Sequence[TokenLesson], random: Random) -> Batch:
         """What the encoder reads, and what the decoder is to write."""
-        tokens, mask = self.pad([example.prompt for example in examples], self.backbone.pad)
-        labels, _ = self.pad([example.answer for example in examples], IGNORED)
-        return {"tokens": tokens, "mask": mask, "labels": labels}
+        return {
+            "tokens": pad_rows([example.prompt for example in examples], self.backbone.pad),
+            "mask": pad_rows([[1] * len(example.prompt) for example in examples], 0),
+            "labels": pad_rows([example.answer for example in examples], IGNORED),
+        }
 
     def loss(self, batch: Batch, embeddings: Any = None) -> Loss:
         """Of the answers' tokens."""

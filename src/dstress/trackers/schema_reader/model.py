@@ -19,10 +19,11 @@ from dstress.dialogue import DONTCARE, Intent, Service, Slot, State, slot_id
 from dstress.errors import SpecError
 from dstress.learning.base import Batch, Loss
 from dstress.learning.recipe import read_settings
+from dstress.learning.tensors import pad_rows
 from dstress.predictions.base import FramePrediction, Prediction
 from dstress.resources import Material
 from dstress.trackers.base import Answer, Context
-from dstress.trackers.encoders import IGNORED, Backbone, Spellings, best_spans, find_span, pad_rows
+from dstress.trackers.encoders import IGNORED, Backbone, Spellings, best_spans, find_span
 from dstress.trackers.learned import LabelledTurn, Model, labelled_turns
 from dstress.trackers.schema_reader.network import DROP, HAS_VALUE, KEEP, LEFT_OPEN, Logits, Network, sum_losses
 from dstress.trackers.schema_reader.pages import INTENT, SERVICE, SLOT, Options, Page, Pages, Sheet
