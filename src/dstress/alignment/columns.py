@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dstress.conventions.base import INFORMED
-from dstress.corpora.database import Database
 from dstress.dialogue import Dialogue, Frame, Schema, Slot, Turn, service_of
 from dstress.predictions.base import FramePrediction, Prediction
+
+if TYPE_CHECKING:  # reports read columns, and need nothing that makes corpora
+    from dstress.corpora.database import Database
 
 Integers = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]

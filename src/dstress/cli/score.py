@@ -102,17 +102,15 @@ def command(
     )
     files = OutputFiles(json_file, markdown_file, latex_file, csv_file)
     if DRAW in predictions:
-        return _score_draws(
-            predictions, gold, files, lambda file, its: score(file, its, convention, chosen, by, options)
-        )
+        _score_draws(predictions, gold, files, lambda file, its: score(file, its, convention, chosen, by, options))
+        return
     with waiting("scoring"):
         scored = tally_predictions(PredictionSource(predictions, gold), wanted, chosen, by, options)
         cards = {one.convention: one.card() for one in scored}
     card = next(iter(cards.values()))
-    is_one = len(wanted) == 1
-    table = score_table(card) if is_one else convention_table(cards)
+    table = score_table(card) if (is_one := len(wanted) == 1) else convention_table(cards)
     if files.write(card if is_one else {"conventions": cards}, [table], data=card.tables if is_one else {}):
-        return None
+        return
     print_table(table)
     if is_one:
         _print_details(card)

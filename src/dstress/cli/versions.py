@@ -14,8 +14,7 @@ from dstress.reports.score_tables import score_table, slice_table
 from dstress.reports.tables import Table
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import COMPARING, ScoringOptions
-from dstress.scoring.scorecard import Scorecard
-from dstress.scoring.slices import UNITS
+from dstress.scoring.scorecard import UNITS, Scorecard
 from dstress.scoring.versions import PAIR_METRICS, conditional, variants
 
 

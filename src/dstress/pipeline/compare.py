@@ -38,9 +38,8 @@ from dstress.scoring.open_pair import (
     usual_convention,
 )
 from dstress.scoring.score import COMPARING, Scored, ScoringOptions, tally_predictions
-from dstress.scoring.scorecard import Score, Scorecard, Slices, TestedDifference
+from dstress.scoring.scorecard import UNITS, Score, Scorecard, Slices, TestedDifference
 from dstress.scoring.significance import holm, mcnemar, paired_test
-from dstress.scoring.slices import UNITS
 from dstress.scoring.unit_scores import UnitCollector, UnitScores
 
 DEFAULT_METRICS = ("jga", "fga", "gca", "slot-f1")

@@ -12,8 +12,7 @@ from dstress.pipeline.compare import Comparison, Pair, SlotChange
 from dstress.pipeline.gate import Verdict
 from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
-from dstress.scoring.scorecard import signature_text
-from dstress.scoring.slices import UNITS
+from dstress.scoring.scorecard import UNITS, signature_text
 
 _SLOTS_SHOWN = 5
 

@@ -14,8 +14,7 @@ from dstress.reports.tables import Table
 from dstress.reports.views import recoverable, repeats
 from dstress.runs.folder import Manifest, RunFolder, Scores
 from dstress.scoring.draws import DrawScores
-from dstress.scoring.scorecard import Score, Scorecard, SlotErrors, signature_text
-from dstress.scoring.slices import UNITS
+from dstress.scoring.scorecard import UNITS, Score, Scorecard, SlotErrors, signature_text
 
 _MOST_METRICS = 6
 

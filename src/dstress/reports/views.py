@@ -16,8 +16,7 @@ from dstress.reports.findings import recall, significant, undecided
 from dstress.reports.numbers import PAGE, NumberFormat
 from dstress.reports.tables import Table
 from dstress.runs.folder import ORIGINAL, Manifest, RunFolder, Scores
-from dstress.scoring.scorecard import Score
-from dstress.scoring.slices import UNITS
+from dstress.scoring.scorecard import UNITS, Score
 from dstress.text.schema_distance import SchemaChange
 
 _REASONS = 3

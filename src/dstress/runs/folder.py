@@ -19,11 +19,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from dstress.corpora.database import TABLE_ENDING, Database, read_database
 from dstress.dialogue import Dialogue, Schema
 from dstress.display import Displayed
 from dstress.errors import UNREADABLE_JSON, DstressError
@@ -34,6 +33,9 @@ from dstress.storage.atomic import replacing
 from dstress.storage.file_names import file_name, legible
 from dstress.storage.lock import only_one
 from dstress.suites.base import ORIGINAL, Suite
+
+if TYPE_CHECKING:  # a report needs a run folder, and nothing that makes corpora
+    from dstress.corpora.database import Database
 
 _MANIFEST, _SCORES, _USAGE, _DATABASE = "run.toml", "scores.json", "usage.json", "database"
 _DIALOGUE = msgspec.json.Decoder(Dialogue)
@@ -202,6 +204,8 @@ class RunFolder(Displayed):
     @property
     def database(self) -> Database | None:
         """The tables behind the corpus's services, None where it has none."""
+        from dstress.corpora.database import TABLE_ENDING, read_database
+
         return read_database(sorted((self.path / _DATABASE).glob(f"*{TABLE_ENDING}")))
 
     def write_database(self, database: Database) -> None:

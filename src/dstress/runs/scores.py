@@ -23,10 +23,10 @@ from dstress.runs.repeats import Repeats, compare_repeats
 from dstress.schema_names import names_back, seen_by_variant
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import SLOT_SCORES, ScoringOptions, list_missing, tally_predictions
-from dstress.scoring.scorecard import Score, Scorecard
+from dstress.scoring.scorecard import UNITS, Score, Scorecard
 from dstress.scoring.shards import Watcher, gather_shards
 from dstress.scoring.significance import holm, paired_test
-from dstress.scoring.slices import CHANGED, UNITS, Slicing, check_slice, missing_key, possible_slices
+from dstress.scoring.slices import CHANGED, Slicing, check_slice, missing_key, possible_slices
 from dstress.scoring.tally import Tally
 from dstress.scoring.unit_scores import UnitCollector, UnitScores
 from dstress.scoring.versions import (

@@ -26,9 +26,9 @@ from dstress.scoring.left_out import LeftOut, predictions_within
 from dstress.scoring.open_pair import Gold, Predictions, PredictionSource, open_pair
 from dstress.scoring.resampling import interval
 from dstress.scoring.responses import DomainSource, Responses
-from dstress.scoring.scorecard import Score, Scorecard, SlotErrors, signature_text
+from dstress.scoring.scorecard import UNITS, Score, Scorecard, SlotErrors, signature_text
 from dstress.scoring.shards import Plan, Watcher, in_halves, tally_pairs
-from dstress.scoring.slices import UNITS, check_slice, possible_slices
+from dstress.scoring.slices import check_slice, possible_slices
 from dstress.scoring.tally import Tally
 
 STANDARD = "standard"

@@ -12,6 +12,10 @@ _SHOWN = 4
 """Metrics that a card shows of itself in one line."""
 
 
+UNITS = "units"
+"""In the numbers of a slice's key: how many units it has."""
+
+
 class Score(msgspec.Struct, frozen=True):
     """One number, how sure it is, what it stands on, and what exactly it is."""
 

@@ -20,6 +20,7 @@ from dstress.dialogue import Turn, service_of
 from dstress.errors import DstressError, unknown
 from dstress.metrics.base import Floats, Metric
 from dstress.schema_names import SAME_NAMES, Names
+from dstress.scoring.scorecard import UNITS
 
 SLICES = ("service", "domain", "seen", "turn", "active", "dialogue", "changed", "stress", "slot")
 """What scores can be cut by; of a single file, `slot` is a table of its own."""
@@ -28,7 +29,6 @@ CHANGED, AS_IT_WAS = "changed", "as it was"
 KEYS = {"seen": ("seen", "unseen"), "changed": (CHANGED, AS_IT_WAS)}
 """Slices whose keys are known beforehand."""
 
-UNITS = "units"
 Sums = dict[str, dict[str, Floats]]
 """Key -> metric -> summed statistics; under `units`, how many units the key has."""
 

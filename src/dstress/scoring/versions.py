@@ -19,8 +19,8 @@ from dstress.schema_names import names_back
 from dstress.scoring.open_pair import LoadedSystem, PredictionSource, load_system, usual_convention
 from dstress.scoring.resampling import counted_dialogues, interval, resampled_sums
 from dstress.scoring.score import COMPARING, ScoringOptions
-from dstress.scoring.scorecard import Score, Scorecard, signature_text
-from dstress.scoring.slices import CHANGED, KEYS, SLICES, UNITS, Slicing, missing_key, possible_slices
+from dstress.scoring.scorecard import UNITS, Score, Scorecard, signature_text
+from dstress.scoring.slices import CHANGED, KEYS, SLICES, Slicing, missing_key, possible_slices
 from dstress.scoring.unit_scores import UnitScores, score_units
 
 V = TypeVar("V")
