@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dstress.errors import DstressError
+from dstress.storage.lock import only_one
 from dstress.storage.secrets import redact
 
 _PATIENCE = 60.0
@@ -51,7 +52,9 @@ class ResponseCache:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False, isolation_level=None)
             # With a write-ahead log readers do not wait for writers. Power loss may cost the last responses, no more.
-            self._file.execute("PRAGMA journal_mode=WAL")
+            # One process at a time turns it on: SQLite does not wait for another that does, but fails.
+            with only_one(path.with_suffix(".lock")):
+                self._file.execute("PRAGMA journal_mode=WAL")
             self._file.execute("PRAGMA synchronous=NORMAL")
             self._file.executescript(_TABLES)
 

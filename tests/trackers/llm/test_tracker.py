@@ -11,6 +11,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -702,23 +703,25 @@ def test_a_killed_process_leaves_a_whole_cache(tmp_path: Path) -> None:
         cache.close()
 
 
-def _spend(path: Path) -> None:
+def _spend(path: Path, all_ready: threading.Barrier) -> None:
+    all_ready.wait()
     cache = ResponseCache(path)
     for _ in range(50):
         cache.spend("purse", Spent(2, 0.25))
     cache.close()
 
 
-def test_two_processes_spend_from_one_purse(tmp_path: Path) -> None:
+def test_processes_that_start_together_spend_from_one_purse(tmp_path: Path) -> None:
     path = tmp_path / "responses.sqlite"
     context = multiprocessing.get_context("spawn")
-    processes = [context.Process(target=_spend, args=(path,)) for _ in range(2)]
+    all_ready = context.Barrier(4)
+    processes = [context.Process(target=_spend, args=(path, all_ready)) for _ in range(4)]
     for process in processes:
         process.start()
     for process in processes:
         process.join()
     cache = ResponseCache(path)
-    assert cache.spent("purse") == Spent(200, 25.0)
+    assert cache.spent("purse") == Spent(400, 50.0)
     assert cache.spent("other") == Spent()
     cache.close()
 
