@@ -14,7 +14,6 @@ import pytest
 from tests.parts import need
 
 need("torch", "models")
-need("transformers", "models")
 
 import torch
 

@@ -16,7 +16,6 @@ import pytest
 from tests.parts import need
 
 need("torch", "models")
-need("transformers", "models")
 
 import torch
 
