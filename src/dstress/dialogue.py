@@ -260,6 +260,11 @@ def slot_id(service: str, slot: str) -> str:
     return f"{service}-{slot}"
 
 
+def first_forms(state: State) -> dict[str, str]:
+    """The preferred form of each value of a gold state."""
+    return {slot: forms[0] for slot, forms in state.items() if forms}
+
+
 def service_of(slot: str) -> str:
     """The service in a slot id; the whole text if there is no hyphen."""
     return slot.partition("-")[0]

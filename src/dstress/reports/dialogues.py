@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from dstress.dialogue import Dialogue, Schema, State
+from dstress.dialogue import Dialogue, Schema, State, first_forms
 from dstress.reports.tables import Table
 
 _EXAMPLES = 5
@@ -24,7 +24,7 @@ def dialogue_tables(dialogue: Dialogue) -> dict[str, Table]:
         for number, (turn, update) in enumerate(turns)
     ]
     records = [
-        {"turn": number, "system": turn.system, "user": turn.user, "state": _first_forms(turn.state)}
+        {"turn": number, "system": turn.system, "user": turn.user, "state": first_forms(turn.state)}
         for number, (turn, _) in enumerate(turns)
     ]
     return {"turns": Table(("#turn", "system", "user", "changes in the state"), rows, records=records)}
@@ -33,10 +33,6 @@ def dialogue_tables(dialogue: Dialogue) -> dict[str, Table]:
 def _changes(update: State) -> Iterable[str]:
     for slot, forms in update.items():
         yield f"{slot} = {forms[0]}" if forms else f"{slot} is dropped"
-
-
-def _first_forms(state: State) -> dict[str, str]:
-    return {slot: forms[0] for slot, forms in state.items() if forms}
 
 
 def schema_tables(schema: Schema) -> dict[str, Table]:

@@ -54,7 +54,7 @@ def _checksum(content: bytes) -> bytes:
 def _write_array(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.shape, value.tobytes()
-    raise NotImplementedError(f"a fit cannot hold {type(value).__name__}")
+    raise TypeError(f"a fit cannot hold {type(value).__name__}")
 
 
 def _read_array(kind: Any, value: Any) -> Any:
@@ -63,4 +63,4 @@ def _read_array(kind: Any, value: Any) -> Any:
         shape, content = value
         [element] = get_args(get_args(kind)[1])
         return np.frombuffer(content, element).reshape(shape)
-    raise NotImplementedError(f"a fit cannot hold {kind}")
+    raise TypeError(f"a fit cannot hold {kind}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dstress.dialogue import first_forms
 from dstress.trackers.base import Answer, Context, Tracker
 
 
@@ -12,4 +13,4 @@ class Gold(Tracker):
 
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
         """The preferred form of every gold value."""
-        return [{slot: forms[0] for slot, forms in context.gold.state.items()} for context in contexts]
+        return [first_forms(context.gold.state) for context in contexts]

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
 
-from dstress.dialogue import Schema
+from dstress.dialogue import Schema, first_forms
 from dstress.errors import DstressError
 from dstress.learning.base import Learner
 from dstress.learning.checkpoints import NOTES, WEIGHTS, find_checkpoint, load_weights, read_notes
@@ -103,11 +103,6 @@ def labelled_turns(corpus: Material) -> Iterator[LabelledTurn]:
             reply = dialogue.turns[number + 1].system if number + 1 < len(dialogue.turns) else ""
             yield LabelledTurn(Context(dialogue, number, corpus.schema, before), first_forms(turn.state), reply)
             before = first_forms(turn.remembered.state)
-
-
-def first_forms(state: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """The preferred form of each value of a gold state."""
-    return {slot: forms[0] for slot, forms in state.items() if forms}
 
 
 def require_known_slots(known: Sequence[str], schema: Schema) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from dstress.dialogue import DONTCARE, Schema
+from dstress.dialogue import DONTCARE, Schema, first_forms
 from dstress.errors import DstressError, SpecError
 from dstress.learning.base import Batch, Loss
 from dstress.learning.recipe import read_settings
@@ -26,7 +26,7 @@ from dstress.learning.vocabulary import UNKNOWN, Vocabulary, find_words, split_w
 from dstress.resources import Material
 from dstress.trackers.base import Answer, Context
 from dstress.trackers.copy.network import DONTCARE_GATE, NONE, VALUE, Network, Pairs
-from dstress.trackers.learned import Model, first_forms, labelled_turns, require_known_slots
+from dstress.trackers.learned import Model, labelled_turns, require_known_slots
 
 _SYSTEM, _USER = range(2)
 _PARTS = 4
