@@ -378,3 +378,21 @@ def test_a_whole_run_of_gold_is_perfect(tmp_path: Path, suite: str) -> None:
     scores = evaluate(suite, "gold", REMINDER, tmp_path / "run", RunOptions(resamples=20, report=False)).scores
     assert [cell.score.value for cell in scores.table if cell.score] == [1.0, 1.0]
     assert all(card["jga"].value == 1.0 for card in scores.variants.values())
+
+
+def test_single_stressed_turns_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    """The answers to the words before them are known: a sequential tracker is asked for all of them at once."""
+    asked: list[int] = []
+
+    class Counting(Gold):
+        sequential, batch = True, 512
+
+        def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
+            asked.append(len(contexts))
+            return super().track(contexts)
+
+    path = tmp_path / "typos.toml"
+    path.write_text('title = "t"\nabout = "t"\nmetrics = ["jga"]\nstressors = ["typos(rate=0.5)"]\n')
+    evaluate(str(path), Counting(), REMINDER, tmp_path / "run", RunOptions(resamples=20, report=False))
+    longest = max(len(dialogue.turns) for dialogue in REMINDER)
+    assert asked[0] == len(list(REMINDER)) and len(asked) == longest + 1

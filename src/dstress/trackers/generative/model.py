@@ -18,6 +18,7 @@ from dstress.learning.tensors import pad_rows
 from dstress.resources import Material
 from dstress.trackers.base import Answer, Context
 from dstress.trackers.generative.backbones import Backbone, Shape, learn_tokenizer, read_backbone, remake_backbone
+from dstress.trackers.generative.decoding import can_decode, decode
 from dstress.trackers.generative.forms import FormOptions, create_form
 from dstress.trackers.learned import Model, labelled_turns
 
@@ -127,18 +128,27 @@ class GenerativeModel(Model):
 
     def generate(self, prompts: Sequence[Sequence[int]]) -> list[str]:
         """What follows on each prompt."""
-        tokens = pad_rows(prompts, self.backbone.pad, left=self.pads_left)
-        mask = pad_rows([[1] * len(prompt) for prompt in prompts], 0, left=self.pads_left)
-        output = self.module.generate(
-            input_ids=tokens.to(self.module.device),
-            attention_mask=mask.to(self.module.device),
-            max_new_tokens=self.options.longest_answer,
-            do_sample=False,
-            num_beams=1,
-            pad_token_id=self.backbone.pad,
-            eos_token_id=self.backbone.end,
+        pad, end, longest, device = (
+            self.backbone.pad,
+            self.backbone.end,
+            self.options.longest_answer,
+            self.module.device,
         )
-        written = output[:, tokens.shape[1] :] if self.pads_left else output
+        tokens = pad_rows(prompts, pad, left=self.pads_left).to(device)
+        mask = pad_rows([[1] * len(prompt) for prompt in prompts], 0, left=self.pads_left).to(device)
+        if self.pads_left and can_decode(self.module):
+            written = decode(self.module, tokens, mask, pad=pad, end=end, longest=longest)
+        else:
+            output = self.module.generate(
+                input_ids=tokens,
+                attention_mask=mask,
+                max_new_tokens=longest,
+                do_sample=False,
+                num_beams=1,
+                pad_token_id=pad,
+                eos_token_id=end,
+            )
+            written = output[:, tokens.shape[1] :] if self.pads_left else output
         texts: list[str] = self.backbone.tokenizer.batch_decode(written, skip_special_tokens=True)
         return texts
 
