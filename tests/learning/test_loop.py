@@ -154,3 +154,17 @@ def test_a_state_of_another_network_is_refused(tmp_path: Path) -> None:
     other.module = torch.nn.Sequential(torch.nn.Linear(1, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
     with pytest.raises(DstressError, match="no going on with this training"):
         trained(tmp_path, line=other)
+
+
+def test_the_layers_that_repeat_are_compiled_and_track_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[tuple[torch.nn.Module, bool]] = []
+    monkeypatch.setattr(torch.nn.Module, "compile", lambda self, dynamic: compiled.append((self, dynamic)))
+    line = Line()
+    line.module.layers = torch.nn.ModuleList([torch.nn.Linear(1, 1), torch.nn.Sequential(torch.nn.Linear(1, 1))])
+    trained(tmp_path / "a", replace(OPTIONS, compile=True), line)
+    assert compiled == [(layer, True) for layer in line.module.layers]
+    compiled.clear()
+    trained(tmp_path / "b", OPTIONS, line)
+    assert not compiled

@@ -60,6 +60,8 @@ class _Training:
         for group in self.optimizer.param_groups:
             group["peak"] = group["lr"]
         self.average = copy.deepcopy(module).requires_grad_(False) if options.average else None
+        if options.compile:
+            compile_blocks(module)
         self.step = self.epoch = self.done_in_epoch = self.total = 0
         self.pieces = 1
         self.evaluations: list[dict[str, Any]] = []
@@ -210,7 +212,8 @@ class _Training:
         learner, trained = self.task.learner, self.task.learner.module
         try:
             learner.module = (trained if self.average is None else self.average).eval()
-            metrics = dict(self.task.evaluate())
+            with torch.compiler.set_stance("force_eager"):  # tracking has other shapes at every step
+                metrics = dict(self.task.evaluate())
             value, number = metrics[self.options.metric], len(self.evaluations)
             sign = -1 if self.options.metric in LOWER_IS_BETTER else 1
             is_best = not self.evaluations or sign * value > sign * self._best()[self.options.metric]
@@ -284,6 +287,16 @@ class _Training:
             raise DstressError(problem, where=str(path), fix="train into a new folder") from error
         self.started -= state["seconds"]
         self.session.say(f"going on after step {self.step:,} of {self.total:,}")
+
+
+def compile_blocks(module: Any) -> None:
+    """Compile what a network repeats: one layer's code does for all of them, which takes seconds and not minutes."""
+    if isinstance(module, torch.nn.ModuleList):
+        for block in module:
+            block.compile(dynamic=True)
+    else:
+        for part in module.children():
+            compile_blocks(part)
 
 
 def pace_of(step: int, total: int, warmup: float, decay: str) -> float:

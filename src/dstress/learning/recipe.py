@@ -64,6 +64,8 @@ class TrainingOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of so many evaluations one leaves its checkpoint for good; 0: only the best and the last stay."""
     log_every: int = 20
     """Steps between lines of the log."""
+    compile: bool = False
+    """Whether layers are compiled first, which takes a while and pays in long trainings."""
     seed: int = 1
 
     def __post_init__(self) -> None:
