@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from dstress.errors import DstressError
 from dstress.learning.base import Batch, Learner, Loss, Session, Task
-from dstress.learning.loop import fit, pace_of
+from dstress.learning.loop import compile_blocks, fit, pace_of
 from dstress.learning.recipe import TrainingOptions
 from tests.learning.toy import Line, toy_task
 
@@ -156,15 +156,12 @@ def test_a_state_of_another_network_is_refused(tmp_path: Path) -> None:
         trained(tmp_path, line=other)
 
 
-def test_the_layers_that_repeat_are_compiled_and_track_as_they_were(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compiled: list[tuple[torch.nn.Module, bool]] = []
-    monkeypatch.setattr(torch.nn.Module, "compile", lambda self, dynamic: compiled.append((self, dynamic)))
-    line = Line()
-    line.module.layers = torch.nn.ModuleList([torch.nn.Linear(1, 1), torch.nn.Sequential(torch.nn.Linear(1, 1))])
-    trained(tmp_path / "a", replace(OPTIONS, compile=True), line)
-    assert compiled == [(layer, True) for layer in line.module.layers]
-    compiled.clear()
-    trained(tmp_path / "b", OPTIONS, line)
-    assert not compiled
+def test_a_recipe_may_have_the_layers_that_repeat_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[torch.nn.Module] = []
+    monkeypatch.setattr(torch.nn.Module, "compile", lambda self, dynamic: compiled.append(self))
+    network = torch.nn.Module()
+    network.layers = torch.nn.ModuleList([torch.nn.Linear(1, 1), torch.nn.Sequential(torch.nn.Linear(1, 1))])
+    compile_blocks(torch.nn.Sequential(torch.nn.Linear(1, 1), network))
+    assert compiled == list(network.layers)
+    plain, other = trained(tmp_path / "a"), trained(tmp_path / "b", replace(OPTIONS, compile=True))
+    assert plain["evaluations"] == other["evaluations"]
