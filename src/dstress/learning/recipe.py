@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 
@@ -28,6 +28,23 @@ from dstress.text.tables import read_table, read_table_file
 _RECIPES = f"{__package__}.recipes"
 _HOW = "docs/training.md shows what a recipe may say"
 LOWER_IS_BETTER = ("loss", "perplexity")
+
+
+class AdversarialOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How far adversarial training moves the embeddings of what is read, and what the loss there counts."""
+
+    epsilon: float = 0.1
+    """The radius of the ball around an embedding that it stays in, as a share of its length."""
+    step: float = 0.05
+    """How far one step goes, as a share of the same."""
+    steps: int = 2
+    weight: float = 1.0
+    """What the loss of the moved embeddings counts beside that of those that were read."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work."""
+        if min(self.epsilon, self.step, self.steps) <= 0 or self.weight < 0:
+            raise ValueError("epsilon, step and steps are above 0, weight is 0 or more")
 
 
 class TrainingOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,6 +82,8 @@ class TrainingOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     log_every: int = 20
     """Steps between lines of the log."""
     seed: int = 1
+    adversarial: AdversarialOptions | msgspec.UnsetType = msgspec.UNSET
+    """Adversarial training; left out: none."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""
@@ -118,9 +137,14 @@ def read_settings(table: Mapping[str, Any], kind: type[S], where: str) -> S:
     """Settings as what they are; one that is not known, or does not fit, is named."""
     if wrong := next((key for key in table if key not in kind.__struct_fields__), None):
         raise unknown("setting", wrong, kind.__struct_fields__, where=where, fix=_HOW)
-    inner = table.get("training")
-    if kind is Recipe and isinstance(inner, Mapping):
-        read_settings(inner, TrainingOptions, f"{where}, [training]")
+    for field in msgspec.structs.fields(kind):
+        for part in (field.type, *get_args(field.type)):
+            if (
+                isinstance(table.get(field.name), Mapping)
+                and isinstance(part, type)
+                and issubclass(part, msgspec.Struct)
+            ):
+                read_settings(table[field.name], part, f"{where}, [{field.name}]")
     try:
         return msgspec.convert(table, kind, strict=False)  # what --set says is text
     except msgspec.ValidationError as error:
