@@ -57,6 +57,8 @@ def test_every_recipe_that_comes_along_can_be_read() -> None:
             ["training.adversarial.wieght=1"],
             r"\[training\], \[adversarial\]: unknown setting 'wieght'.*'weight'",
         ),
+        (RECIPE, ["augment.stressor=typos", "augment.copies=2"], r"\[augment\]: unknown setting 'copies'.*times"),
+        (RECIPE, ["augment.times=2"], "stressor"),
         (RECIPE, ["training.adversarial.epsilon=0"], "epsilon, step and steps are above 0"),
         (RECIPE, ["training.epochs"], "--set.*no setting"),
         (RECIPE, ["family.name=1"], "--set.*no setting"),

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from random import Random
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from dstress.corpora import load
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
 from dstress.errors import DstressError, SpecError
-from dstress.pipeline.augment import Augmenting, Guard, Layout, meaning
+from dstress.learning.recipe import AugmentOptions
+from dstress.pipeline.augment import Augmenting, Guard, Layout, load_augmented, meaning
 from dstress.pipeline.stress import stress
 from dstress.stressors.base import DialogueStressor, Rewriter
 from dstress.stressors.values import dictionary
+from tests.generators.training import training
 from tests.stressors.samples import in_memory, sample
 
 SCHEMA = Schema((Service("hotel", slots=(Slot("name"), Slot("book day"), Slot("area", categorical=True))),))
@@ -142,6 +146,35 @@ def test_the_paper_s_training_dictionary_is_apart_from_its_test_s() -> None:
     for slot in test.slots:
         kept = {meaning(value) for value in test.pool(slot) if not test.is_seen(slot, value)}
         assert not kept & {meaning(value) for value in train.pool(slot)}, slot
+
+
+def test_what_was_augmented_once_is_read_again(tmp_path: Path) -> None:
+    name, options = training("reminder", None, 4), AugmentOptions("values(dictionary=train-O)", times=2)
+    made, seen = load_augmented(name, options, watch=print), list[str]()
+    Augmenting(load(name), options.stressor, 2).write(tmp_path / "more")
+    assert made.data == load(str(tmp_path / "more")).data
+    again = load_augmented(name, options, watch=seen.append)
+    assert not seen and again.data == made.data and len(made) == 4 * 3
+    for other in (replace(options, times=1), replace(options, seed=5), replace(options, stressor="typos")):
+        assert load_augmented(name, other, watch=seen.append).data != made.data and seen
+        seen.clear()
+
+
+def test_a_corpus_that_is_augmented_already_is_taken_as_it_is_or_refused(tmp_path: Path) -> None:
+    name, options = training("reminder", None, 4), AugmentOptions("typos(rate=0.2)", keep_out="none")
+    made = tmp_path / "made"
+    Augmenting(load(name), options.stressor, keep_out="none").write(made)
+    archive = shutil.make_archive(str(made), "xztar", made)
+    for folder in (str(made), f"{made}:train", archive):
+        seen: list[str] = []
+        assert len(load_augmented(folder, options, watch=seen.append)) == 8 and not seen
+        with pytest.raises(
+            DstressError, match=r"augmented already, with typos\(rate=0.2\), seeds \[1\], keep.*\[1, 2\]"
+        ):
+            load_augmented(folder, replace(options, times=2))
+    (made / "augment.json").unlink()
+    with pytest.raises(DstressError, match=r"two dialogues have one id\n.*do not augment it again"):
+        load_augmented(str(made), options)
 
 
 def test_new_names_need_corpora_of_their_own() -> None:

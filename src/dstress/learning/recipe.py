@@ -6,6 +6,9 @@ train = "mwz21-trade:train"
 dev = "mwz21-trade:dev"               # what the best checkpoint is chosen by
 start = "prefinetuned"                # left out: from scratch, or from what the family has
 
+[augment]                             # left out: the training data as they are
+stressor = "values(dictionary=train-O)"
+
 [model]                               # the family's own settings
 width = 400
 
@@ -96,6 +99,23 @@ class TrainingOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("average and warmup are shares from 0 to below 1")
 
 
+class AugmentOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is added to the training data: stressed versions of their dialogues, as `dstress augment` makes them."""
+
+    stressor: str
+    times: int = 1
+    """Versions, each with a seed of its own."""
+    seed: int = 1
+    """Of the first version; the next count up."""
+    keep_out: str = "O"
+    """The dictionary of the tests, of which no value may come in; `none` lets everything in."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work."""
+        if self.times < 1 or self.seed < 0:
+            raise ValueError("times is above 0, seed is 0 or more")
+
+
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What learns, from what, and how."""
 
@@ -105,6 +125,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     about: str = ""
     start: str = ""
     """A checkpoint of the family to go on from, with all that it knows; `model` then says nothing."""
+    augment: AugmentOptions | msgspec.UnsetType = msgspec.UNSET
     model: dict[str, Any] = {}
     training: TrainingOptions = TrainingOptions()
 

@@ -7,6 +7,7 @@ One that comes in is an error, and then nothing is left behind.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -17,13 +18,21 @@ from typing import Any, Literal
 import msgspec
 
 from dstress._version import __version__
+from dstress.corpora import load
 from dstress.corpora.base import Corpus
+from dstress.corpora.json_files import decode
 from dstress.dialogue import Dialogue, State, Turn, update
 from dstress.engines.base import Engine
 from dstress.errors import DstressError, SpecError, place, unknown
+from dstress.learning.recipe import AugmentOptions
+from dstress.pipeline.manifest import hash_stressor
 from dstress.pipeline.stress import SEED, StressedCorpus, reseed, stress
 from dstress.storage.atomic import replacing
 from dstress.storage.file_names import file_name
+from dstress.storage.home import home
+from dstress.storage.lock import only_one
+from dstress.storage.sources import open_source
+from dstress.stressors import create
 from dstress.stressors.base import Stressor
 from dstress.stressors.quality import Quality
 from dstress.stressors.values import dictionary
@@ -54,6 +63,9 @@ class Augmentation(msgspec.Struct, frozen=True):
     examples: int
     dstress: str
     quality: dict[str, Any]
+
+
+_DESCRIPTION, _AUGMENTATION = "augment.json", msgspec.json.Decoder(Augmentation)
 
 
 class Augmenting:
@@ -91,14 +103,15 @@ class Augmenting:
             ids: set[str] = set()
             for dialogue in self._dialogues(layout, quality, counted, watch):
                 if dialogue.id in ids:
-                    fix = "give the dialogues of the corpus other ids: new ones end in +1, +2 ... and @TURN"
+                    fix = "give the dialogues of the corpus other ids: new ones end in +1, +2 ... and @TURN; where the "
+                    fix += "corpus is augmented already, do not augment it again"
                     raise DstressError("two dialogues have one id", where=place("", dialogue.id), fix=fix)
                 ids.add(dialogue.id)
                 lines.write(msgspec.json.encode(dialogue) + b"\n")
         with replacing(folder / f"{split}.schema.json") as out:
             out.write(msgspec.json.encode(self.corpus.schema))
         description = self._description(layout, quality, counted)
-        with replacing(folder / "augment.json") as out:
+        with replacing(folder / _DESCRIPTION) as out:
             out.write(msgspec.json.format(msgspec.json.encode(description), indent=2) + b"\n")
         return description
 
@@ -136,6 +149,49 @@ class Augmenting:
             __version__,
             msgspec.to_builtins(quality.summary()),
         )
+
+
+def load_augmented(
+    name: str, options: AugmentOptions, engine: Engine | None = None, watch: Callable[[str], None] = lambda _: None
+) -> Corpus:
+    """A corpus with stressed versions of its dialogues, which the data home keeps for whoever asks again.
+
+    A folder in which `dstress augment` has written just that, or an archive of it, is taken as it is.
+    """
+    corpus, spec = load(name), create(options.stressor).spec
+    if made := _read_description(name):
+        found = made.stressor, made.seeds, made.keep_out
+        wanted = spec, [options.seed + more for more in range(options.times)], options.keep_out
+        if found != wanted:
+            told, asked = (f"{spec}, seeds {seeds}, keeping out {kept}" for spec, seeds, kept in (found, wanted))
+            raise DstressError(
+                f"it is augmented already, with {told}; the recipe wants {asked}",
+                where=name,
+                fix="make [augment] say the same, or leave it out and train on the corpus as it is",
+            )
+        return corpus
+    read = sorted({other for part in create(spec).parts for other in part.reads(corpus.train)})
+    parts = [corpus.data, hash_stressor(spec), *(load(other).data for other in read), options.keep_out]
+    parts += [Path(options.keep_out).read_text(encoding="utf-8")] if is_table_file(options.keep_out) else []
+    key = hashlib.sha256(msgspec.json.encode([*parts, options.times, options.seed])).hexdigest()[:16]
+    folder = home() / "augmented" / key
+    with only_one(folder.with_suffix(".lock")):
+        if not (folder / _DESCRIPTION).is_file():
+            augmenting = Augmenting(
+                corpus, spec, options.times, seed=options.seed, keep_out=options.keep_out, engine=engine
+            )
+            augmenting.write(folder, watch=watch)
+    return load(str(folder))
+
+
+def _read_description(name: str) -> Augmentation | None:
+    """How the corpus in a folder or an archive was augmented, if it was."""
+    for text in filter(None, (name, name.rpartition(":")[0])):
+        if Path(text).exists():
+            with open_source(text) as source:
+                for file in source.named(_DESCRIPTION):
+                    return decode(_AUGMENTATION, file)
+    return None
 
 
 def _laid_out(dialogue: Dialogue, number: int, layout: Layout) -> Iterator[Dialogue]:
