@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
@@ -12,11 +13,11 @@ from msgspec.structs import replace
 
 from dstress.corpora import load
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
-from dstress.errors import DstressError, SpecError
+from dstress.errors import DstressError
 from dstress.learning.recipe import AugmentOptions
 from dstress.pipeline.augment import Augmenting, Guard, Layout, load_augmented, meaning
 from dstress.pipeline.stress import stress
-from dstress.stressors.base import DialogueStressor, Rewriter
+from dstress.stressors.base import DialogueStressor, Rewriter, Stressor
 from dstress.stressors.values import dictionary
 from tests.generators.training import training
 from tests.stressors.samples import in_memory, sample
@@ -177,13 +178,40 @@ def test_a_corpus_that_is_augmented_already_is_taken_as_it_is_or_refused(tmp_pat
         load_augmented(str(made), options)
 
 
-def test_new_names_need_corpora_of_their_own() -> None:
-    with pytest.raises(SpecError, match="a corpus has one schema"):
-        Augmenting(CORPUS, "schema_noise")
+def test_each_version_of_a_schema_stands_beside_the_original(tmp_path: Path) -> None:
+    original = load(training("reminder", None, 4))
+    specs = ["schema_variant(version=v4)", "schema_noise"]
+    told = Augmenting(original, specs, 2).write(tmp_path)
+    made = load(str(tmp_path))
+    assert (told.stressor, told.seeds) == (", ".join(specs), [1, 2, 3, 4])
+    assert told.dialogues == {"original": 4, "added": 16, "unchanged": 0}
+    before = {dialogue.id: dialogue for dialogue in original}
+    assert [made.schema.by_name[service.name] for service in original.schema.services] == [*original.schema.services]
+    for dialogue in made:
+        first, _, number = dialogue.id.partition("+")
+        assert [turn.user for turn in dialogue.turns] == [turn.user for turn in before[first].turns]
+        if number:
+            schema = stress(original, specs[int(number) > 2], seed=int(number)).schema
+            assert all(name.endswith(f"+{number}") for name in dialogue.services)
+            for turn, old in zip(dialogue.turns, before[first].turns, strict=True):
+                places = [list(original.schema.slots).index(slot) for slot in old.state]
+                slots = [list(schema.slots)[place] for place in places]
+                assert dict(turn.state) == {
+                    slot.replace("-", f"+{number}-", 1): values
+                    for slot, values in zip(slots, old.state.values(), strict=True)
+                }
+    assert {slot for dialogue in made for turn in dialogue.turns for slot in turn.state} <= set(made.schema.slots)
 
 
-def test_ids_stay_unique(tmp_path: Path) -> None:
-    twice = in_memory([ONE, msgspec.structs.replace(ONE, id="d+1")], SCHEMA)
-    with pytest.raises(DstressError, match="two dialogues have one id"):
-        Augmenting(twice, Pleads()).write(tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+def test_a_service_that_stays_as_it_was_is_there_once(tmp_path: Path) -> None:
+    class Distracts(Stressor):
+        scope = "schema"
+
+        def schema_of(self, schema: Schema, seed: int) -> Schema:
+            return Schema((*schema.services, Service(f"boat{seed}", slots=(Slot("name"),))))
+
+        def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
+            return list(dialogues)
+
+    Augmenting(CORPUS, Distracts(), 2).write(tmp_path)
+    assert [service.name for service in load(str(tmp_path)).schema.services] == ["hotel", "boat1", "boat2"]

@@ -84,6 +84,14 @@ def test_augmented_data_are_learned_from(tmp_path: Path) -> None:
     assert weights[0] == weights[1]
 
 
+def test_a_reader_of_schemas_learns_from_schemas_in_other_words(tmp_path: Path) -> None:
+    augment = AugmentOptions(("schema_variant(version=v1)", "schema_variant(version=v5)"))
+    small = {"checkpoint": "", "width": 16, "layers": 1, "heads": 2, "longest": 40, "rest": 0.0}
+    recipe = tiny(family="schema_reader", model=small, training=replace(OPTIONS, epochs=1, batch=8))
+    plain, more = (train(each, tmp_path / str(each.augment)[:5]) for each in (recipe, replace(recipe, augment=augment)))
+    assert more["steps"] == pytest.approx(3 * plain["steps"], abs=3)
+
+
 def test_other_training_data_do_not_go_on(tmp_path: Path) -> None:
     train(tiny(), tmp_path / "a", Session(seconds=0.0))
     notes = json.loads((tmp_path / "a/best/model.json").read_text())
@@ -104,6 +112,7 @@ def test_other_training_data_do_not_go_on(tmp_path: Path) -> None:
         ({"training": replace(OPTIONS, convention="exakt")}, "did you mean 'exact'"),
         ({"train": "nowhere:train"}, "nowhere"),
         ({"augment": AugmentOptions("typoos")}, "did you mean 'typos'"),
+        ({"augment": AugmentOptions(("typos", "schema_noise"))}, "schema_noise gives slots other names.*copy"),
         ({"augment": AugmentOptions("typos", keep_out="P")}, "unknown dictionary 'P'"),
     ],
 )

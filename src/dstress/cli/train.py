@@ -93,7 +93,7 @@ def command(
 
         seconds = math.inf if time_budget is None else time_budget
         session = Session(device, seconds, on_progress, lambda line: click.echo(line, err=True))
-        engine = engine_for(read.augment.stressor, workers) if read.augment else None
+        engine = engine_for(read.augment.stressors, workers) if read.augment else None
         result = train(read, out, session, resume=resume, engine=engine)
     if json_file:
         write_json(result, json_file)

@@ -102,9 +102,10 @@ class TrainingOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class AugmentOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is added to the training data: stressed versions of their dialogues, as `dstress augment` makes them."""
 
-    stressor: str
+    stressor: str | tuple[str, ...]
+    """One, or several, each of which makes versions of its own."""
     times: int = 1
-    """Versions, each with a seed of its own."""
+    """Versions of each stressor, each with a seed of its own."""
     seed: int = 1
     """Of the first version; the next count up."""
     keep_out: str = "O"
@@ -114,6 +115,11 @@ class AugmentOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Refuse what cannot work."""
         if self.times < 1 or self.seed < 0:
             raise ValueError("times is above 0, seed is 0 or more")
+
+    @property
+    def stressors(self) -> tuple[str, ...]:
+        """All of them."""
+        return (self.stressor,) if isinstance(self.stressor, str) else self.stressor
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,6 +1,7 @@
 """Augment a training corpus with stressed versions of its dialogues: CoCo's defence (Li et al. 2021, 5.4 and D).
 
 The new corpus has the dialogues as they were and, `times` times over, what a stressor makes of them with another seed.
+Where a stressor gives other names, as SGD-X 4.2 augments schemas, its services stand beside the original ones.
 A test stays a test only if training never shows its values: those of the dictionary that tests use (O) are kept out.
 One that comes in is an error, and then nothing is left behind.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -21,12 +22,13 @@ from dstress._version import __version__
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
 from dstress.corpora.json_files import decode
-from dstress.dialogue import Dialogue, State, Turn, update
+from dstress.dialogue import Dialogue, Schema, State, Turn, update
 from dstress.engines.base import Engine
-from dstress.errors import DstressError, SpecError, place, unknown
+from dstress.errors import DstressError, place, unknown
 from dstress.learning.recipe import AugmentOptions
 from dstress.pipeline.manifest import hash_stressor
 from dstress.pipeline.stress import SEED, StressedCorpus, reseed, stress
+from dstress.schema_names import Names, rename_dialogue
 from dstress.storage.atomic import replacing
 from dstress.storage.file_names import file_name
 from dstress.storage.home import home
@@ -74,7 +76,7 @@ class Augmenting:
     def __init__(
         self,
         corpus: Corpus,
-        stressor: Stressor | str,
+        stressor: Stressor | str | Sequence[Stressor | str],
         times: int = 1,
         *,
         seed: int = SEED,
@@ -83,14 +85,13 @@ class Augmenting:
     ) -> None:
         if times < 1:
             raise DstressError(f"{times} versions are none", fix="give 1 or more")
-        first = stress(corpus, stressor, seed=seed, engine=engine)
-        if first.stressor.scope == "schema":
-            raise SpecError(
-                f"{first.stressor.spec} gives slots other names, and a corpus has one schema",
-                fix="write each version as a corpus of its own with `dstress stress`",
-            )
         self.corpus, self.keep_out = corpus, keep_out
-        self.versions = [first, *(reseed(first, seed + more, engine) for more in range(1, times))]
+        self.versions: list[StressedCorpus] = []
+        for each in [stressor] if isinstance(stressor, Stressor | str) else stressor:
+            first = stress(corpus, each, seed=seed + len(self.versions), engine=engine)
+            more = [reseed(first, first.seed + number, engine) for number in range(1, times)]
+            self.versions += [first, *more]
+        self.schema, self.names = _join(corpus.schema, [version.schema for version in self.versions])
         self.guard = Guard.named(keep_out, corpus)
 
     def write(
@@ -109,7 +110,7 @@ class Augmenting:
                 ids.add(dialogue.id)
                 lines.write(msgspec.json.encode(dialogue) + b"\n")
         with replacing(folder / f"{split}.schema.json") as out:
-            out.write(msgspec.json.encode(self.corpus.schema))
+            out.write(msgspec.json.encode(self.schema))
         description = self._description(layout, quality, counted)
         with replacing(folder / _DESCRIPTION) as out:
             out.write(msgspec.json.format(msgspec.json.encode(description), indent=2) + b"\n")
@@ -122,22 +123,22 @@ class Augmenting:
             counted["original"] += 1
             watch("original")
             yield dialogue
-        for number, version in enumerate(self.versions, start=1):
+        for number, (version, names) in enumerate(zip(self.versions, self.names, strict=True), start=1):
             for dialogue in version:
                 quality.add(dialogue)
                 self.guard.check(dialogue)
                 watch(f"version {number}")
                 changed = sum(turn.changed for turn in dialogue.turns)
                 counted["examples"] += changed
-                counted["unchanged"] += not changed
-                for new in _laid_out(dialogue, number, layout) if changed else ():
+                is_other = changed or version.schema != self.corpus.schema
+                counted["unchanged"] += not is_other
+                for new in _laid_out(dialogue, number, layout) if is_other else ():
                     counted["added"] += 1
-                    yield new
+                    yield rename_dialogue(new, names) if names.services else new
 
     def _description(self, layout: Layout, quality: Quality, counted: Counter[str]) -> Augmentation:
-        first: StressedCorpus = self.versions[0]
         return Augmentation(
-            first.stressor.spec,
+            ", ".join(dict.fromkeys(version.stressor.spec for version in self.versions)),
             f"{self.corpus.name}:{self.corpus.split}",
             len(self.versions),
             [version.seed for version in self.versions],
@@ -151,6 +152,25 @@ class Augmenting:
         )
 
 
+def _join(original: Schema, versions: Iterable[Schema]) -> tuple[Schema, list[Names]]:
+    """A schema with the services of all versions, and what each version's are called there.
+
+    A service that is not as the one that has its name is called by it and the number of the version: `hotel+2`.
+    """
+    services, renamed = dict(original.by_name), list[Names]()
+    for number, schema in enumerate(versions, start=1):
+        names = {
+            service.name: f"{service.name}+{number}"
+            for service in schema.services
+            if services.get(service.name, service) != service
+        }
+        for service in schema.services:
+            name = names.get(service.name, service.name)
+            services[name] = _replace(service, name=name)
+        renamed.append(Names(names, {}, {}))
+    return Schema(tuple(services.values())), renamed
+
+
 def load_augmented(
     name: str, options: AugmentOptions, engine: Engine | None = None, watch: Callable[[str], None] = lambda _: None
 ) -> Corpus:
@@ -158,10 +178,12 @@ def load_augmented(
 
     A folder in which `dstress augment` has written just that, or an archive of it, is taken as it is.
     """
-    corpus, spec = load(name), create(options.stressor).spec
+    corpus, stressors = load(name), [create(spec) for spec in options.stressors]
+    specs = [stressor.spec for stressor in stressors]
     if made := _read_description(name):
         found = made.stressor, made.seeds, made.keep_out
-        wanted = spec, [options.seed + more for more in range(options.times)], options.keep_out
+        seeds = [options.seed + more for more in range(len(specs) * options.times)]
+        wanted = ", ".join(dict.fromkeys(specs)), seeds, options.keep_out
         if found != wanted:
             told, asked = (f"{spec}, seeds {seeds}, keeping out {kept}" for spec, seeds, kept in (found, wanted))
             raise DstressError(
@@ -170,15 +192,15 @@ def load_augmented(
                 fix="make [augment] say the same, or leave it out and train on the corpus as it is",
             )
         return corpus
-    read = sorted({other for part in create(spec).parts for other in part.reads(corpus.train)})
-    parts = [corpus.data, hash_stressor(spec), *(load(other).data for other in read), options.keep_out]
+    read = {other for stressor in stressors for part in stressor.parts for other in part.reads(corpus.train)}
+    parts = [corpus.data, *map(hash_stressor, specs), *(load(other).data for other in sorted(read)), options.keep_out]
     parts += [Path(options.keep_out).read_text(encoding="utf-8")] if is_table_file(options.keep_out) else []
     key = hashlib.sha256(msgspec.json.encode([*parts, options.times, options.seed])).hexdigest()[:16]
     folder = home() / "augmented" / key
     with only_one(folder.with_suffix(".lock")):
         if not (folder / _DESCRIPTION).is_file():
             augmenting = Augmenting(
-                corpus, spec, options.times, seed=options.seed, keep_out=options.keep_out, engine=engine
+                corpus, stressors, options.times, seed=options.seed, keep_out=options.keep_out, engine=engine
             )
             augmenting.write(folder, watch=watch)
     return load(str(folder))

@@ -29,6 +29,7 @@ from dstress.pipeline.augment import load_augmented
 from dstress.predictions.base import Prediction
 from dstress.scoring.score import score
 from dstress.storage.lock import only_one
+from dstress.stressors import create
 from dstress.trackers import trackers
 from dstress.trackers.base import Context, Failed
 from dstress.trackers.learned import LearnedTracker, Model
@@ -80,6 +81,12 @@ def train(
 def _load_training_data(recipe: Recipe, session: Session, engine: Engine | None) -> Corpus:
     if not recipe.augment:
         return load(recipe.train)
+    other = next((spec for spec in recipe.augment.stressors if create(spec).scope == "schema"), "")
+    if other and not _family(recipe.family).model_class().reads_schema:
+        raise SpecError(
+            f"{other} gives slots other names, of which {recipe.family} can learn nothing: it reads no schema",
+            fix="train a schema_reader, or augment with stressors of words",
+        )
     done = count(1)
     return load_augmented(
         recipe.train, recipe.augment, engine, lambda what: session.on_progress("augmenting", next(done), None)
