@@ -139,7 +139,8 @@ def learn_tokenizer(texts: Iterable[str], words: int) -> Any:
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=words // 2, show_progress=False))
-    pieces = sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().get)
+    numbers = tokenizer.get_vocab()
+    pieces = sorted(numbers, key=lambda piece: numbers[piece])
     vocabulary = [*special, *(form for piece in pieces for form in (piece, f"##{piece}"))]
     tokenizer.model = models.WordPiece({form: number for number, form in enumerate(vocabulary)}, unk_token=_UNKNOWN)
     return transformers.PreTrainedTokenizerFast(
