@@ -20,9 +20,9 @@ import torch
 from msgspec.structs import replace
 
 from dstress.errors import DstressError
-from dstress.learning.base import Batch, Learner, Loss, Session, Task
+from dstress.learning.base import Session
 from dstress.learning.loop import compile_blocks, fit, pace_of
-from dstress.learning.recipe import TrainingOptions
+from dstress.learning.recipe import AdversarialOptions, TrainingOptions
 from tests.learning.toy import Line, toy_task
 
 OPTIONS = TrainingOptions(epochs=6, batch=8, rate=0.02, metric="loss", average=0.9, log_every=3, keep_every=2)
@@ -63,7 +63,15 @@ def test_the_loss_falls_and_the_best_weights_are_kept(tmp_path: Path) -> None:
     assert steps[-1]["loss"] < steps[0]["loss"]
 
 
-@pytest.mark.parametrize("changes", [{}, {"evaluate_every": 4, "average": 0.0}, {"accumulate": 3, "tokens": 20}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"evaluate_every": 4, "average": 0.0},
+        {"accumulate": 3, "tokens": 20},
+        {"adversarial": AdversarialOptions()},
+    ],
+)
 @pytest.mark.parametrize("at", [2, 17, 30])
 def test_a_killed_training_ends_with_the_same_bits(tmp_path: Path, at: int, changes: dict[str, Any]) -> None:
     options = replace(OPTIONS, **changes)
@@ -120,23 +128,6 @@ def test_every_evaluation_is_told_with_its_loss(tmp_path: Path) -> None:
     trained(tmp_path, replace(OPTIONS, log_every=7), say=lines.append)
     assert len(lines) == 6
     assert all(re.match(r"epoch \d, step \d+ of 42: loss \d\.\d{4}, loss \d\.\d{4}", line) for line in lines)
-
-
-def test_another_objective_may_move_the_embeddings(tmp_path: Path) -> None:
-    """As adversarial training does."""
-    moved: list[bool] = []
-
-    def objective(learner: Learner, batch: Batch) -> Loss:
-        embeddings = learner.embed(batch).detach().requires_grad_()
-        plain = learner.loss(batch, embeddings)
-        (gradient,) = torch.autograd.grad(plain.total, embeddings)
-        moved.append(bool(gradient.abs().sum() > 0))
-        return learner.loss(batch, embeddings.detach() + 0.1 * gradient.sign())
-
-    torch.manual_seed(1)
-    task: Task = toy_task(Line())._replace(objective=objective)
-    fit(task, OPTIONS, tmp_path, Session())
-    assert all(moved)
 
 
 @pytest.mark.parametrize("decay", ["cosine", "linear", "none"])

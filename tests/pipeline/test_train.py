@@ -15,9 +15,11 @@ from tests.parts import need
 
 need("torch", "models")
 
+from dstress.corpora import load
 from dstress.errors import DstressError
 from dstress.learning.base import Session
-from dstress.learning.recipe import Recipe, TrainingOptions, read_recipe
+from dstress.learning.recipe import AugmentOptions, Recipe, TrainingOptions, read_recipe
+from dstress.pipeline.augment import Augmenting
 from dstress.pipeline.train import train
 from tests.generators.training import training
 
@@ -65,6 +67,31 @@ def test_a_training_may_start_from_another(tmp_path: Path) -> None:
         train(tiny(start=str(tmp_path / "first")), tmp_path / "third")
 
 
+def test_augmented_data_are_learned_from(tmp_path: Path) -> None:
+    augment, names = AugmentOptions("values(dictionary=train-O)", times=2), list[str]()
+    once = replace(OPTIONS, epochs=1)
+    plain = train(tiny(training=once), tmp_path / "plain")
+    more = train(
+        tiny(training=once, augment=augment), tmp_path / "more", Session(on_progress=lambda *it: names.append(it[0]))
+    )
+    assert more["steps"] > 2 * plain["steps"]
+    assert names[0] == "augmenting"
+    assert read_recipe(str(tmp_path / "more" / "recipe.toml")).augment == augment
+    Augmenting(load(tiny().train), augment.stressor, 2).write(tmp_path / "made")
+    again = train(tiny(training=once, augment=augment, train=str(tmp_path / "made")), tmp_path / "again")
+    assert again["evaluations"] == more["evaluations"]
+    weights = [(tmp_path / name / "best/weights.safetensors").read_bytes() for name in ("more", "again")]
+    assert weights[0] == weights[1]
+
+
+def test_a_reader_of_schemas_learns_from_schemas_in_other_words(tmp_path: Path) -> None:
+    augment = AugmentOptions(("schema_variant(version=v1)", "schema_variant(version=v5)"))
+    small = {"checkpoint": "", "width": 16, "layers": 1, "heads": 2, "longest": 40, "rest": 0.0}
+    recipe = tiny(family="schema_reader", model=small, training=replace(OPTIONS, epochs=1, batch=8))
+    plain, more = (train(each, tmp_path / str(each.augment)[:5]) for each in (recipe, replace(recipe, augment=augment)))
+    assert more["steps"] == pytest.approx(3 * plain["steps"], abs=3)
+
+
 def test_other_training_data_do_not_go_on(tmp_path: Path) -> None:
     train(tiny(), tmp_path / "a", Session(seconds=0.0))
     notes = json.loads((tmp_path / "a/best/model.json").read_text())
@@ -84,6 +111,9 @@ def test_other_training_data_do_not_go_on(tmp_path: Path) -> None:
         ({"training": replace(OPTIONS, metric="jgaa")}, "did you mean 'jga'"),
         ({"training": replace(OPTIONS, convention="exakt")}, "did you mean 'exact'"),
         ({"train": "nowhere:train"}, "nowhere"),
+        ({"augment": AugmentOptions("typoos")}, "did you mean 'typos'"),
+        ({"augment": AugmentOptions(("typos", "schema_noise"))}, "schema_noise gives slots other names.*copy"),
+        ({"augment": AugmentOptions("typos", keep_out="P")}, "unknown dictionary 'P'"),
     ],
 )
 def test_mistakes_are_told_before_anything_is_written(tmp_path: Path, changes: dict[str, Any], words: str) -> None:

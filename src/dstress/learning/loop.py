@@ -19,6 +19,7 @@ import torch
 
 from dstress._version import __version__
 from dstress.errors import DstressError
+from dstress.learning.adversarial import hybrid_losses
 from dstress.learning.base import Session, Task
 from dstress.learning.batches import bucket
 from dstress.learning.checkpoints import BEST, KEPT, LOG, RESULT, STATE, write_weights
@@ -150,6 +151,7 @@ class _Training:
         """The gradients of the mean loss over all batches, and that loss."""
         learner, device = self.task.learner, self.session.device
         is_half = self.options.precision == "bf16" and self.is_cuda
+        loss_of = torch.autocast("cuda", torch.bfloat16, enabled=is_half)(learner.loss)
         self.optimizer.zero_grad(set_to_none=True)
         total, units = torch.zeros((), device=device), 0
         for number, batch in enumerate(batches):
@@ -161,10 +163,9 @@ class _Training:
                     name: part.to(device, non_blocking=True) if isinstance(part, torch.Tensor) else part
                     for name, part in tensors.items()
                 }
-                with torch.autocast("cuda", torch.bfloat16, enabled=is_half):
-                    loss = self.task.objective(learner, tensors)
-                loss.total.backward()
-                total, units = total + loss.total.detach(), units + loss.units
+                for loss in hybrid_losses(learner, loss_of, tensors, self.options.adversarial):
+                    loss.total.backward()
+                    total, units = total + loss.total.detach(), units + loss.units
         for weights in learner.module.parameters():
             if weights.grad is not None:
                 weights.grad.div_(units)

@@ -7,6 +7,7 @@ import json
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,22 +18,32 @@ import tomli_w
 from dstress.conventions import conventions
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
+from dstress.engines.base import Engine
 from dstress.errors import DstressError, SpecError
 from dstress.learning.base import Session, Task
 from dstress.learning.checkpoints import BEST, NOTES, RECIPE, RESULT, write_notes
 from dstress.learning.devices import choose_device, require_torch
 from dstress.learning.recipe import Recipe, TrainingOptions, read_settings
 from dstress.metrics.measures import require_metric
+from dstress.pipeline.augment import load_augmented
 from dstress.predictions.base import Prediction
 from dstress.scoring.score import score
 from dstress.storage.lock import only_one
+from dstress.stressors import create
 from dstress.trackers import trackers
 from dstress.trackers.base import Context, Failed
 from dstress.trackers.learned import LearnedTracker, Model
 
 
-def train(recipe: Recipe, out: Path, session: Session | None = None, *, resume: bool = False) -> dict[str, Any]:
-    """Train into the folder `out`, and give what its `training.json` holds."""
+def train(
+    recipe: Recipe,
+    out: Path,
+    session: Session | None = None,
+    *,
+    resume: bool = False,
+    engine: Engine | None = None,
+) -> dict[str, Any]:
+    """Train into the folder `out`, and give what its `training.json` holds; an engine augments faster."""
     require_torch("training")
     import torch
 
@@ -43,12 +54,12 @@ def train(recipe: Recipe, out: Path, session: Session | None = None, *, resume: 
     conventions.create(options.convention)
     session = session or Session()
     choose_device(session.device)  # a device that is not there is told before anything is written
-    train, dev = load(recipe.train), load(recipe.dev).take(0, options.evaluate_on, options.seed)
-    kind = tracker.model_class()
+    dev, kind = load(recipe.dev).take(0, options.evaluate_on, options.seed), tracker.model_class()
     if recipe.start and recipe.model:
         raise SpecError("a training that goes on from a checkpoint has its [model] already", fix="leave [model] out")
     settings = read_settings(recipe.model, kind.options_type, f"the recipe of {recipe.family}, [model]")
     busy = DstressError("another process trains into this folder", where=str(out), fix="wait for it, or give another")
+    train = _load_training_data(recipe, session, engine)
     torch.manual_seed(options.seed)
     model = tracker.load_model(Path(recipe.start), train.schema) if recipe.start else kind.create(settings, train)
     _open_folder(out, recipe, resume)
@@ -65,6 +76,21 @@ def train(recipe: Recipe, out: Path, session: Session | None = None, *, resume: 
             lambda folder: write_notes(folder, tracker.family, recipe.train, model.save(folder)),
         )
         return fit(task, options, out, session)
+
+
+def _load_training_data(recipe: Recipe, session: Session, engine: Engine | None) -> Corpus:
+    if not recipe.augment:
+        return load(recipe.train)
+    other = next((spec for spec in recipe.augment.stressors if create(spec).scope == "schema"), "")
+    if other and not _family(recipe.family).model_class().reads_schema:
+        raise SpecError(
+            f"{other} gives slots other names, of which {recipe.family} can learn nothing: it reads no schema",
+            fix="train a schema_reader, or augment with stressors of words",
+        )
+    done = count(1)
+    return load_augmented(
+        recipe.train, recipe.augment, engine, lambda what: session.on_progress("augmenting", next(done), None)
+    )
 
 
 def _family(name: str) -> type[LearnedTracker]:

@@ -126,17 +126,23 @@ class Backbone:
 
 
 def learn_tokenizer(texts: Iterable[str], words: int) -> Any:
-    """Pieces of words by how often a corpus has them, in lower case: WordPiece, as BERT has it."""
+    """Pieces of words by how often a corpus has them, in lower case: WordPiece, as BERT has it.
+
+    The pieces are learned as BPE, and each may begin a word or go on with one: the trainer of WordPiece finds other
+    pieces each time, and a training that goes on must find those that it was begun with.
+    """
     transformers = require_transformers()
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-    tokenizer = Tokenizer(models.WordPiece(unk_token=_UNKNOWN))
+    special = [_PAD, _START, _PART, _UNKNOWN]
+    tokenizer = Tokenizer(models.BPE())
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = [_PAD, _START, _PART, _UNKNOWN]
-    tokenizer.train_from_iterator(
-        texts, trainers.WordPieceTrainer(vocab_size=words, special_tokens=special, show_progress=False)
-    )
+    tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=words // 2, show_progress=False))
+    numbers = tokenizer.get_vocab()
+    pieces = sorted(numbers, key=lambda piece: numbers[piece])
+    vocabulary = [*special, *(form for piece in pieces for form in (piece, f"##{piece}"))]
+    tokenizer.model = models.WordPiece({form: number for number, form in enumerate(vocabulary)}, unk_token=_UNKNOWN)
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, pad_token=_PAD, cls_token=_START, sep_token=_PART, unk_token=_UNKNOWN
     )

@@ -48,6 +48,10 @@ class Model(Learner):
     varies: ClassVar[bool] = False
     """Whether the examples of one epoch are not those of the next."""
 
+    reads_schema: ClassVar[bool] = False
+    """Whether it asks only for slots of the dialogue's services, by their names: one that has slots of its own cannot
+    learn from a schema in other words."""
+
     @classmethod
     @abstractmethod
     def create(cls, options: Any, train: Material) -> Self:
