@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 
-def pad_rows(rows: Sequence[Sequence[int]], filler: int, *, left: bool = False) -> Any:
+def pad_rows(rows: Sequence[Sequence[int] | NDArray[np.int64]], filler: int, *, left: bool = False) -> Any:
     """Rows, made as long as the longest with a filler after them, or before them on the `left`."""
     length = max(map(len, rows), default=1)
     table = np.full((len(rows), length), filler, np.int64)

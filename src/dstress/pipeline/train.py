@@ -27,6 +27,7 @@ from dstress.learning.recipe import Recipe, TrainingOptions, read_settings
 from dstress.metrics.measures import require_metric
 from dstress.pipeline.augment import load_augmented
 from dstress.predictions.base import Prediction
+from dstress.scoring.garbage import without_collection
 from dstress.scoring.score import score
 from dstress.storage.lock import only_one
 from dstress.stressors import create
@@ -61,14 +62,16 @@ def train(
     busy = DstressError("another process trains into this folder", where=str(out), fix="wait for it, or give another")
     train = _load_training_data(recipe, session, engine)
     torch.manual_seed(options.seed)
-    model = tracker.load_model(Path(recipe.start), train.schema) if recipe.start else kind.create(settings, train)
+    with without_collection():
+        model = tracker.load_model(Path(recipe.start), train.schema) if recipe.start else kind.create(settings, train)
     _open_folder(out, recipe, resume)
     with only_one(out / ".lock", busy):
         if resume and (done := _finished(out, session.seconds)):
             session.say("this training has ended already")
             return done
         _require_same_data(model, out)
-        fixed = None if kind.varies else model.examples(train, Random(f"{options.seed} examples"))
+        with without_collection():
+            fixed = None if kind.varies else model.examples(train, Random(f"{options.seed} examples"))
         task = Task(
             model,
             lambda random: model.examples(train, random) if fixed is None else fixed,

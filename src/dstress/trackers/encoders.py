@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -25,7 +26,8 @@ IGNORED = -100
 FORBIDDEN = -1e9
 """The logit of what cannot be; a number, so that where nothing can be there is no NaN."""
 _PAD, _START, _PART, _UNKNOWN = "[PAD]", "[CLS]", "[SEP]", "[UNK]"
-_REMEMBERED = 1 << 18
+_REMEMBERED, _TOGETHER = 1 << 19, 1 << 10
+"""Texts whose tokens are kept, and that are made into tokens together."""
 
 
 class EncoderOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -118,11 +120,25 @@ class Backbone:
     def read(self, text: str) -> Passage:
         """A text as tokens; utterances and descriptions come back often."""
         if text not in self._passages:
+            self.read_ahead((text,))
+        return self._passages[text]
+
+    def read_ahead(self, texts: Iterable[str]) -> None:
+        """Make tokens of texts that will be read: of many together in a fraction of the time."""
+        unread = (text for text in dict.fromkeys(texts) if text not in self._passages)
+        while part := list(islice(unread, _TOGETHER)):
             if len(self._passages) > _REMEMBERED:
                 self._passages.clear()
-            read = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-            self._passages[text] = Passage(text, read["input_ids"], read["offset_mapping"])
-        return self._passages[text]
+            read = self.tokenizer(
+                part,
+                add_special_tokens=False,
+                return_offsets_mapping=True,
+                return_attention_mask=False,
+                return_token_type_ids=False,
+                verbose=False,
+            )
+            passages = map(Passage, part, read["input_ids"], read["offset_mapping"])
+            self._passages |= zip(part, passages, strict=True)
 
 
 def learn_tokenizer(texts: Iterable[str], words: int) -> Any:

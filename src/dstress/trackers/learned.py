@@ -25,7 +25,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
 
-from dstress.dialogue import Schema, first_forms
+from dstress.dialogue import Dialogue, Schema, first_forms
 from dstress.errors import DstressError
 from dstress.learning.base import Learner
 from dstress.learning.checkpoints import NOTES, WEIGHTS, find_checkpoint, load_weights, read_notes
@@ -102,11 +102,16 @@ class LabelledTurn(NamedTuple):
 def labelled_turns(corpus: Material) -> Iterator[LabelledTurn]:
     """Every turn of a corpus, with the gold state before it as the previous answer."""
     for dialogue in corpus:
-        before: dict[str, str] = {}
-        for number, turn in enumerate(dialogue.turns):
-            reply = dialogue.turns[number + 1].system if number + 1 < len(dialogue.turns) else ""
-            yield LabelledTurn(Context(dialogue, number, corpus.schema, before), first_forms(turn.state), reply)
-            before = first_forms(turn.remembered.state)
+        yield from label_turns(dialogue, corpus.schema)
+
+
+def label_turns(dialogue: Dialogue, schema: Schema) -> Iterator[LabelledTurn]:
+    """Every turn of a dialogue, likewise."""
+    before: dict[str, str] = {}
+    for number, turn in enumerate(dialogue.turns):
+        reply = dialogue.turns[number + 1].system if number + 1 < len(dialogue.turns) else ""
+        yield LabelledTurn(Context(dialogue, number, schema, before), first_forms(turn.state), reply)
+        before = first_forms(turn.remembered.state)
 
 
 def require_known_slots(known: Sequence[str], schema: Schema) -> None:

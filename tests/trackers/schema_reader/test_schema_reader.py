@@ -39,7 +39,7 @@ AREAS = ("north", "south", "east", "dontcare")
 SMALL: dict[str, Any] = {"checkpoint": "", "width": 32, "layers": 2, "heads": 2, "dropout": 0.0, "longest": 64}
 
 
-STEPS = 300
+STEPS = 350
 
 
 def service(name: str, area: str = "area", called: str = "name", price: str = "price") -> Service:
@@ -82,7 +82,7 @@ def strange(number: int) -> Service:
     return service(f"{words[0]}_{number % 11}", *words[1:])
 
 
-SCHEMA = Schema((service("hotel"), *map(strange, range(11))))
+SCHEMA = Schema((service("hotel"), *map(strange, range(12))))
 
 
 def hotels(count: int = 120) -> Corpus:
@@ -140,6 +140,29 @@ def test_it_learns_values_intents_and_requests() -> None:
     assert told(ask(learned(), *asked)) == gold(asked)
 
 
+def test_the_metrics_of_intents_and_requested_slots_see_what_it_says() -> None:
+    asked = dialogues(SCHEMA, 12)
+    corpus = Corpus("hotels", "test", SCHEMA, lambda: iter(asked))
+    names = ["intent-accuracy", "active-intent-accuracy", "requested-slots-f1"]
+    card = score(ask(learned(), *asked), corpus, "dstc8", names, resamples=0)
+    assert [card[name].value for name in names] == [1.0, 1.0, 1.0]
+
+
+def test_every_text_is_made_into_tokens_once_and_many_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[list[str]] = []
+    model = SchemaReaderModel.create(Options(**SMALL), hotels())
+    tokenize = model.backbone.tokenizer
+    model.backbone._passages.clear()
+    monkeypatch.setattr(model.backbone, "tokenizer", lambda texts, **how: read.append(texts) or tokenize(texts, **how))
+    examples = model.examples(hotels(), Random(1))
+    texts = [text for together in read for text in together]
+    assert len(texts) == len(set(texts))
+    assert len(read[0]) > len(texts) / 2
+    assert [example.length for example in examples] == [
+        len(model.pages.lay_out(example.page).tokens) for example in examples
+    ]
+
+
 def test_a_service_that_it_never_saw_is_read_from_its_descriptions() -> None:
     other = Schema((strange(77), strange(78)))
     asked = dialogues(other, 12)
@@ -194,10 +217,12 @@ def test_a_value_of_another_service_is_read_and_can_be_copied() -> None:
     hotel, cinema = learned().pages.of(context)
     assert (hotel.previous, cinema.previous) == ({"hotel-name": "Fenwick"}, {})
     assert cinema.pieces[0].passage.text == "name: Fenwick"
-    targets = learned()._targets(cinema, {"cinema-name": ("Fenwick",)})
-    span = targets["cinema-name"].span
+    said = Turn("the same for the cinema", state={"cinema-name": ("Fenwick",)})
+    corpus = Corpus("both", "train", both, lambda: iter([Dialogue("d", (turns[0], said), ("hotel", "cinema"))]))
+    *_, example = learned().examples(corpus, Random(1))
+    span = example.targets["cinema-name"].span
     assert span is not None
-    assert (span[0], targets["cinema-name"].is_new) == (0, True)
+    assert (span[0], example.targets["cinema-name"].is_new) == (0, True)
 
 
 def test_some_values_are_forgotten_in_training_alone() -> None:

@@ -8,6 +8,7 @@ value that was said long ago need not be found again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar, NamedTuple, Self
@@ -15,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import msgspec
 import torch
 
-from dstress.dialogue import DONTCARE, Intent, Service, Slot, State, slot_id
+from dstress.dialogue import DONTCARE, Intent, Service, Slot, State, Turn, first_forms, service_of, slot_id
 from dstress.errors import SpecError
 from dstress.learning.base import Batch, Loss
 from dstress.learning.recipe import read_settings
@@ -24,22 +25,41 @@ from dstress.predictions.base import FramePrediction, Prediction
 from dstress.resources import Material
 from dstress.trackers.base import Answer, Context
 from dstress.trackers.encoders import IGNORED, Backbone, Spellings, best_spans, find_span
-from dstress.trackers.learned import LabelledTurn, Model, labelled_turns
+from dstress.trackers.learned import LabelledTurn, Model, label_turns
 from dstress.trackers.schema_reader.network import DROP, HAS_VALUE, KEEP, LEFT_OPEN, Logits, Network, sum_losses
-from dstress.trackers.schema_reader.pages import INTENT, SERVICE, SLOT, Options, Page, Pages, Sheet
+from dstress.trackers.schema_reader.pages import (
+    INTENT,
+    SERVICE,
+    SLOT,
+    Options,
+    Page,
+    Pages,
+    Part,
+    Piece,
+    Sheet,
+    Window,
+    remember,
+    services_of,
+)
 
 _NO_INTENT = "NONE"
 """What SGD calls it."""
 _TOKENS = 1 << 15
 """Tokens of pages that are read at once."""
+_DIALOGUES = 256
+"""Training dialogues whose texts are made into tokens together."""
+
+
+Place = tuple[int, int, int]
+"""A piece of the dialogue on a page, and its first and last token that say something."""
 
 
 class Target(NamedTuple):
-    """What is right about a slot: the value of the state, and the piece and tokens of the dialogue that say it."""
+    """What is right about a slot: the accepted forms of its value; of a new one that no list has, where it is said."""
 
-    value: str
-    span: tuple[int, int, int] | None
+    forms: tuple[str, ...]
     is_new: bool
+    span: Place | None = None
 
 
 class PageExample(NamedTuple):
@@ -95,13 +115,7 @@ class SchemaReaderModel(Model):
         backbone = Backbone.create(options, _texts(train), options.longest + options.page)
         has_frames = any(turn.frames for dialogue in train for turn in dialogue.turns)
         model = cls(Knowledge(options, {}, has_frames), backbone)
-        said = (
-            (_said(example.page, target.span), turn.context.gold.state[slot])
-            for turn in labelled_turns(train)
-            for example in model._examples_of(turn)
-            for slot, target in example.targets.items()
-            if target.is_new and target.span and not model.pages.lists(train.schema.slots[slot])
-        )
+        said = (pair for turn in model._turns(train) for pair in model._said_anew(turn))
         spellings = Spellings.learn(said)
         if not any(turn.state for dialogue in train for turn in dialogue.turns):
             raise SpecError("the training data have no values to learn", fix="train on a corpus with states")
@@ -120,57 +134,65 @@ class SchemaReaderModel(Model):
 
     def examples(self, train: Material, random: Random) -> list[PageExample]:
         """The pages of every turn; of services that a turn says nothing of, some."""
-        rest = self.options.rest
-        return [
-            example
-            for turn in labelled_turns(train)
-            for example in self._examples_of(turn)
-            if example.intent is not None
-            or any(target.is_new for target in example.targets.values())
-            or random.random() < rest
-        ]
+        return [example for turn in self._turns(train) for example in self._examples_of(turn, random)]
 
-    def _examples_of(self, turn: LabelledTurn) -> Iterator[PageExample]:
+    def _turns(self, train: Material) -> Iterator[LabelledTurn]:
+        """The turns of a corpus; the texts of many dialogues are made into tokens together."""
+        dialogues = iter(train)
+        while part := list(islice(dialogues, _DIALOGUES)):
+            self.backbone.read_ahead(text for dialogue in part for turn in dialogue.turns for text in _shown(turn))
+            yield from (turn for dialogue in part for turn in label_turns(dialogue, train.schema))
+
+    def _said_anew(self, turn: LabelledTurn) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The words that say values which are new and on no list, with the accepted forms of each."""
+        state, previous = turn.context.gold.state, turn.context.previous or {}
+        changed = {slot: forms for slot, forms in state.items() if previous.get(slot) not in forms}
+        about = {service_of(slot) for slot in changed}
+        services = [service for service in services_of(turn.context) if service.name in about]
+        for window in self.pages.windows(turn.context, services):
+            for part in self.pages.parts_of(window.service):
+                for target in self._targets(window, part, changed).values():
+                    if target.span:
+                        yield _said(window.pieces, target.span), target.forms
+
+    def _examples_of(self, turn: LabelledTurn, random: Random) -> Iterator[PageExample]:
         gold = turn.context.gold
         frames = {frame.service: frame for frame in gold.frames}
-        for page in self.pages.of(turn.context):
-            frame = frames.get(page.service.name)
-            yield PageExample(
-                turn.name,
-                page,
-                len(self.pages.lay_out(page).tokens),
-                self._targets(page, gold.state),
-                frozenset(frame.requested) if frame else None,
-                frame.intent if frame else None,
-            )
+        for window in self.pages.windows(turn.context, services_of(turn.context)):
+            frame = frames.get(window.service.name)
+            for part in self.pages.parts_of(window.service):
+                targets = self._targets(window, part, gold.state)
+                is_about = frame is not None or any(target.is_new for target in targets.values())
+                if is_about or random.random() < self.options.rest:
+                    page = self.pages.make(window, part)
+                    requested, intent = (frozenset(frame.requested), frame.intent) if frame else (None, None)
+                    yield PageExample(turn.name, page, page.length, targets, requested, intent)
 
-    def _targets(self, page: Page, state: State) -> dict[str, Target]:
-        passages = [piece.passage for piece in page.pieces]
+    def _targets(self, window: Window, part: Part, state: State) -> dict[str, Target]:
         targets = {}
-        for slot in page.slots:
-            id = slot_id(page.service.name, slot.name)
-            if forms := state.get(id):
-                found = find_span(passages[::-1], id, forms) if forms[0] != DONTCARE else None
-                span = (len(passages) - 1 - found[0], *found[1:]) if found else None
-                listed = next((form for form in forms if form in slot.values), forms[0])
-                targets[id] = Target(listed, span, page.previous.get(id) not in forms)
+        for slot, forms in state.items():
+            if forms and slot in part.slots:
+                is_new = window.previous.get(slot) not in forms
+                is_copied = is_new and not self.pages.lists(part.slots[slot])
+                targets[slot] = Target(forms, is_new, _find(window.pieces, slot, forms) if is_copied else None)
         return targets
 
     def collate(self, examples: Sequence[PageExample], random: Random) -> Batch:
         """Pages, with intents and slots in any order and some values forgotten, and what is right of them."""
         sheets, labels = [], []
         for example in examples:
-            page, share = example.page, self.options.forget
-            forgotten = {
-                slot for slot in page.previous if _can_be_found(example.targets.get(slot)) and random.random() < share
-            }
+            page, forgotten = example.page, {}
+            for slot, target in example.targets.items():
+                is_drawn = slot in page.previous and random.random() < self.options.forget
+                if is_drawn and (span := target.span or _find(page.pieces, slot, target.forms)):
+                    forgotten[slot] = target._replace(span=span)
             page = page._replace(
                 intents=tuple(random.sample(page.intents, len(page.intents))),
                 slots=tuple(random.sample(page.slots, len(page.slots))),
                 previous={slot: value for slot, value in page.previous.items() if slot not in forgotten},
             )
             sheets.append(self.pages.lay_out(page))
-            labels.append(_label(sheets[-1], page, example))
+            labels.append(_label(sheets[-1], page, example._replace(targets=example.targets | forgotten)))
         batch = self._collate_sheets(sheets)
         rows = zip(*labels, strict=True)
         names = ("statuses", "requested", "values", "starts", "ends", "intents")
@@ -226,8 +248,11 @@ class SchemaReaderModel(Model):
                 state.pop(slot, None)
                 if value:
                     state[slot] = value
+        if not self.knowledge.has_frames:
+            return Prediction(context.dialogue, context.turn, state)
         frames = tuple(FramePrediction(name, intents[name][1], tuple(slots)) for name, slots in requested.items())
-        return Prediction(context.dialogue, context.turn, state, frames if self.knowledge.has_frames else ())
+        surest = max(intents.values(), default=(0.0, _NO_INTENT))[1]
+        return Prediction(context.dialogue, context.turn, state, frames, surest)
 
     def _answer(self, pages: Sequence[Page], sheets: Sequence[Sheet]) -> list[PageAnswer]:
         """What the network says of pages."""
@@ -265,7 +290,7 @@ class SchemaReaderModel(Model):
             for (row, _, slot), (first, last) in zip(open_slots, spans, strict=True):
                 piece = sheets[row].pieces[first]
                 at = sheets[row].firsts[piece]
-                words = _said(pages[row], (piece, first - at, last - at))
+                words = _said(pages[row].pieces, (piece, first - at, last - at))
                 answers[row].changes.append(Change(slot, self.spellings.spell(words)))
         return answers
 
@@ -287,11 +312,11 @@ def _label(sheet: Sheet, page: Page, example: PageExample) -> tuple[list[int], .
             statuses[number] = DROP if slot in page.previous else KEEP
         elif not target.is_new and slot in page.previous:
             statuses[number] = KEEP
-        elif target.value == DONTCARE:
+        elif target.forms[0] == DONTCARE:
             statuses[number] = LEFT_OPEN
         elif number in sheet.owners:
-            right = [place for place, owner in enumerate(sheet.owners) if owner == number]
-            found = next((place for place in right if sheet.names[place] == target.value), IGNORED)
+            places = {sheet.names[place]: place for place, owner in enumerate(sheet.owners) if owner == number}
+            found = next((places[form] for form in target.forms if form in places), IGNORED)
             statuses[number], values[number] = (HAS_VALUE, found) if found != IGNORED else (IGNORED, IGNORED)
         elif target.span:
             piece, first, last = target.span
@@ -300,15 +325,24 @@ def _label(sheet: Sheet, page: Page, example: PageExample) -> tuple[list[int], .
     return statuses, requested, values, starts, ends, [intent]
 
 
-def _can_be_found(target: Target | None) -> bool:
-    return target is not None and target.span is not None
+def _find(pieces: Sequence[Piece], slot: str, forms: tuple[str, ...]) -> Place | None:
+    """Where the dialogue says a value, latest."""
+    found = find_span([piece.passage for piece in reversed(pieces)], slot, forms) if forms[0] != DONTCARE else None
+    return (len(pieces) - 1 - found[0], *found[1:]) if found else None
 
 
-def _said(page: Page, span: tuple[int, int, int]) -> str:
+def _said(pieces: Sequence[Piece], place: Place) -> str:
     """The words of a piece from one token to another, as they are written there."""
-    number, first, last = span
-    passage = page.pieces[number].passage
+    number, first, last = place
+    passage = pieces[number].passage
     return passage.text[passage.places[first][0] : passage.places[last][1]]
+
+
+def _shown(turn: Turn) -> Iterator[str]:
+    """All that pages may show of a turn and its state."""
+    yield from (turn.system, turn.user)
+    for slot, value in first_forms(turn.state).items():
+        yield from (value, remember(slot, value))
 
 
 def _texts(train: Material) -> Iterator[str]:

@@ -9,12 +9,17 @@ SGP-DST passes over the dialogue once for each of them, which reads its words as
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, chain
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dstress.dialogue import Intent, Schema, Service, Slot, slot_id
-from dstress.text.letters import name_words
+from dstress.text.letters import letter_text, name_words
 from dstress.text.mentions import find_value
+from dstress.text.value_forms import prepare_value
 from dstress.trackers.base import Context
 from dstress.trackers.encoders import Backbone, EncoderOptions, Passage
 
@@ -23,6 +28,7 @@ MARK, MEMORY, EARLIER, SYSTEM, USER, SERVICE, INTENT, SLOT, CURRENT, VALUE, SYST
 """What a token is of. The last two are possible values that the latest words of the system or the user say."""
 _LONGEST_DESCRIPTION, _LONGEST_CURRENT, _LONGEST_VALUE = 32, 12, 8
 """Tokens of these that are read."""
+Integers = NDArray[np.int64]
 
 
 class Options(EncoderOptions, frozen=True, forbid_unknown_fields=True):
@@ -60,6 +66,16 @@ class Piece(NamedTuple):
     passage: Passage
 
 
+class Window(NamedTuple):
+    """What a service's pages show of the dialogue, the latest words last."""
+
+    context: Context
+    service: Service
+    pieces: list[Piece]
+    previous: dict[str, str]
+    """The values that the service's slots have had, by slot id."""
+
+
 class Page(NamedTuple):
     """Some intents and slots of a service, and the dialogue that they are read with, the latest words last."""
 
@@ -71,15 +87,17 @@ class Page(NamedTuple):
     """The values that the service's slots have had, by slot id."""
     said: dict[tuple[str, str], int]
     """By slot and value: which possible values the latest words say, as SYSTEM_VALUE or USER_VALUE."""
+    length: int
+    """Tokens of it."""
 
 
 class Sheet(NamedTuple):
     """A page in tokens: what each is of, and of which element or which piece (-1: none)."""
 
-    tokens: list[int]
-    kinds: list[int]
-    elements: list[int]
-    pieces: list[int]
+    tokens: Integers
+    kinds: Integers
+    elements: Integers
+    pieces: Integers
     firsts: list[int]
     """The first token of each piece."""
     roles: list[int]
@@ -90,104 +108,164 @@ class Sheet(NamedTuple):
     """What each element is called; the value itself."""
 
 
+class Entry(NamedTuple):
+    """What a page shows of a service, an intent or a slot, in tokens."""
+
+    thing: Service | Intent | Slot
+    role: int
+    tokens: list[int]
+    values: list[tuple[str, list[int]]]
+    """The possible values that are on the page, with their tokens."""
+
+    @property
+    def size(self) -> int:
+        """Tokens of it and its values."""
+        return len(self.tokens) + sum(len(tokens) for _, tokens in self.values)
+
+
+class Part(NamedTuple):
+    """A page's share of a service: as much of its schema as a page holds."""
+
+    intents: tuple[Intent, ...]
+    slots: dict[str, Slot]
+    """By slot id."""
+    size: int
+    """Tokens of its entries, the service's own among them."""
+    values: list[tuple[str, str, str]]
+    """The possible values on it: the slot's name, the value, and the slot's id."""
+    hints: list[tuple[str, int]]
+    """Letters of which a text that says one of these values has some, each with the value's number."""
+
+
 class Pages:
-    """Makes pages of contexts, and sheets of pages."""
+    """Makes pages of contexts, and sheets of pages. What only the schema says is worked out once."""
 
     def __init__(self, backbone: Backbone, options: Options) -> None:
         self.backbone, self.options = backbone, options
-        self._parts: dict[int, tuple[Service, list[tuple[tuple[Intent, ...], tuple[Slot, ...]]]]] = {}
+        self._entries: dict[int, Entry] = {}
+        self._parts: dict[int, tuple[Service, list[Part]]] = {}
 
     def of(self, context: Context) -> Iterator[Page]:
         """The pages of every service that the dialogue is about."""
-        previous = context.previous or {}
-        for service in services_of(context):
-            own = {id: previous[id] for slot in service.slots if (id := slot_id(service.name, slot.name)) in previous}
-            others = {id: value for id, value in previous.items() if id not in own and id in context.schema.slots}
-            pieces = self._window(context, others)
-            for intents, slots in self._part(service):
-                yield Page(pieces, service, intents, slots, own, self._said(context, service, slots))
+        for window in self.windows(context, services_of(context)):
+            yield from (self.make(window, part) for part in self.parts_of(window.service))
 
-    def _said(self, context: Context, service: Service, slots: Sequence[Slot]) -> dict[tuple[str, str], int]:
-        texts = ((SYSTEM_VALUE, context.system), (USER_VALUE, context.user))
-        return {
-            (slot.name, value): kind
-            for slot in slots
-            if self.lists(slot)
-            for value in slot.values
-            for kind, text in texts
-            if find_value(text, slot_id(service.name, slot.name), (value,))
-        }
+    def windows(self, context: Context, services: Sequence[Service]) -> Iterator[Window]:
+        """What the pages of each of these services show of the dialogue."""
+        previous, latest = context.previous or {}, self._latest(context)
+        left = self.options.longest - 2 - sum(len(piece.passage.tokens) for piece in latest)
+        for service in services:
+            prefix = slot_id(service.name, "")
+            own, others = {}, []
+            for id, value in previous.items():
+                if id in context.schema.slots:
+                    if id.startswith(prefix):
+                        own[id] = value
+                    else:
+                        others.append(Piece(MEMORY, self.backbone.read(remember(id, value))))
+            yield Window(context, service, [*_cut(others[::-1], left)[::-1], *latest[::-1]], own)
+
+    def make(self, window: Window, part: Part) -> Page:
+        """A window with a part of its service's schema."""
+        context, service, pieces, previous = window
+        said = self._said(SYSTEM_VALUE, context.system, part) | self._said(USER_VALUE, context.user, part)
+        length = 2 + part.size + sum(len(piece.passage.tokens) for piece in pieces)
+        length += sum(len(self._current(value)) for id, value in previous.items() if id in part.slots)
+        return Page(pieces, service, part.intents, tuple(part.slots.values()), previous, said, length)
+
+    def _said(self, kind: int, text: str, part: Part) -> dict[tuple[str, str], int]:
+        """Which of a page's possible values a text says; most of them its letters tell away at once."""
+        letters = letter_text(text).letters
+        hinted = {number for hint, number in part.hints if hint in letters}
+        values = (part.values[number] for number in hinted)
+        return {(slot, value): kind for slot, value, id in values if find_value(text, id, (value,))}
+
+    def _latest(self, context: Context) -> list[Piece]:
+        """The words that every page of a context shows, the newest first."""
+        exchanges = context.history[::-1][: self.options.exchanges - 1]
+        words = [(USER, context.user), (SYSTEM, context.system)]
+        words += [(EARLIER, text) for system, user in exchanges for text in (user, system)]
+        return _cut([Piece(kind, self.backbone.read(text)) for kind, text in words], self.options.longest - 2)
 
     def lists(self, slot: Slot) -> bool:
         """Whether its values are on the page."""
         return slot.categorical and 0 < len(slot.values) <= self.options.most_values
 
-    def _window(self, context: Context, others: Mapping[str, str]) -> list[Piece]:
-        read = self.backbone.read
-        newest = [Piece(USER, read(context.user)), Piece(SYSTEM, read(context.system))]
-        for system, user in context.history[::-1][: self.options.exchanges - 1]:
-            newest += [Piece(EARLIER, read(user)), Piece(EARLIER, read(system))]
-        newest += [Piece(MEMORY, read(f"{_words(slot)}: {value}")) for slot, value in reversed(list(others.items()))]
-        left, pieces = self.options.longest - 2, []
-        for kind, passage in newest:
-            if passage.tokens and left:
-                pieces.append(Piece(kind, passage.cut(left)))
-                left -= len(pieces[-1].passage.tokens)
-        return pieces[::-1]
-
-    def _part(self, service: Service) -> list[tuple[tuple[Intent, ...], tuple[Slot, ...]]]:
+    def parts_of(self, service: Service) -> list[Part]:
         """The service's intents and slots, as many together as a page holds."""
         if id(service) not in self._parts:
-            parts: list[tuple[list[Intent], list[Slot]]] = []
+            shares: list[list[Entry]] = []
             left = 0
             things: list[Intent | Slot] = [*service.intents, *service.slots]
-            for thing in things:
-                size = len(self._described(thing).tokens)
-                if isinstance(thing, Slot):
-                    values = thing.values if self.lists(thing) else ()
-                    size += _LONGEST_CURRENT + sum(len(self._value(value).tokens) for value in values)
+            for entry in map(self._entry, things):
+                size = entry.size + _LONGEST_CURRENT * (entry.role == SLOT)
                 if size > left:
-                    parts.append(([], []))
-                    left = self.options.page - len(self._described(service).tokens)
+                    shares.append([])
+                    left = self.options.page - self._entry(service).size
                 left -= size
-                if isinstance(thing, Slot):
-                    parts[-1][1].append(thing)
-                else:
-                    parts[-1][0].append(thing)
-            self._parts[id(service)] = service, [(tuple(intents), tuple(slots)) for intents, slots in parts]
+                shares[-1].append(entry)
+            self._parts[id(service)] = service, [self._part(service, share) for share in shares]
         return self._parts[id(service)][1]
 
-    def _described(self, thing: Service | Intent | Slot) -> Passage:
-        return self.backbone.read(f"{_words(thing.name)}: {thing.description}").cut(_LONGEST_DESCRIPTION)
+    def _part(self, service: Service, entries: Sequence[Entry]) -> Part:
+        things = [entry.thing for entry in entries]
+        slots = {slot_id(service.name, thing.name): thing for thing in things if isinstance(thing, Slot)}
+        values = [(slot.name, value, id) for id, slot in slots.items() if self.lists(slot) for value in slot.values]
+        hints = [
+            (hint, number) for number, (_, value, id) in enumerate(values) for hint in prepare_value(id, (value,)).hints
+        ]
+        intents = tuple(thing for thing in things if isinstance(thing, Intent))
+        size = self._entry(service).size + sum(entry.size for entry in entries)
+        return Part(intents, slots, size, values, hints)
 
-    def _value(self, value: str) -> Passage:
-        return self.backbone.read(value).cut(_LONGEST_VALUE)
+    def _entry(self, thing: Service | Intent | Slot) -> Entry:
+        if id(thing) not in self._entries:
+            role = SLOT if isinstance(thing, Slot) else INTENT if isinstance(thing, Intent) else SERVICE
+            listed = thing.values if isinstance(thing, Slot) and self.lists(thing) else ()
+            values = [(value, self._tokens(value, _LONGEST_VALUE)) for value in listed]
+            described = self._tokens(f"{_words(thing.name)}: {thing.description}", _LONGEST_DESCRIPTION)
+            self._entries[id(thing)] = Entry(thing, role, described, values)
+        return self._entries[id(thing)]
+
+    def _tokens(self, text: str, longest: int) -> list[int]:
+        return self.backbone.read(text).tokens[:longest] or [self.backbone.part]
+
+    def _current(self, value: str) -> list[int]:
+        return self.backbone.read(value).tokens[:_LONGEST_CURRENT]
 
     def lay_out(self, page: Page) -> Sheet:
         """The page in tokens."""
-        sheet = Sheet([self.backbone.start], [MARK], [-1], [-1], [], [], [], [])
-        for number, (kind, passage) in enumerate(page.pieces):
-            sheet.firsts.append(len(sheet.tokens))
-            _write(sheet, passage.tokens, kind, piece=number)
-        _write(sheet, [self.backbone.part], MARK)
-        self._add(sheet, SERVICE, page.service.name, self._described(page.service).tokens)
-        for intent in page.intents:
-            self._add(sheet, INTENT, intent.name, self._described(intent).tokens)
-        for slot in page.slots:
-            owner = len(sheet.roles)
-            self._add(sheet, SLOT, slot.name, self._described(slot).tokens)
-            if current := page.previous.get(slot_id(page.service.name, slot.name)):
-                _write(sheet, self.backbone.read(current).cut(_LONGEST_CURRENT).tokens, CURRENT, element=owner)
-            for value in slot.values if self.lists(slot) else ():
-                kind = page.said.get((slot.name, value), VALUE)
-                self._add(sheet, VALUE, value, self._value(value).tokens, owner, kind)
-        return sheet
-
-    def _add(self, sheet: Sheet, role: int, name: str, tokens: Sequence[int], owner: int = -1, kind: int = 0) -> None:
-        _write(sheet, tokens or [self.backbone.part], kind or role, element=len(sheet.roles))
-        sheet.roles.append(role)
-        sheet.owners.append(owner)
-        sheet.names.append(name)
+        texts = [[self.backbone.start], *(piece.passage.tokens for piece in page.pieces), [self.backbone.part]]
+        firsts = list(accumulate(map(len, texts[:-2]), initial=0))[1:]
+        marks = [
+            (MARK, -1, -1),
+            *((piece.kind, -1, number) for number, piece in enumerate(page.pieces)),
+            (MARK, -1, -1),
+        ]
+        roles: list[int] = []
+        owners: list[int] = []
+        names: list[str] = []
+        things: list[Service | Intent | Slot] = [page.service, *page.intents, *page.slots]
+        for thing in things:
+            _, role, described, values = self._entry(thing)
+            owner = len(roles)
+            texts.append(described)
+            marks.append((role, owner, -1))
+            roles.append(role)
+            owners.append(-1)
+            names.append(thing.name)
+            if role == SLOT and (current := page.previous.get(slot_id(page.service.name, thing.name))):
+                texts.append(self._current(current))
+                marks.append((CURRENT, owner, -1))
+            for value, tokens in values:
+                texts.append(tokens)
+                marks.append((page.said.get((thing.name, value), VALUE), len(roles), -1))
+                roles.append(VALUE)
+                owners.append(owner)
+                names.append(value)
+        kinds, elements, pieces = np.repeat(np.array(marks), list(map(len, texts)), axis=0).T
+        row = np.fromiter(chain.from_iterable(texts), np.int64, len(kinds))
+        return Sheet(row, kinds, elements, pieces, firsts, roles, owners, names)
 
 
 def services_of(context: Context) -> list[Service]:
@@ -196,11 +274,19 @@ def services_of(context: Context) -> list[Service]:
     return [schema.by_name[name] for name in context.services if name in schema.by_name] or list(schema.services)
 
 
-def _write(sheet: Sheet, tokens: Sequence[int], kind: int, element: int = -1, piece: int = -1) -> None:
-    sheet.tokens.extend(tokens)
-    sheet.kinds.extend([kind] * len(tokens))
-    sheet.elements.extend([element] * len(tokens))
-    sheet.pieces.extend([piece] * len(tokens))
+def remember(slot: str, value: str) -> str:
+    """How a page shows the value of another service."""
+    return f"{_words(slot)}: {value}"
+
+
+def _cut(newest: Sequence[Piece], left: int) -> list[Piece]:
+    """As many as so many tokens allow."""
+    pieces = []
+    for kind, passage in newest:
+        if passage.tokens and left > 0:
+            pieces.append(Piece(kind, passage.cut(left)))
+            left -= len(passage.tokens)
+    return pieces
 
 
 def _words(name: str) -> str:
