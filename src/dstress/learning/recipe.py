@@ -131,6 +131,8 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     about: str = ""
     start: str = ""
     """A checkpoint of the family to go on from, with all that it knows; `model` then says nothing."""
+    prefinetune: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Tasks that are learned in place of tracking: those that the corpora give, by name, or task files."""
     augment: AugmentOptions | msgspec.UnsetType = msgspec.UNSET
     model: dict[str, Any] = {}
     training: TrainingOptions = TrainingOptions()
