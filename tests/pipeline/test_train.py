@@ -24,6 +24,7 @@ from dstress.pipeline.train import train
 from tests.generators.training import training
 
 OPTIONS = TrainingOptions(epochs=2, batch=24, rate=0.02, clip=10.0, average=0.5, evaluate_on=3)
+LOSS = replace(OPTIONS, metric="loss")
 
 
 class Killed(Exception):
@@ -92,6 +93,29 @@ def test_a_reader_of_schemas_learns_from_schemas_in_other_words(tmp_path: Path) 
     assert more["steps"] == pytest.approx(3 * plain["steps"], abs=3)
 
 
+@pytest.mark.parametrize("family", ["causal", "seq2seq"])
+def test_a_writer_learns_other_tasks_before_it_tracks(family: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.jsonl").write_text('{"word": "ferry"}\n' * 4)
+    (tmp_path / "mine.toml").write_text(
+        'prompts = ["Say {word}:"]\nanswer = "{word}"\ntrain = "mine.jsonl"\ndev = "mine.jsonl"\n'
+    )
+    small = {"width": 16, "layers": 1, "heads": 2, "vocabulary": 320, "longest": 120, "longest_answer": 8}
+    options = replace(OPTIONS, metric="loss", evaluate_on=0)
+    tasks = ("copying", "tracking", str(tmp_path / "mine.toml"))
+    recipe = tiny(family=family, model=small, prefinetune=tasks, training=options)
+    losses = [each["loss"] for each in train(recipe, tmp_path / "tasks")["evaluations"]]
+    assert losses[1] < losses[0]
+    assert read_recipe(str(tmp_path / "tasks/recipe.toml")) == recipe
+    again = replace(recipe, prefinetune=tuple(str(tmp_path / f"tasks/tasks/{name}.toml") for name in tasks[:2]))
+    train(again, tmp_path / "again", Session(seconds=0.0))
+    done = train(recipe, tmp_path / "tasks", resume=True)
+    assert [each["loss"] for each in done["evaluations"]] == losses
+    tracks = tiny(family=family, model={}, start=str(tmp_path / "tasks"), training=replace(OPTIONS, evaluate_on=1))
+    assert "jga" in train(tracks, tmp_path / "tracks", Session(seconds=0.0))["best"]
+    weights = [(tmp_path / name / "best/weights.safetensors").read_bytes() for name in ("tasks", "tracks")]
+    assert weights[0] == weights[1]
+
+
 def test_other_training_data_do_not_go_on(tmp_path: Path) -> None:
     train(tiny(), tmp_path / "a", Session(seconds=0.0))
     notes = json.loads((tmp_path / "a/best/model.json").read_text())
@@ -111,6 +135,10 @@ def test_other_training_data_do_not_go_on(tmp_path: Path) -> None:
         ({"training": replace(OPTIONS, metric="jgaa")}, "did you mean 'jga'"),
         ({"training": replace(OPTIONS, convention="exakt")}, "did you mean 'exact'"),
         ({"train": "nowhere:train"}, "nowhere"),
+        ({"prefinetune": ("copying",)}, "judged by its loss"),
+        ({"prefinetune": ("coping",), "training": LOSS}, "unknown task 'coping'.*'copying'"),
+        ({"prefinetune": ("nowhere.toml",), "training": LOSS}, "cannot read the task"),
+        ({"prefinetune": ("copying",), "training": LOSS}, "writes no texts.*\n.*causal or seq2seq"),
         ({"augment": AugmentOptions("typoos")}, "did you mean 'typos'"),
         ({"augment": AugmentOptions(("typos", "schema_noise"))}, "schema_noise gives slots other names.*copy"),
         ({"augment": AugmentOptions("typos", keep_out="P")}, "unknown dictionary 'P'"),

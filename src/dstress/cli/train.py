@@ -18,7 +18,7 @@ from dstress.corpora import load
 from dstress.errors import DstressError, unknown
 from dstress.learning.base import Session
 from dstress.learning.devices import require_torch
-from dstress.learning.recipe import read_recipe
+from dstress.learning.recipe import LOWER_IS_BETTER, read_recipe
 
 if TYPE_CHECKING:
     from dstress.generators.network.training import TrainingOptions
@@ -99,10 +99,9 @@ def command(
         write_json(result, json_file)
         return
     best, metric = result["best"], read.training.metric
-    console().print(
-        f"dev {metric} {best[metric]:.2%} after step {best['step']:,}; track with {read.family}(path={out})",
-        markup=False,
-    )
+    value = f"{best[metric]:.4f}" if metric in LOWER_IS_BETTER else f"{best[metric]:.2%}"
+    then = f'go on with start = "{out}"' if read.prefinetune else f"track with {read.family}(path={out})"
+    console().print(f"dev {metric} {value} after step {best['step']:,}; {then}", markup=False)
 
 
 def _train_utterances(corpus: str, dev: str, out: Path, settings: tuple[str, ...], json_file: str | None) -> None:

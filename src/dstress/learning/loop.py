@@ -20,7 +20,7 @@ import torch
 from dstress._version import __version__
 from dstress.errors import DstressError
 from dstress.learning.adversarial import hybrid_losses
-from dstress.learning.base import Session, Task
+from dstress.learning.base import Batch, Learner, Session, Task
 from dstress.learning.batches import bucket
 from dstress.learning.checkpoints import BEST, KEPT, LOG, RESULT, STATE, write_weights
 from dstress.learning.devices import choose_device, describe_device
@@ -158,11 +158,7 @@ class _Training:
             random = Random(f"{self.options.seed} step {self.step} batch {number}")
             size = math.ceil(len(batch) / self.pieces)
             for at in range(0, len(batch), size):
-                tensors = learner.collate(batch[at : at + size], random)
-                tensors = {
-                    name: part.to(device, non_blocking=True) if isinstance(part, torch.Tensor) else part
-                    for name, part in tensors.items()
-                }
+                tensors = _on_device(learner.collate(batch[at : at + size], random), device)
                 for loss in hybrid_losses(learner, loss_of, tensors, self.options.adversarial):
                     loss.total.backward()
                     total, units = total + loss.total.detach(), units + loss.units
@@ -298,6 +294,24 @@ def compile_blocks(module: Any) -> None:
     else:
         for part in module.children():
             compile_blocks(part)
+
+
+def mean_loss(learner: Learner, examples: Sequence[Any], options: TrainingOptions) -> float:
+    """The loss of a unit, over examples that nothing is learned from."""
+    total, units, random = 0.0, 0, Random(0)
+    device = next(learner.module.parameters()).device
+    with torch.inference_mode():
+        for batch in bucket(examples, options.batch, options.tokens, random):
+            loss = learner.loss(_on_device(learner.collate(batch, random), device))
+            total, units = total + float(loss.total), units + loss.units
+    return total / units
+
+
+def _on_device(batch: Batch, device: Any) -> Batch:
+    return {
+        name: part.to(device, non_blocking=True) if isinstance(part, torch.Tensor) else part
+        for name, part in batch.items()
+    }
 
 
 def pace_of(step: int, total: int, warmup: float, decay: str) -> float:

@@ -36,9 +36,9 @@ LOWER_IS_BETTER = ("loss", "perplexity")
 class AdversarialOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How far adversarial training moves the embeddings of what is read, and what the loss there counts."""
 
-    epsilon: float = 0.1
+    epsilon: float = 0.05
     """The radius of the ball around an embedding that it stays in, as a share of its length."""
-    step: float = 0.05
+    step: float = 0.03
     """How far one step goes, as a share of the same."""
     steps: int = 2
     weight: float = 1.0
@@ -133,6 +133,8 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     about: str = ""
     start: str = ""
     """A checkpoint of the family to go on from, with all that it knows; `model` then says nothing."""
+    prefinetune: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Tasks that are learned in place of tracking: those that the corpora give, by name, or task files."""
     augment: AugmentOptions | msgspec.UnsetType = msgspec.UNSET
     model: dict[str, Any] = {}
     training: TrainingOptions = TrainingOptions()

@@ -13,6 +13,7 @@ import torch
 from torch.nn import functional
 
 from dstress.learning.base import Batch, Loss
+from dstress.learning.lessons import Lesson
 from dstress.learning.recipe import read_settings
 from dstress.learning.tensors import pad_rows
 from dstress.resources import Material
@@ -102,7 +103,10 @@ class GenerativeModel(Model):
 
     def examples(self, train: Material, random: Random) -> list[TokenLesson]:
         """The lessons of every turn; what is forgotten is other at each epoch."""
-        lessons = [lesson for turn in labelled_turns(train) for lesson in self.form.teach(turn, random)]
+        return self.learn([lesson for turn in labelled_turns(train) for lesson in self.form.teach(turn, random)])
+
+    def learn(self, lessons: Sequence[Lesson]) -> list[TokenLesson]:
+        """Lessons of any task."""
         prompts = self._tokens([lesson.prompt for lesson in lessons])
         answers = self._tokens([lesson.answer for lesson in lessons])
         longest, longest_answer, end = self.options.longest, self.options.longest_answer, self.backbone.end
