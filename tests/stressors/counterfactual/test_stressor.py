@@ -163,6 +163,16 @@ def test_what_is_asked_must_be_taken_up_by_a_yes() -> None:
     assert [verdict.filter for verdict in Filters(None).judge(said, goal, candidates)] == ["", ""]
 
 
+@pytest.mark.parametrize("known", ["state", "offer"])
+def test_a_place_that_has_its_name_is_not_looked_for(known: str) -> None:
+    name = {"hotel-name": ("ashley",)}
+    turns = (Turn("hello", state=name if known == "state" else {}), Turn("for 3", "shall i book the ashley ?", name))
+    said = Utterance(Dialogue("d", turns), 1, MULTIWOZ, ())
+    goal = Goal({"hotel-parking": "yes"}, {} if known == "state" else {"hotel-name": "ashley"})
+    candidates = [Candidate("i am looking for a place with free parking ."), Candidate("it should have free parking .")]
+    assert [verdict.filter for verdict in Filters(None, offers=True).judge(said, goal, candidates)] == [UNTAKEN, ""]
+
+
 class Silent(Generator):
     """Knows no words."""
 

@@ -20,6 +20,11 @@ PLACEHOLDER = re.compile(r"\[([^\]]+)\]")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z\[])")
 _WORD = re.compile(r"\[[^\]]+\]|[^\W\d_]+(?:['’][^\W\d_]+)*|\d+")
 _SLIP = re.compile(r"\bi\b|\s[.,?!]|\.\.|[.?!] [a-z]")
+_BARE_WISH = re.compile(
+    r"(?:(?:i|we|i'd|we'd) )?(?:would |will |only |just )*(?:like|want|need|prefer)(?: only| just)?"
+    r" \[[^\]]+\](?: please)?\W*",
+    re.IGNORECASE,
+)
 _CLOCK = re.compile(r"[\d:]+(?: ?[ap]m)?", re.IGNORECASE)
 
 
@@ -89,7 +94,8 @@ def shape_of(value: str) -> str:
             return "clock" if _CLOCK.fullmatch(value) else "time"
         if date_of(value) is not None:  # "on the March 4th", "on the the 4th"
             return "day" if value.startswith("the ") else "day of month" if value[0].isdigit() else "month and day"
-    return "near day" if value.lower() in word_lists()["near_days"] else "name"
+    folded = value.lower()
+    return "near day" if folded in word_lists()["near_days"] or folded.startswith("next ") else "name"
 
 
 def words_in(text: str) -> list[str]:
@@ -118,6 +124,11 @@ def is_written_well(text: str) -> bool:
 def is_fragment(text: str) -> bool:
     """Whether words are no sentence, only an answer."""
     return word_lists()["verbs"].isdisjoint(words_in(text))
+
+
+def is_bare_wish(text: str) -> bool:
+    """Whether a sentence names a value and does not tell what it is, so that only its question does: "I want 3"."""
+    return any(_BARE_WISH.fullmatch(sentence) for sentence in split_sentences(text))
 
 
 def flag_words(element: str) -> frozenset[str]:
