@@ -165,8 +165,8 @@ def test_no_two_values_are_implied_by_the_same_words(kind: str) -> None:
 
 @pytest.mark.parametrize(
     ("slot", "kind"),
-    [("pricerange", "price"), ("book day", "day"), ("book people", "people"), ("area", "area"), ("area", "compass"), ("food", "food"),
-     ("type", "sight"), ("parking", "parking"), ("internet", "internet")],
+    [("pricerange", "price"), ("book day", "day"), ("book people", "people"), ("area", "area"), ("area", "compass"),
+     ("food", "food"), ("type", "sight"), ("parking", "parking"), ("internet", "internet")],
 )  # fmt: skip
 def test_what_implies_a_value_does_not_say_it(slot: str, kind: str) -> None:
     for value, ways in _kinds()[kind].implications.items():

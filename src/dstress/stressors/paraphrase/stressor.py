@@ -86,7 +86,7 @@ class Paraphrase(TurnStressor):
         return () if self.regeneration is None else (self.regeneration.training(train),)
 
     def prepare(self, resources: Resources) -> None:
-        """Learn how the corpus writes; every step of every route can be taken, an encoder is there if it was asked for."""
+        """Learn how the corpus writes. Every step of every route can be taken, and an encoder is there if asked for."""
         super().prepare(resources)
         self._usual = corpus_style(resources.corpus)
         if self.backtranslation is not None:
