@@ -27,9 +27,9 @@ class Placeholders:
     def __init__(self, schema: Schema) -> None:
         self._kinds = dict(_multiwoz_kinds())
         self._services = {service.name.casefold(): service.name for service in schema.services}
-        self._own = {service.name for service in schema.services if not _is_multiwoz(service)}
+        self.own = {service.name for service in schema.services if not _is_multiwoz(service)}
         for service in schema.services:
-            if service.name in self._own:
+            if service.name in self.own:
                 for slot in (*(slot.name for slot in service.slots), *service.requestable):
                     name = slot.casefold()
                     kind = self._kinds.setdefault(name, name.upper().replace(" ", "_"))
@@ -47,7 +47,7 @@ class Placeholders:
         """The kind that answers a request for a slot, by its id; None where no answer is listened for."""
         service, _, name = slot.partition("-")
         kind = self.kind(name)
-        return kind if service in self._own or kind in _LISTENED_FOR else None
+        return kind if service in self.own or kind in _LISTENED_FOR else None
 
     def names(self, response: str) -> list[str]:
         """The names of the placeholders in a response."""
