@@ -15,8 +15,8 @@ from dstress.alignment.cells import Alignment
 from dstress.alignment.columns import Columns
 from dstress.dialogue import Dialogue
 from dstress.errors import UNREADABLE_JSON, DstressError, PredictionError, place
-from dstress.metrics.base import Floats, Metric
-from dstress.metrics.task_success import POINTS, Inform, Success
+from dstress.metrics.base import POINTS, Floats, Metric
+from dstress.metrics.task_success import Inform, Success
 from dstress.text.detokenised import detokenise
 from dstress.text.placeholders import Placeholders, delexicalise_by_spans
 

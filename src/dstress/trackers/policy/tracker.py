@@ -37,7 +37,7 @@ _MOST_ASKED = 2
 
 
 class Policy(Tracker):
-    """A dialogue system: the state of any tracker, such as `policy(rules)`, the database, and templates; no training."""
+    """A dialogue system: the state of any tracker, as in `policy(rules)`, the database and templates; no training."""
 
     sequential = True
 
@@ -185,7 +185,7 @@ class _Asked(NamedTuple):
 
     @property
     def needed(self) -> list[str]:
-        """What a booking needs, by bare names: the slots for it, or what the schema requires; none if nothing is booked."""
+        """What a booking needs, by bare names: the slots for it, or what the schema requires."""
         slots = [slot.name for slot in self.service.slots]
         booking = [intent for intent in self.service.intents if intent.transactional]
         needed = [slot for slot in slots if slot.startswith(_BOOKING)]
