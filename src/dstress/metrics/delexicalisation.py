@@ -66,14 +66,14 @@ class Delexicaliser:
         for service, rows in database.tables.items():
             for row in rows:
                 for column, value in _said(row):
-                    _put(self._values, service, self._name(service, column), value)
+                    _put(self._values, service, self._placeholders.name(service, column), value)
 
     def delexicalise(self, response: str, state: Mapping[str, str]) -> str:
         """A response with placeholders; where several services have a value, it is that of the state's latest."""
         said: dict[str, dict[Words, dict[str, str]]] = {}
         for slot, value in state.items():
             service, _, name = slot.partition("-")
-            _put(said, service, self._name(service, name.removeprefix("book ").replace(" ", "")), value)
+            _put(said, service, self._placeholders.name(service, name.removeprefix("book ").replace(" ", "")), value)
         services = list(dict.fromkeys(service_of(slot) for slot in reversed(list(state))))
         found = [
             *self._find(response, self._values, services),
@@ -86,10 +86,6 @@ class Delexicaliser:
                 pieces += [response[done:start], f"[{name}]"]
                 done = end
         return "".join([*pieces, response[done:]])
-
-    def _name(self, service: str, column: str) -> str:
-        """The placeholder of a column, `hotel_name` before `name`; empty where nobody knows one."""
-        return next(filter(self._placeholders.kind, (f"{service}_{column}", column)), "")
 
     def _find(
         self, response: str, values: Mapping[str, Mapping[Words, Mapping[str, str]]], services: list[str]

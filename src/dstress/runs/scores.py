@@ -18,6 +18,7 @@ from dstress.dialogue import Schema, slot_id
 from dstress.errors import DstressError, unknown
 from dstress.metrics import metrics, pair_metrics
 from dstress.predictions.base import Prediction
+from dstress.runs.averages import absent_columns, average_cells
 from dstress.runs.folder import Cell, Drop, RunFolder, Scores
 from dstress.runs.repeats import Repeats, compare_repeats
 from dstress.schema_names import names_back, seen_by_variant
@@ -123,10 +124,15 @@ def score_run(run: RunFolder, options: ScoringOptions) -> ScoredRun:
     for group in suite.across:
         card = judged.card(group.name, cut)
         scores.across[group.name], scores.across_slices[group.name] = card.metrics, card.slices
-    scores.drops = _drops({name: variant.scored.tally for name, variant in judged.variants.items()}, options)
     scores.failed = {name: variant.failed for name, variant in judged.variants.items() if variant.failed}
-    scores.table = [_cell(column, scores, judged) for column in suite.table]
-    scores.notes = [_failures(run, variant, count) for variant, count in scores.failed.items()]
+    cells = [_cell(column, scores, judged) for column in suite.table]
+    tallies = {name: variant.scored.tally for name, variant in judged.variants.items()}
+    signature = judged.original.scored.signature
+    averages = [average_cells(average, cells, tallies, signature, options.level) for average in suite.average]
+    scores.table = [*averages, *cells]
+    scores.drops = _drops(tallies, options)
+    scores.notes = absent_columns(averages, cells)
+    scores.notes += [_failures(run, variant, count) for variant, count in scores.failed.items()]
     scores.notes += name_missing({name: variant.scored.missing for name, variant in judged.variants.items()})
     if run.manifest.repeats > 1:
         scores.repeats = {name: _repeats(run, name, variant, options) for name, variant in judged.variants.items()}
@@ -292,12 +298,12 @@ def _drops(tallies: Mapping[str, Tally], options: ScoringOptions) -> dict[str, D
 def _cell(column: Column, scores: Scores, judged: _Together) -> Cell:
     """A column's score, or why there is none."""
     try:
-        return Cell(column.column, column.variant, column.metric, _score(column, scores, judged))
+        return Cell(column.name, column.variant, column.metric, _score(column, scores, judged), task=column.task)
     except KeyError as error:
         missing = f"no {error.args[0]} here"
     except DstressError as error:
         missing = error.problem
-    return Cell(column.column, column.variant, column.metric, None, missing)
+    return Cell(column.name, column.variant, column.metric, None, missing, column.task)
 
 
 def check_metrics(suite: Suite, where: str) -> None:
