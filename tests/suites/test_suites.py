@@ -66,6 +66,12 @@ def test_the_papers_have_theirs() -> None:
     assert {"checkdst", "coco", "coco-ablation", "raddle", "sgd-x", "gca", "quick", "full"} <= set(suites.names())
 
 
+@pytest.mark.parametrize("name", ["checkdst", "coco", "full", "raddle"])
+def test_a_suite_says_what_changed_against_the_first_version(name: str) -> None:
+    text = (Path(suites.__file__).parent / f"{name}.toml").read_text(encoding="utf-8")
+    assert "0.1" in text.partition("title = ")[0]
+
+
 def test_a_file_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(GOOD)

@@ -133,6 +133,7 @@ def capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def copy_capitals(old: str, new: str, *, opens: bool = False, name: bool = True) -> str:
     """`new` in the capitals of `old`: `CHEAP`, `cheap`, `Cheap`, `Pizza Hut`.
 
