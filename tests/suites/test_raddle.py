@@ -11,9 +11,15 @@ import dstress
 from dstress import suites
 from dstress.metrics.measures import measure_of
 from dstress.pipeline.run import Run
-from dstress.reports.score_tables import run_tables, task_table
+from dstress.reports.charts import NARROW, WIDE
+from dstress.reports.html import render_html
+from dstress.reports.numbers import PLAIN
+from dstress.reports.plots import make_plots
+from dstress.reports.score_tables import run_tables
+from dstress.reports.views import tasks
 from dstress.runs.averages import absent_columns, average_cells
 from dstress.runs.folder import Cell
+from dstress.runs.scores import find_errors
 from dstress.scoring.scorecard import Score
 
 GPT_2 = "40.52 67.36 31.36 62.72 28.82 59.44 22.31 54.15 30.40 54.16 31.41 65.95 28.28 51.29 47.37 83.86"
@@ -72,20 +78,29 @@ def test_gold_is_the_ceiling_of_every_column(tmp_path: Path) -> None:
     assert len(values) == 16
     for column, value in values.items():
         assert value == (200.0 if column.endswith(" C") else 1.0), column
-    table = task_table(found.scores)
-    assert table.columns == ("task", "#JGA", "#C", "#IC", "#F1")
-    assert table.rows[0] == ("Standard", "100.00", "200.00", "-", "-")
-    assert table.rows[-3:] == [("OOD", "100.00", "-", "-", "100.00"), *_averages(137.5, 1900 / 14)]
-
-
-def _averages(whole: float, checklist: float) -> list[tuple[str, ...]]:
-    return [("Avg.", f"{whole:.2f}", "", "", ""), ("Avg.c", f"{checklist:.2f}", "", "", "")]
+    table = tasks(found.scores, PLAIN)
+    assert table.columns == ("task", "#JGA", "#C", "#IC", "#F1", "#mean")
+    assert table.rows[0] == ("Standard", "100.00", "200.00", "-", "-", "150.00")
+    assert table.rows[-3:] == [
+        ("OOD", "100.00", "-", "-", "100.00", "100.00"),
+        ("Avg.", "", "", "", "", "137.50"),
+        ("Avg.c", "", "", "", "", "135.71"),
+    ]
 
 
 def test_the_policy_answers_every_column(tmp_path: Path) -> None:
     found = run("policy(rules)", tmp_path)
     cells = {cell.column: cell for cell in found.scores.table}
     assert all(cell.score for cell in cells.values() if cell.task)
+    drawn = make_plots(found.scores)
+    rows = drawn["coarse"].chart(WIDE).to_dict(validate=True)["data"]["values"]
+    assert [row["name"] for row in rows if row["measure"] == "C"] == ["Standard", "Language", "Speech"]
+    language = [cell.score.value for cell in cells.values() if cell.aspect == "Language" and cell.score]
+    mean = next(row["value"] for row in rows if (row["measure"], row["name"]) == ("C", "Language"))
+    assert mean == pytest.approx(sum(language[1::2]) / 4)
+    fine = drawn["fine"].chart(NARROW).to_dict(validate=True)["data"]["values"]
+    assert [(row["name"], row["measure"]) for row in fine][-2:] == [("OOD", "JGA"), ("OOD", "F1")] and len(fine) == 16
+    assert "Diagnosis</h2>" in render_html(found, find_errors(found))
     whole = cells["Avg."].score
     assert whole and whole.n == 16 and 0 < whole.low < whole.value < whole.high
     assert "RADDLE: policy(tracker=rules) on reminder:test" in run_tables(found.manifest, found.scores)[-1].caption
@@ -98,5 +113,5 @@ def test_a_tracker_that_only_tracks_has_columns_that_are_absent(tmp_path: Path) 
         "Unseen IC",
         "OOD F1",
     ]
-    assert task_table(found.scores).rows[0][2:] == ("-", "-", "-")
+    assert tasks(found.scores, PLAIN).rows[0][2:5] == ("-", "-", "-")
     assert found.scores.notes[0].startswith("Avg. and Avg.c: means without Standard C, Para. C,")

@@ -90,6 +90,7 @@ def _fill_template(run: RunFolder, scores: Scores, explored: Explored, drawn: di
         cards=views.cards(scores),
         findings=findings(scores),
         headline=views.headline(scores),
+        tasks=views.tasks(scores),
         costs=views.costs(run, scores),
         recoverable=views.recoverable(scores),
         repeats=views.repeats(scores),

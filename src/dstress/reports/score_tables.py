@@ -8,11 +8,10 @@ from typing import Any
 
 import msgspec
 
-from dstress.metrics.base import POINTS
-from dstress.metrics.measures import AVERAGE, measure_of
+from dstress.metrics.measures import measure_of
 from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
-from dstress.reports.views import recoverable, repeats
+from dstress.reports.views import recoverable, repeats, tasks
 from dstress.runs.folder import Manifest, RunFolder, Scores
 from dstress.scoring.draws import DrawScores
 from dstress.scoring.scorecard import UNITS, Score, Scorecard, SlotErrors, signature_text
@@ -132,7 +131,7 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
         records.append({"measure": cell.column, "variant": cell.variant, "metric": cell.metric, **numbers})
     title = f"{manifest.suite.title}: {manifest.tracker} on {manifest.tracked}"
     headline = Table(("measure", "#%", "#95 % interval", "#over"), rows, title, records)
-    further = [t for t in (recoverable(scores, PLAIN), repeats(scores, PLAIN), task_table(scores, title)) if t.rows]
+    further = [t for t in (recoverable(scores, PLAIN), repeats(scores, PLAIN), tasks(scores, PLAIN, title)) if t.rows]
     if not scores.drops:
         return [headline, *further]
     drops = [
@@ -150,24 +149,6 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
     costs = [{"stressor": variant} | msgspec.structs.asdict(drop) for variant, drop in scores.drops.items()]
     caption = f"change in points of jga on {manifest.tracked}; intervals are before Holm's correction"
     return [headline, Table(columns, drops, caption, costs), *further]
-
-
-def task_table(scores: Scores, title: str = "") -> Table:
-    """The columns that have a task, and their averages, as in RADDLE's table 2: a row a task, `-` where absent."""
-    cells = [cell for cell in scores.table if cell.task]
-    measures = list(dict.fromkeys(cell.measure for cell in cells))
-    rows, records = [], []
-    for task in dict.fromkeys(cell.task for cell in cells):
-        found = {cell.measure: (cell.metric, cell.score.value) for cell in cells if cell.task == task and cell.score}
-        shown = {name: PLAIN.measured(value, measure_of(metric).unit) for name, (metric, value) in found.items()}
-        rows.append((task, *(shown.get(measure, "-") for measure in measures)))
-        records.append({"task": task} | {name: value for name, (_, value) in found.items()})
-    for cell in scores.table if cells else ():
-        if cell.metric == AVERAGE:
-            value = PLAIN.measured(cell.score.value, POINTS) if cell.score else "-"
-            rows.append((cell.column, value, *[""] * (len(measures) - 1)))
-            records.append({"task": cell.column} | ({AVERAGE: cell.score.value} if cell.score else {}))
-    return Table(("task", *(f"#{measure}" for measure in measures)), rows, title, records)
 
 
 def tables_of_run(run: RunFolder) -> dict[str, Table]:

@@ -104,6 +104,7 @@ class Cell(msgspec.Struct, frozen=True):
     score: Score | None = None
     missing: str = ""
     task: str = ""
+    aspect: str = ""
 
     @property
     def measure(self) -> str:

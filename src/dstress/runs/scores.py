@@ -297,13 +297,16 @@ def _drops(tallies: Mapping[str, Tally], options: ScoringOptions) -> dict[str, D
 
 def _cell(column: Column, scores: Scores, judged: _Together) -> Cell:
     """A column's score, or why there is none."""
+    score, missing = None, ""
     try:
-        return Cell(column.name, column.variant, column.metric, _score(column, scores, judged), task=column.task)
+        score = _score(column, scores, judged)
     except KeyError as error:
-        missing = f"no {error.args[0]} here"
+        variant = judged.variants.get(column.variant)
+        missing = variant.scored.missing.get(column.metric, "") if variant else ""
+        missing = missing or f"no {error.args[0]} here"
     except DstressError as error:
         missing = error.problem
-    return Cell(column.name, column.variant, column.metric, None, missing, column.task)
+    return Cell(column.name, column.variant, column.metric, score, missing, column.task, column.aspect or column.task)
 
 
 def check_metrics(suite: Suite, where: str) -> None:

@@ -18,6 +18,7 @@ variant = "paraphrase"                # `original`, a stressor, or a name under 
 metric = "cjga"                       # of the variant; cjga and consistent-jga are of its changed pairs
 slice = ["stress", "unseen"]          # of any column; left out: over everything
 task = "Para."                        # the row of a second table, with a column for each measure: RADDLE's table 2
+aspect = "Language"                   # what several tasks have in common, for the coarse plot; left out: the task
 
 [[average]]                           # the mean of all columns that have a task
 column = "Avg.c"
@@ -47,6 +48,7 @@ class Column(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     metric: str
     slice: tuple[str, str] | None = None
     task: str = ""
+    aspect: str = ""
 
     @property
     def name(self) -> str:
