@@ -21,7 +21,7 @@ _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z\[])")
 _WORD = re.compile(r"\[[^\]]+\]|[^\W\d_]+(?:['’][^\W\d_]+)*|\d+")
 _SLIP = re.compile(r"\bi\b|\s[.,?!]|\.\.|[.?!] [a-z]")
 _BARE_WISH = re.compile(
-    r"(?:(?:i|we|i'd|we'd) )?(?:would |will |only |just )*(?:like|want|need|prefer)(?: only| just)?"
+    r"(?:(?:i|we|i'd|we'd|i'll|we'll) )?(?:would |will |do |only |just )*(?:like|want|need|prefer)(?: only| just)?"
     r" \[[^\]]+\](?: please)?\W*",
     re.IGNORECASE,
 )
