@@ -275,7 +275,7 @@ def _further_sentences(made: Delexicalised) -> Iterator[Delexicalised]:
         elements |= {element for element, places in homes.items() if places == [at]}
         words = words_in(sentence)
         goes_on = lists["replies"].isdisjoint(words[:1]) and lists["anew"].isdisjoint(words)
-        if elements and goes_on and not is_fragment(sentence) and not is_bare_wish(sentence):
+        if elements and goes_on and not is_fragment(sentence) and not is_bare_wish(sentence, made.shapes):
             doing = Doing(made.doing.service, "", frozenset(), frozenset(elements))
             yield made._replace(doing=doing, text=sentence)
 
