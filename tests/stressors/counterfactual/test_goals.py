@@ -451,6 +451,11 @@ ASHLEY: State = {"hotel-name": ("ashley hotel",)}
             {"train-leaveat": ("19:17",), "train-arriveby": ("20:08",), "train-book people": ("7",)},
         ),
         (
+            "you book for 5 people",
+            "the train leaves at 20:21 . would that work ?",
+            {"train-leaveat": ("20:21",), "train-book people": ("5",)},
+        ),
+        (
             "yes on thursday",
             "are you departing from cambridge ?",
             {"train-departure": ("cambridge",), "train-day": ("thursday",)},
@@ -496,6 +501,12 @@ def test_who_is_asked_answers() -> None:
         assert "train-arriveby" in time.goal.spoken
 
 
+def test_where_it_is_open_whether_an_offer_is_taken_the_turn_stays() -> None:
+    said = utterance("is the parking free ?", ASHLEY | {"hotel-parking": ("yes",)}, "i recommend the ashley hotel .")
+    found = draw_goal(said, O_VALUES, shipped("neu"))
+    assert found == Unchanged("it is open whether the user takes the offer")
+
+
 def test_no_name_is_added_to_a_choice_of_names() -> None:
     state: State = {"hotel-parking": ("yes",)}
     for seed in SEEDS:
@@ -510,7 +521,7 @@ def test_the_song_that_is_chosen_has_its_singer() -> None:
     told = Turn(
         "Leeds?", "It is in York.", {}, system_frames=(Frame("Tables_1", acts=(Act("INFORM", "city", ("York",)),)),)
     )
-    for acts, expected in (((), False), ((Act("REQUEST_ALTS"),), True)):
+    for acts, expected in (((), False), ((Act("NEGATE"),), False), ((Act("REQUEST_ALTS"),), True)):
         turn = Turn("Thai", "Anything else?", {"Tables_1-food": ("Thai",)}, frames=(Frame("Tables_1", acts=acts),))
         added = set()
         for seed in range(40):

@@ -154,10 +154,13 @@ def test_what_filters_rejected_is_counted() -> None:
     assert quality.summary().fallbacks["no candidate passed the filters"] > 20
 
 
-def test_what_is_asked_must_be_taken_up_by_a_yes() -> None:
-    turn = Turn("yes , for 3 people", "do you need parking ?", {"hotel-parking": ("yes",)})
-    said = Utterance(Dialogue("d", (turn,)), 0, MULTIWOZ, ())
-    goal = Goal({"hotel-book people": "31"}, {"hotel-parking": "yes"})
+@pytest.mark.parametrize(
+    ("system", "taken"),
+    [("do you need parking ?", {"hotel-parking": "yes"}), ("are you leaving ely ?", {"train-departure": "ely"})],
+)
+def test_what_is_asked_must_be_taken_up_by_a_yes(system: str, taken: dict[str, str]) -> None:
+    said = Utterance(Dialogue("d", (Turn("yes , for 3 people", system),)), 0, MULTIWOZ, ())
+    goal = Goal({"hotel-book people": "31"}, taken)
     candidates = [Candidate("i need it for 31 people ."), Candidate("yes , for 31 people .")]
     assert [verdict.filter for verdict in Filters(None, offers=True).judge(said, goal, candidates)] == [UNTAKEN, ""]
     assert [verdict.filter for verdict in Filters(None).judge(said, goal, candidates)] == ["", ""]

@@ -11,7 +11,6 @@ from dstress.generators.base import Candidate, Goal
 from dstress.generators.classifiers.base import Exchange, SlotClassifier
 from dstress.generators.matching import find_oversaid, find_unsaid, seeks, takes_up
 from dstress.generators.templates.tokens import has_bookings
-from dstress.text.slot_names import is_named_entity_slot
 from dstress.text.utterance import Utterance
 
 CANDIDATES = "candidates"
@@ -109,9 +108,8 @@ class Filters:
 
 def _ignored_offers(text: str, goal: Goal, utterance: Utterance) -> str:
     """What words leave aside that is settled: an offer that wants a yes, or a place that has its name already."""
-    schema = utterance.schema
-    booked = has_bookings(schema.slots)
-    asked = [slot for slot in goal.unspoken if not (booked and is_named_entity_slot(slot, schema))]
+    booked = has_bookings(utterance.schema.slots)
+    asked = [slot for slot in goal.unspoken if not (booked and slot.endswith("-name"))]
     if asked and not takes_up(text):
         return "no yes to " + ", ".join(asked)
     services = set(map(service_of, goal.spoken))

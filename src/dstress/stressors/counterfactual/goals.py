@@ -4,8 +4,8 @@ The turn-level goal of a user turn is changed by three operations, in this order
 those that are left, *add* slots that go with them. Only what the user alone brought up is dropped or changed. A value
 that the system named and the user repeats stays, and is to be said again: it is a choice among offers. So does, unsaid,
 what the system offers and the user takes up: then only what belongs to a booking is added. What else no words of the
-user's say goes: a value that the user only refers to ("on the same day"), one that no words express, and what the label
-takes back.
+user's say goes: a value that the user only refers to ("on the same day") and one that no words express. Turns that take
+a value back have no other goal, nor have those that would leave the system's question unanswered.
 
 Every choice has random numbers of its own, by operation and slot: goals that are drawn with other limits or other
 dictionaries differ only where those decide.
@@ -24,7 +24,7 @@ from dstress.generators.base import Goal
 from dstress.generators.flags import as_yes_or_no, is_flag
 from dstress.generators.goals import additions, own_goal, state_with
 from dstress.generators.matching import takes_up
-from dstress.generators.templates.acts.annotation import DENYING, acts_of, named_by_system, requested_in, takes_offer
+from dstress.generators.templates.acts.annotation import acts_of, named_by_system, requested_in, takes_offer
 from dstress.generators.templates.library import points_back
 from dstress.generators.templates.system_acts import asked_in, is_offer, wants_value
 from dstress.generators.templates.tokens import has_bookings, is_booking, sentences_of, tokens_of, words
@@ -41,6 +41,8 @@ from dstress.text.utterance import Utterance
 from dstress.trackers.rules.slot_profiles import concepts
 from dstress.trackers.rules.words import keys_of
 
+_TURNING_AWAY = frozenset({"NEGATE_INTENT", "REQUEST_ALTS"})
+"""Who only says no to a confirmation stays with what is chosen."""
 _TRIES = 4
 """Draws of one value, before all that fit are listed."""
 
@@ -102,7 +104,12 @@ def draw_goal(
     if not own.spoken and not (limits.offers and offered == added.keys()):
         return Unchanged("the user says no value of the turn")
     free = frozenset(own.spoken.keys() - offered)
-    own = Goal(own.spoken, _taken_up(utterance, own, free))
+    taken = _taken_up(utterance, own, free)
+    services = set(map(service_of, own.spoken))
+    open_offers = [slot for slot in own.unspoken if slot.endswith("-name") and slot in offered and slot not in taken]
+    if not _offers_choice(utterance.turn.system) and not services.isdisjoint(map(service_of, open_offers)):
+        return Unchanged("it is open whether the user takes the offer")
+    own = Goal(own.spoken, taken)
     draft = _Draft(utterance, own, dictionary, free)
     draft.drop(limits)
     if limits.change:
@@ -147,8 +154,9 @@ def _goes_on_from(utterance: Utterance) -> bool:
     return takes_up(utterance.text) or any(map(points_back, sentences_of(tuple(tokens_of(utterance.text)))))
 
 
-def _says_yes_to_offer(utterance: Utterance) -> bool:
-    return is_offer(utterance.turn.system) and takes_up(utterance.text)
+def _takes_offer(utterance: Utterance, own: Goal) -> bool:
+    """Whether the user says yes to what the system offers, or only books."""
+    return is_offer(utterance.turn.system) and (takes_up(utterance.text) or all(map(is_booking, own.spoken)))
 
 
 def _offers_choice(system: str) -> bool:
@@ -186,7 +194,7 @@ def _taken_up(utterance: Utterance, own: Goal, free: frozenset[str]) -> dict[str
     if by_acts or _offers_choice(system):
         return by_acts
     # A yes to "would that work ?" is one to the train that the sentences before it tell of.
-    offer = system if _says_yes_to_offer(utterance) else asked_in(system, polar=True)
+    offer = system if _takes_offer(utterance, own) else asked_in(system, polar=True)
     return heard(system, names=True) or heard(offer, names=False)
 
 
@@ -286,7 +294,7 @@ class _Draft:
         utterance = self.utterance
         if not has_bookings(utterance.schema.slots):
             return set()
-        if self.own.unspoken or _says_yes_to_offer(utterance):
+        if self.own.unspoken or _takes_offer(utterance, self.own):
             return set(map(service_of, utterance.schema.slots))
         return {service_of(slot) for slot in utterance.before if slot.endswith("-name")}
 
@@ -309,7 +317,7 @@ class _Draft:
         """Whether the system's acts have told a slot's value of what it offers, and the user does not turn away: the
         song that is chosen has its singer."""
         turn = self.utterance.turn
-        if DENYING & acts_of(turn.frames):
+        if _TURNING_AWAY & acts_of(turn.frames):
             return False
         return any(named_by_system(each, slot) for each in (*self.utterance.history, turn))
 

@@ -77,10 +77,12 @@ def test_slips_and_names_numbers_and_rare_words_outside_values_teach_nothing() -
 
 
 def test_a_bare_wish_only_answers_its_question() -> None:
-    made = generator(dialogues(*USUAL, turn("I want [guests:2].", system="How many?", wants=("REQUEST guests",))))
-    asking = turn("For [guests:4].", system="For how many?", wants=("REQUEST guests",))
-    assert said(made, {"Tables_1-guests": "3"}, asking) == ["I want 3."]
-    assert said(made, {"Tables_1-city": "York", "Tables_1-guests": "3"}, ASKING) == []
+    many = {"system": "How many?", "wants": ("REQUEST guests",)}
+    asking = turn("For [guests:4].", **many)
+    for wish in ("I want {}.", "Get me {} please.", "Get {}, please."):
+        made = generator(dialogues(*USUAL, turn(wish.format("[guests:2]"), **many)))
+        assert said(made, {"Tables_1-guests": "3"}, asking) == [wish.format(3)]
+        assert said(made, {"Tables_1-city": "York", "Tables_1-guests": "3"}, ASKING) == []
 
 
 def test_nothing_is_asked_for_twice() -> None:

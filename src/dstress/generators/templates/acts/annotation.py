@@ -11,8 +11,6 @@ from dstress.dialogue import Dialogue, Frame, Turn, slot_id
 GIVES, SELECTS, OPENS, ASKS = "INFORM", "SELECT", "INFORM_INTENT", "REQUEST"
 TAKING = frozenset({SELECTS, "AFFIRM", "AFFIRM_INTENT"})
 """What a user does who takes up an offer."""
-DENYING = frozenset({"NEGATE", "NEGATE_INTENT", "REQUEST_ALTS"})
-"""What a user does who turns away from one."""
 _GLANCED = 50
 """Dialogues that tell whether a corpus has such acts."""
 

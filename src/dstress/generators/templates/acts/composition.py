@@ -118,7 +118,7 @@ class _Composition:
                 leads = [
                     lead
                     for lead in self._fitting(self._library.wholes, whole, _TRIED)
-                    if (elements <= asked or not _only_answers(lead.text, whole))
+                    if (elements <= asked or not _only_answers(lead, whole))
                     and not (turns_away and not _POINTING.isdisjoint(words_in(lead.text)))
                 ]
                 rests = list(islice(self._further(doing.service, doing.elements - elements), _WAYS)) if leads else []
@@ -186,11 +186,12 @@ def _parts(elements: frozenset[str]) -> list[frozenset[str]]:
     return [frozenset(part) for size in range(len(ordered), -1, -1) for part in combinations(ordered, size)]
 
 
-def _only_answers(text: str, doing: Doing) -> bool:
+def _only_answers(lead: ActTemplate, doing: Doing) -> bool:
     """Whether words need their question: no sentence, or a yes or no to whether something is wanted."""
     gives_flag = any("=" in element for element in doing.elements)
-    replies = not word_lists()["replies"].isdisjoint(words_in(text)[:1])
-    return (gives_flag and replies) or (not doing.acts and is_fragment(text)) or is_bare_wish(text)
+    replies = not word_lists()["replies"].isdisjoint(words_in(lead.text)[:1])
+    fragment = not doing.acts and is_fragment(lead.text)
+    return (gives_flag and replies) or fragment or is_bare_wish(lead.text, dict(lead.shapes))
 
 
 def _begin_alike(text: str, others: Iterable[str]) -> bool:

@@ -20,11 +20,9 @@ PLACEHOLDER = re.compile(r"\[([^\]]+)\]")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z\[])")
 _WORD = re.compile(r"\[[^\]]+\]|[^\W\d_]+(?:['’][^\W\d_]+)*|\d+")
 _SLIP = re.compile(r"\bi\b|\s[.,?!]|\.\.|[.?!] [a-z]")
-_BARE_WISH = re.compile(
-    r"(?:(?:i|we|i'd|we'd) )?(?:would |will |only |just )*(?:like|want|need|prefer)(?: only| just)?"
-    r" \[[^\]]+\](?: please)?\W*",
-    re.IGNORECASE,
-)
+_LAST_VALUE = re.compile(r"(\w+) (?:only |just )?\[([^\]]+)\](?:,? please)?\W*$", re.IGNORECASE)
+_WISHES = frozenset({"like", "want", "need", "prefer", "me"})
+_BEFORE_COUNT = frozenset({"for", "of", "least", "with"})
 _CLOCK = re.compile(r"[\d:]+(?: ?[ap]m)?", re.IGNORECASE)
 
 
@@ -126,9 +124,12 @@ def is_fragment(text: str) -> bool:
     return word_lists()["verbs"].isdisjoint(words_in(text))
 
 
-def is_bare_wish(text: str) -> bool:
-    """Whether a sentence names a value and does not tell what it is, so that only its question does: "I want 3"."""
-    return any(_BARE_WISH.fullmatch(sentence) for sentence in split_sentences(text))
+def is_bare_wish(text: str, shapes: Mapping[str, str]) -> bool:
+    """Whether a sentence names a value and does not tell what it is, so that only its question does: "I want Leeds",
+    "Get 3, please"; not "for 3". The shapes are those of its values."""
+    ends = filter(None, map(_LAST_VALUE.search, split_sentences(text)))
+    bare = [(end[1].lower(), shapes[end[2]]) for end in ends if end[1].lower() not in _BEFORE_COUNT]
+    return any(before in _WISHES or shape in ("one", "number") for before, shape in bare)
 
 
 def flag_words(element: str) -> frozenset[str]:

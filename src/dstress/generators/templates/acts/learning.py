@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from dstress.dialogue import Dialogue, Schema, Service, Turn, slot_id
-from dstress.generators.templates.acts.annotation import ASKS, DENYING, SELECTS, Doing, replied_to
+from dstress.generators.templates.acts.annotation import ASKS, SELECTS, Doing, replied_to
 from dstress.generators.templates.acts.delexical import (
     PLACEHOLDER,
     Delexicalised,
@@ -39,6 +39,7 @@ _GENERAL = 0.35
 _ELSEWHERE = 8
 """A direction that is said so many times as often of another slot is not this one's."""
 _AGREEING = frozenset({SELECTS, "AFFIRM"})
+_DENYING = frozenset({"NEGATE", "NEGATE_INTENT", "REQUEST_ALTS"})
 _OTHERS = frozenset({"other", "others", "another", "else", "there", "or"})
 _NUMBERS_AND_SLIPS = re.compile(r"\d|\$|\w[.?!]\w|\[\],? \[\]")
 _BEFORE = re.compile(r"(\w+) \[([^\]]+)\]")
@@ -229,7 +230,7 @@ class _Learner:
             unclean -= lists["correcting"]
         if "REQUEST_ALTS" in doing.acts:
             unclean -= _OTHERS
-        if doing.acts.isdisjoint(DENYING) and not any(each.endswith(("=no", "=dontcare")) for each in doing.elements):
+        if doing.acts.isdisjoint(_DENYING) and not any(each.endswith(("=no", "=dontcare")) for each in doing.elements):
             unclean |= lists["negations"]
         return unclean.isdisjoint(words) and all(self._used[word] >= _USUAL for word in words)
 
@@ -274,7 +275,7 @@ def _further_sentences(made: Delexicalised) -> Iterator[Delexicalised]:
         elements |= {element for element, places in homes.items() if places == [at]}
         words = words_in(sentence)
         goes_on = lists["replies"].isdisjoint(words[:1]) and lists["anew"].isdisjoint(words)
-        if elements and goes_on and not is_fragment(sentence) and not is_bare_wish(sentence):
+        if elements and goes_on and not is_fragment(sentence) and not is_bare_wish(sentence, made.shapes):
             doing = Doing(made.doing.service, "", frozenset(), frozenset(elements))
             yield made._replace(doing=doing, text=sentence)
 
