@@ -74,6 +74,7 @@ class Backbone:
             int(_first(tokenizer.cls_token_id, tokenizer.bos_token_id)),
             int(_first(tokenizer.sep_token_id, tokenizer.eos_token_id)),
         )
+        self.unknown = int(_first(tokenizer.unk_token_id, tokenizer.pad_token_id))
         self._passages: dict[str, Passage] = {}
 
     @classmethod
@@ -126,17 +127,24 @@ class Backbone:
 
 
 def learn_tokenizer(texts: Iterable[str], words: int) -> Any:
-    """Pieces of words by how often a corpus has them, in lower case: WordPiece, as BERT has it."""
+    """Pieces of words by how often a corpus has them, in lower case, to be read as BERT does: WordPiece.
+
+    They are learned as byte pairs, since the library learns word pieces in another order in every process, and a killed
+    training must find the same ones again.
+    """
     transformers = require_transformers()
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-    tokenizer = Tokenizer(models.WordPiece(unk_token=_UNKNOWN))
-    tokenizer.normalizer = normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = [_PAD, _START, _PART, _UNKNOWN]
-    tokenizer.train_from_iterator(
-        texts, trainers.WordPieceTrainer(vocab_size=words, special_tokens=special, show_progress=False)
+    pairs = Tokenizer(models.BPE())
+    pairs.normalizer, pairs.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    pairs.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=words // 2, show_progress=False))
+    learned: dict[str, int] = pairs.get_vocab()
+    pieces = sorted(learned, key=learned.__getitem__)
+    vocabulary = [_PAD, _START, _PART, _UNKNOWN, *pieces, *(f"##{piece}" for piece in pieces)]
+    tokenizer = Tokenizer(
+        models.WordPiece({piece: number for number, piece in enumerate(vocabulary)}, unk_token=_UNKNOWN)
     )
+    tokenizer.normalizer, tokenizer.pre_tokenizer = pairs.normalizer, pairs.pre_tokenizer
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, pad_token=_PAD, cls_token=_START, sep_token=_PART, unk_token=_UNKNOWN
     )
