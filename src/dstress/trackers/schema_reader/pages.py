@@ -123,7 +123,7 @@ class Pages:
         return slot.categorical and 0 < len(slot.values) <= self.options.most_values
 
     def _window(self, context: Context, others: Mapping[str, str]) -> list[Piece]:
-        read = self.backbone.read
+        read = self.backbone.tokenize
         newest = [Piece(USER, read(context.user)), Piece(SYSTEM, read(context.system))]
         for system, user in context.history[::-1][: self.options.exchanges - 1]:
             newest += [Piece(EARLIER, read(user)), Piece(EARLIER, read(system))]
@@ -158,10 +158,10 @@ class Pages:
         return self._parts[id(service)][1]
 
     def _described(self, thing: Service | Intent | Slot) -> Passage:
-        return self.backbone.read(f"{_words(thing.name)}: {thing.description}").cut(_LONGEST_DESCRIPTION)
+        return self.backbone.tokenize(f"{_words(thing.name)}: {thing.description}").cut(_LONGEST_DESCRIPTION)
 
     def _value(self, value: str) -> Passage:
-        return self.backbone.read(value).cut(_LONGEST_VALUE)
+        return self.backbone.tokenize(value).cut(_LONGEST_VALUE)
 
     def lay_out(self, page: Page) -> Sheet:
         """The page in tokens."""
@@ -177,7 +177,7 @@ class Pages:
             owner = len(sheet.roles)
             self._add(sheet, SLOT, slot.name, self._described(slot).tokens)
             if current := page.previous.get(slot_id(page.service.name, slot.name)):
-                _write(sheet, self.backbone.read(current).cut(_LONGEST_CURRENT).tokens, CURRENT, element=owner)
+                _write(sheet, self.backbone.tokenize(current).cut(_LONGEST_CURRENT).tokens, CURRENT, element=owner)
             for value in slot.values if self.lists(slot) else ():
                 kind = page.said.get((slot.name, value), VALUE)
                 self._add(sheet, VALUE, value, self._value(value).tokens, owner, kind)

@@ -189,7 +189,7 @@ class SpanModel(Model):
         reading = Reading([self.backbone.start], [-1], {}, {})
         for piece, text in enumerate(text for system, user in newest for text in (user, system)):
             left = self.options.longest - len(reading.tokens) - 1
-            passage = self.backbone.read(text).cut(max(left, 0))
+            passage = self.backbone.tokenize(text).cut(max(left, 0))
             if passage.tokens:
                 reading.passages[piece], reading.firsts[piece] = passage, len(reading.tokens)
                 reading.tokens.extend((*passage.tokens, self.backbone.part))
@@ -273,7 +273,7 @@ class SpanModel(Model):
         sizes, values = np.zeros(len(before) * slots, np.int64), list[int]()
         for row, state in enumerate(before):
             for number in sorted(state):
-                known = self.backbone.read(state[number]).tokens[:_LONGEST_KNOWN]
+                known = self.backbone.tokenize(state[number]).tokens[:_LONGEST_KNOWN]
                 sizes[row * slots + number] = len(known)
                 values += known
         return {
@@ -302,10 +302,10 @@ class SpanModel(Model):
             total = total + functional.cross_entropy(allowed, labels, reduction="sum")
         rows, slots, others = batch["refers"].unbind(1)
         right = torch.zeros_like(logits.refers, dtype=torch.bool).index_put(
-            (rows, slots, others), torch.tensor(True, device=rows.device)
+            (rows, slots, others), torch.ones((), dtype=torch.bool, device=rows.device)
         )
         likely = logits.refers.float().log_softmax(-1).masked_fill(~right, FORBIDDEN).logsumexp(-1)
-        return Loss(total - likely[right.any(-1)].sum(), len(batch["tokens"]))
+        return Loss(total - likely.where(right.any(-1), 0).sum(), len(batch["tokens"]))
 
     def _forbidden(self, batch: Batch, rows: Any, gates: Any) -> Any:
         """Of rows with a gate: the tokens that are not of who says the value."""
