@@ -54,11 +54,19 @@ class Pretrained:
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
             config = transformers.AutoConfig.from_pretrained(folder)
-            return cls(tokenizer, getattr(transformers, auto).from_config(config).float())
+            module = getattr(transformers, auto).from_config(config).float()
         except _UNREADABLE as error:
             raise DstressError(
                 f"the network cannot be made again: {str(error).splitlines()[0]}", where=str(folder)
             ) from error
+        tokens, known = len(tokenizer), module.get_input_embeddings().num_embeddings
+        if tokens > known:
+            raise DstressError(
+                f"the tokenizer has {tokens} tokens, the network {known}",
+                where=str(folder),
+                fix="tokenizer, config and weights must be of one training",
+            )
+        return cls(tokenizer, module)
 
     def save(self, folder: Path) -> None:
         """All but the weights."""
