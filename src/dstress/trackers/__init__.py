@@ -21,6 +21,7 @@ trackers = Registry(
         "saved": "dstress.trackers.saved:Saved",
         "schema_reader": "dstress.trackers.schema_reader.tracker:SchemaReader",
         "seq2seq": "dstress.trackers.generative.tracker:Seq2Seq",
+        "span": "dstress.trackers.span.tracker:Span",
     },
 )
 

@@ -18,7 +18,7 @@ from dstress.learning.recipe import read_settings
 from dstress.learning.tensors import pad_rows
 from dstress.resources import Material
 from dstress.trackers.base import Answer, Context
-from dstress.trackers.generative.backbones import Backbone, Shape, learn_tokenizer, read_backbone, remake_backbone
+from dstress.trackers.generative.backbones import Backbone, Shape, learn_tokenizer
 from dstress.trackers.generative.decoding import can_decode, decode
 from dstress.trackers.generative.forms import FormOptions, create_form
 from dstress.trackers.learned import Model, labelled_turns
@@ -73,7 +73,7 @@ class GenerativeModel(Model):
     def create(cls, options: Options, train: Material) -> Self:
         """From the checkpoint; without one, tokens are learned from the corpus."""
         if options.checkpoint:
-            return cls(options, read_backbone(options.checkpoint, cls.auto))
+            return cls(options, Backbone.read(options.checkpoint, cls.auto))
         form, random = create_form(options), Random(0)
         texts = (
             text
@@ -99,7 +99,7 @@ class GenerativeModel(Model):
     @classmethod
     def restore(cls, saved: Mapping[str, Any], folder: Path) -> Self:
         """The checkpoint that it began with is not needed again."""
-        return cls(read_settings(saved, Options, str(folder)), remake_backbone(folder, cls.auto))
+        return cls(read_settings(saved, Options, str(folder)), Backbone.remake(folder, cls.auto))
 
     def examples(self, train: Material, random: Random) -> list[TokenLesson]:
         """The lessons of every turn; what is forgotten is other at each epoch."""
