@@ -112,7 +112,7 @@ def test_only_accuracies_are_drawn_as_bars(runs: dict[str, Run]) -> None:
 
 def test_curves_keep_to_a_metrics_unit(runs: dict[str, Run]) -> None:
     wrong = runs["empty"].scores.variants[ORIGINAL][WRONG_SLOTS].value
-    values = make_curves([runs["gold"], runs["empty"]]).chart(WIDE).to_dict(validate=False)["data"]["values"]
+    values = make_curves([runs["gold"], runs["empty"]])["curves"].chart(WIDE).to_dict(validate=False)["data"]["values"]
     assert wrong > 1
     assert {row["run"]: row["value"] for row in values if row["measure"] == "wrong slots, slots"} == {
         "gold": 0,

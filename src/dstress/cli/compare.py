@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 from rich.markup import escape
 
@@ -12,6 +14,8 @@ from dstress.pipeline import compare as comparing
 from dstress.pipeline.compare import Comparison
 from dstress.pipeline.tables import shown_tables
 from dstress.reports.numbers import PLAIN
+from dstress.reports.seeds import group_by_seed, seed_table
+from dstress.runs.folder import RunFolder
 from dstress.scoring.score import COMPARING, ScoringOptions
 from dstress.spec import parse_list
 
@@ -31,6 +35,7 @@ from dstress.spec import parse_list
 @click.option("--resamples", default=COMPARING.resamples, show_default=True, type=click.IntRange(min=1))
 @click.option("--seed", type=SEEDS, default=COMPARING.seed, show_default=True, help="of the resampling")
 @click.option("--allow-partial", is_flag=True, help="compare the turns that all systems have")
+@click.option("--seeds", is_flag=True, help="runs are seeds of systems (copy-1 copy-2 ...): median and standard error")
 @table_options
 @json_option
 def command(
@@ -43,6 +48,7 @@ def command(
     resamples: int,
     seed: int,
     allow_partial: bool,
+    seeds: bool,
     markdown_file: str | None,
     latex_file: str | None,
     csv_file: str | None,
@@ -60,7 +66,13 @@ def command(
       dstress compare a.json b.json c.json --metrics jga,aga          (the files carry their own gold)
       dstress compare sgd_a/ sgd_b/ --gold sgd:test --by seen --latex table.tex
       dstress compare runs/released runs/new --metrics jga,cjga,newly-wrong
+      dstress compare --seeds runs/copy-1 runs/copy-2 runs/copy-3 runs/causal-1 runs/causal-2 runs/causal-3
     """
+    if seeds:
+        table = seed_table(group_by_seed(RunFolder.open(Path(file)) for file in files))
+        if not OutputFiles(json_file, markdown_file, latex_file, csv_file).write(table.records, [table]):
+            print_table(table)
+        return
     options = ScoringOptions(allow_partial=allow_partial, format=format_, resamples=resamples, seed=seed)
     chosen, by = parse_list(metrics) if metrics else (), parse_slices(slices)
     with waiting("comparing"):

@@ -57,7 +57,7 @@ def command(
     only_files = files.write({"findings": found, "scores": run.scores}, tables, data=run.tables) or bool(plots_folder)
     if plots_folder:
         with waiting("drawing"):
-            drawn = [*make_plots(scores).values(), *([make_curves([*earlier, run])] if earlier else [])]
+            drawn = [*make_plots(scores).values(), *(make_curves([*earlier, run]).values() if earlier else [])]
             written = [file for plot in drawn for file in export(plot, plots_folder)]
         click.echo(f"{len(written)} files in {plots_folder}", err=True)
     if html or not only_files:

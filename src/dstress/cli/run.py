@@ -23,9 +23,11 @@ from dstress.cli.output import (
 from dstress.cli.progress import counting
 from dstress.engines import Engine, Local, engines
 from dstress.errors import DstressError
+from dstress.pipeline.checkpoints import FORGOTTEN, checkpoint_trackers, evaluate_checkpoints
 from dstress.pipeline.estimate import UnconfirmedCost
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import Run, RunOptions
+from dstress.reports.curves import curve_table
 from dstress.reports.html import REPORT
 from dstress.reports.score_tables import run_tables
 from dstress.runs.folder import RunFolder
@@ -37,6 +39,12 @@ from dstress.trackers import trackers
 @click.command("run")
 @click.argument("suite", required=False)
 @click.option("--tracker", metavar="SPEC", help="gold, rules, saved(PATH), module:Class, http(url=...), llm(...) ...")
+@click.option(
+    "--checkpoints",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="run at every checkpoint that the training in DIR kept, each into its own folder in --out",
+)
 @click.option("--corpus", metavar="CORPUS[:SPLIT]", help="what to track, such as multiwoz21:test")
 @click.option(
     "--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="the run folder; default: runs/SUITE"
@@ -66,6 +74,7 @@ from dstress.trackers import trackers
 def command(
     suite: str | None,
     tracker: str | None,
+    checkpoints: Path | None,
     corpus: str | None,
     out: Path | None,
     resume: bool,
@@ -96,8 +105,9 @@ def command(
       dstress run quick --tracker rules --corpus reminder:test
       dstress run checkdst --tracker my_package:MyTracker --corpus multiwoz21:test --out runs/mine --workers 4
       dstress run --resume --out runs/mine
+      dstress run checkdst --checkpoints trained --corpus multiwoz21:test --out runs/along
     """
-    if suite and tracker and corpus:
+    if suite and (tracker or checkpoints) and corpus:
         names = tuple(parse_list(only)) if only else ()
         also = ["--workers", str(workers)] if workers > 1 else []
         also += ["--timeout", str(timeout)] if timeout else []
@@ -105,19 +115,26 @@ def command(
         also += ["--engine", engine] if engine != "local" else []
         also += ["--meanings"] if meanings else []
         options = RunOptions(seed, limit, names, convention, resume, draw=draw, also=tuple(also), repeats=repeats)
-        order = _Order(suite, tracker, corpus, options)
-    elif resume:
+        order = _Order(suite, tracker or "", corpus, options)
+    elif resume and not checkpoints:
         order = _continued(out, tracker, corpus)
     else:
-        missing = "SUITE" if not suite else "--corpus" if tracker else "--tracker"
+        missing = "SUITE" if not suite else "--corpus" if tracker or checkpoints else "--tracker"
         raise click.UsageError(f"{missing} is missing; try `dstress run quick --tracker rules --corpus reminder:test`")
     workforce = _workforce(engine, workers, timeout, order.tracker)
     folder = out or Path("runs") / Path(suite or "").stem
     options = order.options._replace(max_failed=max_failed / 100, confirmed=yes, meanings=meanings)
-    run = _evaluate(order._replace(options=options), folder, workforce)
+    order, files = order._replace(options=options), OutputFiles(json_file, markdown_file, latex_file, csv_file)
+    if checkpoints:
+        _run_checkpoints(order, checkpoints, folder, workforce, files)
+    else:
+        _show(_evaluate(order, folder, workforce), files)
+
+
+def _show(run: Run, files: OutputFiles) -> None:
     scores = run.scores
     tables = run_tables(run.manifest, scores)
-    if OutputFiles(json_file, markdown_file, latex_file, csv_file).write(scores, tables, data=run.tables):
+    if files.write(scores, tables, data=run.tables):
         return
     for table in tables:
         print_table(table)
@@ -129,7 +146,7 @@ def _workforce(engine: str, workers: int, timeout: float | None, tracker: str) -
     """Who does the work. A class of somebody's own may end its process, which then must not be ours."""
     spec = parse(engine)
     if spec.name == "local":
-        return Local(workers, timeout, isolated=bool(trackers.origin(tracker)))
+        return Local(workers, timeout, isolated=bool(tracker and trackers.origin(tracker)))
     if workers > 1 or timeout is not None:
         raise click.UsageError(f"--workers and --timeout are of the local engine; write {spec.name}(workers=4)")
     return engines.create(spec)
@@ -154,6 +171,23 @@ def _evaluate(order: _Order, folder: Path, engine: Engine) -> Run:
         if not sys.stdin.isatty() or not click.confirm(f"{cost.estimate}. Go on?", err=True):
             raise
     return _evaluate(order._replace(options=order.options._replace(confirmed=True, resume=True)), folder, engine)
+
+
+def _run_checkpoints(order: _Order, training: Path, folder: Path, engine: Engine, files: OutputFiles) -> None:
+    with counting() as on_progress:
+        options = order.options._replace(on_progress=on_progress)
+        trackers = checkpoint_trackers(training, order.tracker)
+        runs = evaluate_checkpoints(order.suite, trackers, order.corpus, folder, options, engine)
+    table = curve_table(runs)
+    if files.write({run.path.name: run.scores for run in runs}, [table]):
+        return
+    print_table(table)
+    forgotten = len((folder / FORGOTTEN).read_bytes().splitlines())
+    console().print(
+        f"{forgotten:,} turns were right at an earlier checkpoint and are wrong at the last: {folder / FORGOTTEN}\n"
+        f"a run for each checkpoint is in {folder}; look at {folder / REPORT}",
+        markup=False,
+    )
 
 
 def _continued(out: Path | None, tracker: str | None, corpus: str | None) -> _Order:

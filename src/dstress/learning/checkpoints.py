@@ -80,15 +80,27 @@ def find_checkpoint(path: Path) -> Path:
     return next((folder for folder in (path, path / BEST) if (folder / WEIGHTS).is_file()), path)
 
 
-def read_notes(folder: Path, family: str) -> dict[str, Any]:
-    """What a checkpoint of this family says about itself."""
+def list_checkpoints(path: Path) -> dict[int, Path]:
+    """The checkpoints that a training has kept for good, by step."""
+    folders = [folder for folder in (path / KEPT).glob("*") if (folder / WEIGHTS).is_file() and folder.name.isdigit()]
+    if not folders:
+        raise DstressError(
+            "no training has kept checkpoints here",
+            where=str(path),
+            fix="train with keep_every: dstress train RECIPE --out DIR --set training.keep_every=1",
+        )
+    return {int(folder.name): folder for folder in sorted(folders, key=lambda folder: int(folder.name))}
+
+
+def read_notes(folder: Path, family: str = "") -> dict[str, Any]:
+    """What a checkpoint of this family, or of any, says about itself."""
     try:
         notes: dict[str, Any] = json.loads((folder / NOTES).read_text(encoding="utf-8"))
         found, version = notes["family"], notes["format"]
         _ = notes["corpus"], notes["model"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DstressError(f"this is no checkpoint of a tracker: {error}", where=str(folder), fix=_HOW) from error
-    if found != family:
+    if family and found != family:
         raise DstressError(f"this is a checkpoint of {found}, not of {family}", where=str(folder), fix=f"use {found}")
     if version != FORMAT:
         raise DstressError(f"the checkpoint has format {version}, not {FORMAT}", where=str(folder), fix=_HOW)

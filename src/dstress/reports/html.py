@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from dstress.alignment.errors import TurnErrors
 from dstress.reports import views
 from dstress.reports.charts import NARROW, WIDE, Plot, draw_adaptive_svg
-from dstress.reports.curves import CURVES, make_curves
+from dstress.reports.curves import make_curves
 from dstress.reports.explorer import Explored, explore
 from dstress.reports.findings import findings
 from dstress.reports.numbers import PAGE
@@ -30,7 +30,12 @@ from dstress.runs.folder import ORIGINAL, RunFolder, Scores
 from dstress.scoring.garbage import without_collection
 from dstress.storage.atomic import replacing
 
+if TYPE_CHECKING:
+    from dstress.analysis.forgetting import ForgottenTurn
+
 REPORT = "report.html"
+_MOST_FORGOTTEN = 50
+"""Turns that were right once, on the page."""
 
 
 def write_html(
@@ -51,11 +56,16 @@ def write_html(
 def render_html(run: RunFolder, errors: Mapping[str, TurnErrors], earlier: Sequence[RunFolder] = ()) -> str:
     """The page as text. Plots are drawn while the examples are read: both take a few seconds for a large run."""
     scores = scores_by_original_names(run)
-    plots = make_plots(scores) | ({CURVES: make_curves([*earlier, run])} if earlier else {})
+    plots = make_plots(scores) | (make_curves([*earlier, run]) if earlier else {})
+    forgotten: Sequence[ForgottenTurn] = ()
+    if earlier:
+        from dstress.analysis.forgetting import find_forgotten  # it judges answers, which a plain page need not
+
+        forgotten = find_forgotten([*earlier, run])
     with ThreadPoolExecutor(1) as pool, without_collection():
         drawn = pool.submit(_draw, plots)
         explored = explore(run, errors)
-        return _fill_template(run, scores, explored, drawn.result())
+        return _fill_template(run, scores, explored, drawn.result(), forgotten)
 
 
 def _draw(plots: Mapping[str, Plot]) -> dict[str, dict[str, str]]:
@@ -65,7 +75,13 @@ def _draw(plots: Mapping[str, Plot]) -> dict[str, dict[str, str]]:
     }
 
 
-def _fill_template(run: RunFolder, scores: Scores, explored: Explored, drawn: dict[str, dict[str, str]]) -> str:
+def _fill_template(
+    run: RunFolder,
+    scores: Scores,
+    explored: Explored,
+    drawn: dict[str, dict[str, str]],
+    forgotten: Sequence[ForgottenTurn],
+) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -101,6 +117,8 @@ def _fill_template(run: RunFolder, scores: Scores, explored: Explored, drawn: di
         command=views.command(run.manifest),
         signatures=list(views.signatures(scores)),
         plots=drawn,
+        forgotten=forgotten[:_MOST_FORGOTTEN],
+        all_forgotten=len(forgotten),
         packets=explored.packets,
         left_out=sum(packet.left_out for packet in explored.packets),
         meta=_json_in_script(_meta(scores, explored)),
