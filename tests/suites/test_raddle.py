@@ -79,12 +79,12 @@ def test_gold_is_the_ceiling_of_every_column(tmp_path: Path) -> None:
     for column, value in values.items():
         assert value == (200.0 if column.endswith(" C") else 1.0), column
     table = tasks(found.scores, PLAIN)
-    assert table.columns == ("task", "#JGA", "#C", "#IC", "#F1", "#mean")
-    assert table.rows[0] == ("Standard", "100.00", "200.00", "-", "-", "150.00")
+    assert table.columns == ("task", "#mean", "#JGA", "#C", "#IC", "#F1")
+    assert table.rows[0] == ("Standard", "150.00", "100.00", "200.00", "-", "-")
     assert table.rows[-3:] == [
-        ("OOD", "100.00", "-", "-", "100.00", "100.00"),
-        ("Avg.", "", "", "", "", "137.50"),
-        ("Avg.c", "", "", "", "", "135.71"),
+        ("OOD", "100.00", "100.00", "-", "-", "100.00"),
+        ("Avg.", "137.50", "", "", "", ""),
+        ("Avg.c", "135.71", "", "", "", ""),
     ]
 
 
@@ -113,5 +113,5 @@ def test_a_tracker_that_only_tracks_has_columns_that_are_absent(tmp_path: Path) 
         "Unseen IC",
         "OOD F1",
     ]
-    assert tasks(found.scores, PLAIN).rows[0][2:5] == ("-", "-", "-")
+    assert tasks(found.scores, PLAIN).rows[0][3:] == ("-", "-", "-")
     assert found.scores.notes[0].startswith("Avg. and Avg.c: means without Standard C, Para. C,")
