@@ -10,6 +10,8 @@ import pytest
 import dstress
 from dstress import suites
 from dstress.metrics.measures import measure_of
+from dstress.pipeline.compare import compare
+from dstress.pipeline.gate import Limits, gate
 from dstress.pipeline.run import Run
 from dstress.reports.charts import NARROW, WIDE
 from dstress.reports.html import render_html
@@ -20,6 +22,7 @@ from dstress.reports.views import tasks
 from dstress.runs.averages import absent_columns, average_cells
 from dstress.runs.folder import Cell
 from dstress.runs.scores import find_errors
+from dstress.scoring.score import ScoringOptions
 from dstress.scoring.scorecard import Score
 
 GPT_2 = "40.52 67.36 31.36 62.72 28.82 59.44 22.31 54.15 30.40 54.16 31.41 65.95 28.28 51.29 47.37 83.86"
@@ -79,12 +82,12 @@ def test_gold_is_the_ceiling_of_every_column(tmp_path: Path) -> None:
     for column, value in values.items():
         assert value == (200.0 if column.endswith(" C") else 1.0), column
     table = tasks(found.scores, PLAIN)
-    assert table.columns == ("task", "#JGA", "#C", "#IC", "#F1", "#mean")
-    assert table.rows[0] == ("Standard", "100.00", "200.00", "-", "-", "150.00")
+    assert table.columns == ("task", "#mean", "#JGA", "#C", "#IC", "#F1")
+    assert table.rows[0] == ("Standard", "150.00", "100.00", "200.00", "-", "-")
     assert table.rows[-3:] == [
-        ("OOD", "100.00", "-", "-", "100.00", "100.00"),
-        ("Avg.", "", "", "", "", "137.50"),
-        ("Avg.c", "", "", "", "", "135.71"),
+        ("OOD", "100.00", "100.00", "-", "-", "100.00"),
+        ("Avg.", "137.50", "", "", "", ""),
+        ("Avg.c", "135.71", "", "", "", ""),
     ]
 
 
@@ -113,5 +116,27 @@ def test_a_tracker_that_only_tracks_has_columns_that_are_absent(tmp_path: Path) 
         "Unseen IC",
         "OOD F1",
     ]
-    assert tasks(found.scores, PLAIN).rows[0][2:5] == ("-", "-", "-")
+    assert tasks(found.scores, PLAIN).rows[0][3:] == ("-", "-", "-")
     assert found.scores.notes[0].startswith("Avg. and Avg.c: means without Standard C, Para. C,")
+
+
+def test_runs_of_systems_that_answer_are_compared_and_gated(tmp_path: Path) -> None:
+    corpus = dstress.load("reminder:test")[:12]
+    runs = [
+        dstress.evaluate("raddle", tracker, corpus, tmp_path / name, only=("typos",), resamples=20, report=False)
+        for name, tracker in (("gold", "gold"), ("empty", "policy(empty)"))
+    ]
+    metrics = ["inform", "success", "bleu", "combined"]
+    made = compare(runs, metrics=metrics, options=ScoringOptions(resamples=200))
+    for variant in ("original", "typos"):
+        (pair,) = made.variants[variant].pairs
+        assert list(pair.tests) == metrics
+        for name in ("bleu", "combined"):
+            test = pair.tests[name]
+            assert test.significant and test.low < test.difference < test.high < 0 and test.dialogues == 12, name
+    for metric in metrics:
+        verdict = gate(runs[0], runs[1], Limits(metric=metric, max_drop=1.0, resamples=200))
+        assert verdict.passed and verdict.unit == "points" and set(verdict.checks) == {"original", "typos"}
+    assert not gate(runs[1], runs[0], Limits(metric="combined", max_drop=1.0, resamples=200)).passed
+    services = runs[1].scores.variants["original"].slices["service"]
+    assert all({"inform", "success"} <= set(values) for values in services.values())

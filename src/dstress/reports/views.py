@@ -220,16 +220,15 @@ def tasks(scores: Scores, numbers: NumberFormat = PAGE, title: str = "") -> Tabl
         shown = {name: numbers.measured(value, measure_of(metric).unit) for name, (metric, value) in found.items()}
         points = [measure_of(metric).scale * value for metric, value in found.values()]
         mean = sum(points) / len(points) if points else math.nan
-        rows.append(
-            (task, *(shown.get(measure, numbers.unknown) for measure in measures), numbers.measured(mean, POINTS))
-        )
+        values = (shown.get(measure, numbers.unknown) for measure in measures)
+        rows.append((task, numbers.measured(mean, POINTS), *values))
         records.append({"task": task} | {name: value for name, (_, value) in found.items()} | {"mean": mean})
     for cell in scores.table if cells else ():
         if cell.metric == AVERAGE:
             mean = cell.score.value if cell.score else math.nan
-            rows.append((cell.column, *[""] * len(measures), numbers.measured(mean, POINTS)))
+            rows.append((cell.column, numbers.measured(mean, POINTS), *[""] * len(measures)))
             records.append({"task": cell.column, "mean": mean})
-    return Table(("task", *(f"#{measure}" for measure in measures), "#mean"), rows, title, records)
+    return Table(("task", "#mean", *(f"#{measure}" for measure in measures)), rows, title, records)
 
 
 def slots(scores: Scores) -> list[SlotRow]:

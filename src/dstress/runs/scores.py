@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -260,14 +260,22 @@ def predictions_of(run: RunFolder, variant: str, repeat: int = 1) -> Iterator[Pr
         problem = f"{missing:,} turns of {variant} have not been answered yet"
         raise DstressError(problem, where=str(journal.path), fix=f"go on with `dstress run --resume --out {run.path}`")
     turns: dict[tuple[str, int], tuple[str, ...]] = {}
+    silence: dict[str, Any] = {}
     if journal.failed:
+        # Where the others say something, a failed turn says nothing, which is not the same as no response.
+        speaker = next((answer for answer in journal if answer.response is not None), None)
+        if speaker:
+            silence = {"response": "", "domains": None if speaker.domains is None else ()}
         turns = {
             (dialogue.id, number): tuple(frame.service for frame in turn.frames)
             for dialogue in run.dialogues(variant)
             for number, turn in enumerate(dialogue.turns)
         }
     for answer in journal:
-        yield _as_wrong(answer, turns[answer.dialogue, answer.turn], schema) if answer.failed else answer
+        if answer.failed:
+            wrong = _as_wrong(answer, turns[answer.dialogue, answer.turn], schema)
+            answer = msgspec.structs.replace(wrong, **silence)
+        yield answer
 
 
 def _as_wrong(answer: Prediction, services: tuple[str, ...], schema: Schema) -> Prediction:
