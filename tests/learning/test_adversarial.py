@@ -33,6 +33,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "causal": _WRITER,
     "seq2seq": _WRITER,
     "schema_reader": {"checkpoint": "", "width": 16, "layers": 1, "heads": 2, "longest": 40},
+    "span": {"checkpoint": "", "width": 16, "layers": 1, "heads": 2, "longest": 40},
 }
 OPTIONS = AdversarialOptions(epsilon=0.3, step=0.2, steps=3)
 

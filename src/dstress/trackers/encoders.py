@@ -115,23 +115,24 @@ class Backbone(Pretrained):
 
 
 def learn_tokenizer(texts: Iterable[str], words: int) -> Any:
-    """Pieces of words by how often a corpus has them, in lower case: WordPiece, as BERT has it.
+    """Pieces of words by how often a corpus has them, in lower case, to be read as BERT does: WordPiece.
 
-    The pieces are learned as BPE, and each may begin a word or go on with one: the trainer of WordPiece finds other
-    pieces each time, and a training that goes on must find those that it was begun with.
+    They are learned as byte pairs, since the library learns word pieces in another order in every process, and a killed
+    training must find the same ones again.
     """
     transformers = require_transformers()
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-    special = [_PAD, _START, _PART, _UNKNOWN]
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.normalizer = normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=words // 2, show_progress=False))
-    numbers = tokenizer.get_vocab()
-    pieces = sorted(numbers, key=lambda piece: numbers[piece])
-    vocabulary = [*special, *(form for piece in pieces for form in (piece, f"##{piece}"))]
-    tokenizer.model = models.WordPiece({form: number for number, form in enumerate(vocabulary)}, unk_token=_UNKNOWN)
+    pairs = Tokenizer(models.BPE())
+    pairs.normalizer, pairs.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    pairs.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=words // 2, show_progress=False))
+    learned: dict[str, int] = pairs.get_vocab()
+    pieces = sorted(learned, key=learned.__getitem__)
+    vocabulary = [_PAD, _START, _PART, _UNKNOWN, *pieces, *(f"##{piece}" for piece in pieces)]
+    tokenizer = Tokenizer(
+        models.WordPiece({piece: number for number, piece in enumerate(vocabulary)}, unk_token=_UNKNOWN)
+    )
+    tokenizer.normalizer, tokenizer.pre_tokenizer = pairs.normalizer, pairs.pre_tokenizer
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, pad_token=_PAD, cls_token=_START, sep_token=_PART, unk_token=_UNKNOWN
     )
