@@ -7,9 +7,9 @@ from itertools import groupby
 
 import dstress
 from benchmarks.timing import best_of, shared
+from dstress.conventions.venues import Venues, identify
 from dstress.corpora.database import Database
 from dstress.metrics.task_success import Judge, Outcome
-from dstress.metrics.venues import Venues, identify
 from dstress.predictions import read_predictions
 from dstress.text.placeholders import Placeholders
 

@@ -12,7 +12,10 @@ from dstress import corpora
 from dstress.corpora.base import Corpus
 from dstress.pipeline.stress import stress
 
-TEXT = ("typos", "disfluency", "verbosity", "simplification", "word_noise", "entities", "values", "out_of_domain")
+TEXT = (
+    *("typos", "disfluency", "verbosity", "simplification", "word_noise", "entities", "unseen_entities", "values"),
+    *("out_of_domain", "indirect", "turnback", "time_format", "phonetic_names", "speech_text"),
+)
 _PER_SECOND = 10_000
 _TIMES = 3
 _STREAMED = (50_000, 200_000)

@@ -59,8 +59,9 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
 def chromium() -> Iterator[Any]:
     """A real browser: Debian's chromium, through Playwright. One for all tests of a process: it takes no second."""
     need("playwright", "chromium")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as started:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         yield browser
         browser.close()

@@ -46,7 +46,7 @@ def test_seeds_make_it_again_whoever_works(tmp_path: Path) -> None:
     [
         (["--with", "values"], "the test value"),
         (["--with", "tpyos"], "did you mean 'typos'"),
-        (["--with", "schema_noise"], "one schema"),
+        (["--with", "typos", "--with", "schema_variant(version=x)"], "no version 'x'"),
         (["--with", "typos", "--times", "0"], "0 is not in the range"),
         (["--with", "typos", "--keep-out", "P"], "unknown dictionary 'P'"),
         (["--with", "typos", "--keep-out", "none.toml"], "cannot read the dictionary"),

@@ -49,9 +49,8 @@ def test_a_checkpoint_of_another_family_or_none_is_refused(tmp_path: Path) -> No
         read_notes(tmp_path, "copy")
 
 
-def test_a_gpu_that_is_not_there_is_no_traceback() -> None:
-    if torch.cuda.is_available():
-        pytest.skip("there is one")
-    with pytest.raises(DstressError, match=r"no device 'cuda'.*\n.*--device cpu"):
-        choose_device("cuda")
+def test_a_gpu_that_is_not_there_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DstressError, match=r"no device 'cuda:99'.*\n.*--device cpu"):  # on no machine
+        choose_device("cuda:99")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert choose_device("") == "cpu"

@@ -20,9 +20,9 @@ import torch
 from msgspec.structs import replace
 
 from dstress.errors import DstressError
-from dstress.learning.base import Batch, Learner, Loss, Session, Task
-from dstress.learning.loop import fit, pace_of
-from dstress.learning.recipe import TrainingOptions
+from dstress.learning.base import Session
+from dstress.learning.loop import compile_blocks, fit, pace_of
+from dstress.learning.recipe import AdversarialOptions, TrainingOptions
 from tests.learning.toy import Line, toy_task
 
 OPTIONS = TrainingOptions(epochs=6, batch=8, rate=0.02, metric="loss", average=0.9, log_every=3, keep_every=2)
@@ -63,7 +63,15 @@ def test_the_loss_falls_and_the_best_weights_are_kept(tmp_path: Path) -> None:
     assert steps[-1]["loss"] < steps[0]["loss"]
 
 
-@pytest.mark.parametrize("changes", [{}, {"evaluate_every": 4, "average": 0.0}, {"accumulate": 3, "tokens": 20}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"evaluate_every": 4, "average": 0.0},
+        {"accumulate": 3, "tokens": 20},
+        {"adversarial": AdversarialOptions()},
+    ],
+)
 @pytest.mark.parametrize("at", [2, 17, 30])
 def test_a_killed_training_ends_with_the_same_bits(tmp_path: Path, at: int, changes: dict[str, Any]) -> None:
     options = replace(OPTIONS, **changes)
@@ -122,23 +130,6 @@ def test_every_evaluation_is_told_with_its_loss(tmp_path: Path) -> None:
     assert all(re.match(r"epoch \d, step \d+ of 42: loss \d\.\d{4}, loss \d\.\d{4}", line) for line in lines)
 
 
-def test_another_objective_may_move_the_embeddings(tmp_path: Path) -> None:
-    """As adversarial training does."""
-    moved: list[bool] = []
-
-    def objective(learner: Learner, batch: Batch) -> Loss:
-        embeddings = learner.embed(batch).detach().requires_grad_()
-        plain = learner.loss(batch, embeddings)
-        (gradient,) = torch.autograd.grad(plain.total, embeddings)
-        moved.append(bool(gradient.abs().sum() > 0))
-        return learner.loss(batch, embeddings.detach() + 0.1 * gradient.sign())
-
-    torch.manual_seed(1)
-    task: Task = toy_task(Line())._replace(objective=objective)
-    fit(task, OPTIONS, tmp_path, Session())
-    assert all(moved)
-
-
 @pytest.mark.parametrize("decay", ["cosine", "linear", "none"])
 def test_the_rate_rises_then_falls(decay: str) -> None:
     paces = [pace_of(step, 100, 0.1, decay) for step in range(100)]
@@ -154,3 +145,14 @@ def test_a_state_of_another_network_is_refused(tmp_path: Path) -> None:
     other.module = torch.nn.Sequential(torch.nn.Linear(1, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
     with pytest.raises(DstressError, match="no going on with this training"):
         trained(tmp_path, line=other)
+
+
+def test_a_recipe_may_have_the_layers_that_repeat_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[torch.nn.Module] = []
+    monkeypatch.setattr(torch.nn.Module, "compile", lambda self, dynamic: compiled.append(self))
+    network = torch.nn.Module()
+    network.layers = torch.nn.ModuleList([torch.nn.Linear(1, 1), torch.nn.Sequential(torch.nn.Linear(1, 1))])
+    compile_blocks(torch.nn.Sequential(torch.nn.Linear(1, 1), network))
+    assert compiled == list(network.layers)
+    plain, other = trained(tmp_path / "a"), trained(tmp_path / "b", replace(OPTIONS, compile=True))
+    assert plain["evaluations"] == other["evaluations"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dstress.errors import DstressError
-from dstress.learning.recipe import TrainingOptions, read_recipe, recipe_names
+from dstress.learning.recipe import AdversarialOptions, TrainingOptions, read_recipe, recipe_names
 from tests.paths import ROOT
 
 RECIPE = """
@@ -31,6 +31,10 @@ def written(folder: Path, text: str) -> str:
 def test_a_recipe_is_read_and_settings_change_it(tmp_path: Path) -> None:
     recipe = read_recipe(written(tmp_path, RECIPE), ["training.rate=0.5", "model.width=16", "dev=other:dev"])
     assert (recipe.training.epochs, recipe.training.rate, recipe.dev) == (3, 0.5, "other:dev")
+    assert not recipe.training.adversarial
+    assert read_recipe(written(tmp_path, RECIPE), ["training.adversarial.steps=3"]).training.adversarial == (
+        AdversarialOptions(steps=3)
+    )
     assert recipe.model == {"width": "16"}  # of which the family knows what it is
 
 
@@ -48,6 +52,14 @@ def test_every_recipe_that_comes_along_can_be_read() -> None:
         (RECIPE.replace("epochs = 3", "epochs = 'many'"), [], "epochs"),
         (RECIPE.replace("epochs = 3", "average = 1.0"), [], "average"),
         (RECIPE.replace('dev = "reminder:dev"', ""), [], "dev"),
+        (
+            RECIPE,
+            ["training.adversarial.wieght=1"],
+            r"\[training\], \[adversarial\]: unknown setting 'wieght'.*'weight'",
+        ),
+        (RECIPE, ["augment.stressor=typos", "augment.copies=2"], r"\[augment\]: unknown setting 'copies'.*times"),
+        (RECIPE, ["augment.times=2"], "stressor"),
+        (RECIPE, ["training.adversarial.epsilon=0"], "epsilon, step and steps are above 0"),
         (RECIPE, ["training.epochs"], "--set.*no setting"),
         (RECIPE, ["family.name=1"], "--set.*no setting"),
         ("epochs =", [], "no TOML"),
@@ -68,4 +80,5 @@ def test_the_training_page_lists_every_option_and_its_recipe_can_be_read(tmp_pat
     recipe = read_recipe(written(tmp_path, page.partition("```toml\n")[2].partition("```")[0]))
     assert (recipe.family, recipe.training.average) == ("copy", 0.98)
     assert [name for name in recipe_names() if f"| `{name}` |" not in page] == []
-    assert [name for name in TrainingOptions.__struct_fields__ if f"| `{name}` |" not in page] == []
+    options = (*TrainingOptions.__struct_fields__, *AdversarialOptions.__struct_fields__)
+    assert [name for name in options if f"| `{name}` |" not in page] == []

@@ -14,6 +14,7 @@ from dstress.corpora.database import Database, Row
 from dstress.dialogue import Schema, Service, Slot
 from dstress.metrics.bleu import unified
 from dstress.metrics.delexicalisation import Delexicaliser
+from dstress.predictions.base import Prediction
 from dstress.text.detokenised import join_contractions
 from dstress.text.placeholders import Placeholders
 from tests.parity.official import load
@@ -79,6 +80,18 @@ def test_a_value_of_two_services_is_that_of_the_state(small: Delexicaliser) -> N
     )
     said = small.delexicalise("to Norwich on Tuesday", {"train-destination": "norwich", "train-day": "tuesday"})
     assert said == "to [train_destination] on [train_day]"
+
+
+def test_gold_of_the_embedded_corpus_succeeds_with_its_values_said() -> None:
+    """The two that are left are of the states, which name two services at once."""
+    corpus = dstress.load("reminder:test")
+    answers = [
+        Prediction(dialogue.id, number, {slot: forms[0] for slot, forms in turn.state.items()}, response=said)
+        for dialogue in corpus
+        for number, (turn, said) in enumerate(zip(dialogue.turns, dialogue.responses, strict=True))
+    ]
+    card = dstress.score(answers, corpus, metrics=["inform", "success"], resamples=2, delexicalise=True)
+    assert card["inform"].value == 100 and card["success"].value == pytest.approx(100 * 148 / 150)
 
 
 def lexicalise(reference: str, rows: list[Row], random: Random) -> str:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from dstress.conventions.venues import Venues
 from dstress.corpora.base import Corpus
 from dstress.corpora.database import Database
 from dstress.dialogue import Dialogue, Goal, Schema, Service, Slot, Turn
 from dstress.metrics.task_success import active_domains
-from dstress.metrics.venues import Venues
 from dstress.predictions.base import Prediction
 from dstress.scoring.score import score
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from dstress.corpora import load
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
-from dstress.errors import DstressError, SpecError
-from dstress.pipeline.augment import Augmenting, Guard, Layout, meaning
+from dstress.errors import DstressError
+from dstress.learning.recipe import AugmentOptions
+from dstress.pipeline.augment import Augmenting, Guard, Layout, load_augmented, meaning
 from dstress.pipeline.stress import stress
-from dstress.stressors.base import DialogueStressor, Rewriter
+from dstress.stressors.base import DialogueStressor, Rewriter, Stressor
 from dstress.stressors.values import dictionary
+from tests.generators.training import training
 from tests.stressors.samples import in_memory, sample
 
 SCHEMA = Schema((Service("hotel", slots=(Slot("name"), Slot("book day"), Slot("area", categorical=True))),))
@@ -144,13 +149,69 @@ def test_the_paper_s_training_dictionary_is_apart_from_its_test_s() -> None:
         assert not kept & {meaning(value) for value in train.pool(slot)}, slot
 
 
-def test_new_names_need_corpora_of_their_own() -> None:
-    with pytest.raises(SpecError, match="a corpus has one schema"):
-        Augmenting(CORPUS, "schema_noise")
+def test_what_was_augmented_once_is_read_again(tmp_path: Path) -> None:
+    name, options = training("reminder", None, 4), AugmentOptions("values(dictionary=train-O)", times=2)
+    made, seen = load_augmented(name, options, watch=print), list[str]()
+    Augmenting(load(name), options.stressor, 2).write(tmp_path / "more")
+    assert made.data == load(str(tmp_path / "more")).data
+    again = load_augmented(name, options, watch=seen.append)
+    assert not seen and again.data == made.data and len(made) == 4 * 3
+    for other in (replace(options, times=1), replace(options, seed=5), replace(options, stressor="typos")):
+        assert load_augmented(name, other, watch=seen.append).data != made.data and seen
+        seen.clear()
 
 
-def test_ids_stay_unique(tmp_path: Path) -> None:
-    twice = in_memory([ONE, msgspec.structs.replace(ONE, id="d+1")], SCHEMA)
-    with pytest.raises(DstressError, match="two dialogues have one id"):
-        Augmenting(twice, Pleads()).write(tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+def test_a_corpus_that_is_augmented_already_is_taken_as_it_is_or_refused(tmp_path: Path) -> None:
+    name, options = training("reminder", None, 4), AugmentOptions("typos(rate=0.2)", keep_out="none")
+    made = tmp_path / "made"
+    Augmenting(load(name), options.stressor, keep_out="none").write(made)
+    archive = shutil.make_archive(str(made), "xztar", made)
+    for folder in (str(made), f"{made}:train", archive):
+        seen: list[str] = []
+        assert len(load_augmented(folder, options, watch=seen.append)) == 8 and not seen
+        with pytest.raises(
+            DstressError, match=r"augmented already, with typos\(rate=0.2\), seeds \[1\], keep.*\[1, 2\]"
+        ):
+            load_augmented(folder, replace(options, times=2))
+    (made / "augment.json").unlink()
+    with pytest.raises(DstressError, match=r"two dialogues have one id\n.*do not augment it again"):
+        load_augmented(str(made), options)
+
+
+def test_each_version_of_a_schema_stands_beside_the_original(tmp_path: Path) -> None:
+    original = load(training("reminder", None, 4))
+    specs = ["schema_variant(version=v4)", "schema_noise"]
+    told = Augmenting(original, specs, 2).write(tmp_path)
+    made = load(str(tmp_path))
+    assert (told.stressor, told.seeds) == (", ".join(specs), [1, 2, 3, 4])
+    assert told.dialogues == {"original": 4, "added": 16, "unchanged": 0}
+    before = {dialogue.id: dialogue for dialogue in original}
+    assert [made.schema.by_name[service.name] for service in original.schema.services] == [*original.schema.services]
+    for dialogue in made:
+        first, _, number = dialogue.id.partition("+")
+        assert [turn.user for turn in dialogue.turns] == [turn.user for turn in before[first].turns]
+        if number:
+            schema = stress(original, specs[int(number) > 2], seed=int(number)).schema
+            assert all(name.endswith(f"+{number}") for name in dialogue.services)
+            for turn, old in zip(dialogue.turns, before[first].turns, strict=True):
+                places = [list(original.schema.slots).index(slot) for slot in old.state]
+                slots = [list(schema.slots)[place] for place in places]
+                assert dict(turn.state) == {
+                    slot.replace("-", f"+{number}-", 1): values
+                    for slot, values in zip(slots, old.state.values(), strict=True)
+                }
+    assert {slot for dialogue in made for turn in dialogue.turns for slot in turn.state} <= set(made.schema.slots)
+
+
+def test_a_service_that_stays_as_it_was_is_there_once(tmp_path: Path) -> None:
+    class Distracts(Stressor):
+        scope = "schema"
+
+        def schema_of(self, schema: Schema, seed: int) -> Schema:
+            return Schema((*schema.services, Service(f"boat{seed}", slots=(Slot("name"),))))
+
+        def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
+            return list(dialogues)
+
+    Augmenting(CORPUS, Distracts(), 2).write(tmp_path)
+    assert [service.name for service in load(str(tmp_path)).schema.services] == ["hotel", "boat1", "boat2"]

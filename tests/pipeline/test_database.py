@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import dstress
+from dstress.errors import DstressError
+from dstress.pipeline.run import rescore
 from dstress.runs.scores import corpus_of
 from tests.scoring.test_responses import HOTELS, gold
 
@@ -18,3 +22,14 @@ def test_every_variant_of_a_run_has_the_tables_of_its_corpus(tmp_path: Path) -> 
     for variant in run.variants:
         database = corpus_of(run, variant).database
         assert database is not None and database.tables == HOTELS.tables
+
+
+def test_a_damaged_table_of_a_run_is_named(tmp_path: Path) -> None:
+    suite = tmp_path / "small.toml"
+    suite.write_text(SUITE.replace('"jga"', '"inform"'))
+    run = dstress.evaluate(str(suite), "gold", gold(), tmp_path / "run", resamples=2, report=False)
+    table = run.path / "database/hotel_db.json"
+    table.write_bytes(b'[{"name": "lark')
+    with pytest.raises(DstressError, match="not valid JSON") as told:
+        rescore(run, resamples=2)
+    assert told.value.where == str(table)

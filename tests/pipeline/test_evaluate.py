@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from dstress.corpora.base import Corpus
-from dstress.dialogue import Schema
+from dstress.dialogue import Schema, first_forms
 from dstress.engines import Local
 from dstress.errors import DstressError
 from dstress.pipeline.evaluate import evaluate
@@ -220,8 +220,8 @@ class Inventive(Gold):
     """Right, but in one turn of each dialogue it names a slot that no schema has."""
 
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
-        answers = super().track(contexts)
-        return [{**a, "no-such": "x"} if c.turn == 0 else a for c, a in zip(contexts, answers, strict=True)]
+        states = [first_forms(context.gold.state) for context in contexts]
+        return [{**s, "no-such": "x"} if c.turn == 0 else s for c, s in zip(contexts, states, strict=True)]
 
 
 def test_an_unknown_slot_costs_that_slot_and_not_the_turn(tmp_path: Path, suite: str) -> None:
@@ -378,3 +378,21 @@ def test_a_whole_run_of_gold_is_perfect(tmp_path: Path, suite: str) -> None:
     scores = evaluate(suite, "gold", REMINDER, tmp_path / "run", RunOptions(resamples=20, report=False)).scores
     assert [cell.score.value for cell in scores.table if cell.score] == [1.0, 1.0]
     assert all(card["jga"].value == 1.0 for card in scores.variants.values())
+
+
+def test_single_stressed_turns_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    """The answers to the words before them are known: a sequential tracker is asked for all of them at once."""
+    asked: list[int] = []
+
+    class Counting(Gold):
+        sequential, batch = True, 512
+
+        def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
+            asked.append(len(contexts))
+            return super().track(contexts)
+
+    path = tmp_path / "typos.toml"
+    path.write_text('title = "t"\nabout = "t"\nmetrics = ["jga"]\nstressors = ["typos(rate=0.5)"]\n')
+    evaluate(str(path), Counting(), REMINDER, tmp_path / "run", RunOptions(resamples=20, report=False))
+    longest = max(len(dialogue.turns) for dialogue in REMINDER)
+    assert asked[0] == len(list(REMINDER)) and len(asked) == longest + 1

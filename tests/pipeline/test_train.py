@@ -15,13 +15,16 @@ from tests.parts import need
 
 need("torch", "models")
 
+from dstress.corpora import load
 from dstress.errors import DstressError
 from dstress.learning.base import Session
-from dstress.learning.recipe import Recipe, TrainingOptions, read_recipe
+from dstress.learning.recipe import AugmentOptions, Recipe, TrainingOptions, read_recipe
+from dstress.pipeline.augment import Augmenting
 from dstress.pipeline.train import train
 from tests.generators.training import training
 
 OPTIONS = TrainingOptions(epochs=2, batch=24, rate=0.02, clip=10.0, average=0.5, evaluate_on=3)
+LOSS = replace(OPTIONS, metric="loss")
 
 
 class Killed(Exception):
@@ -65,6 +68,54 @@ def test_a_training_may_start_from_another(tmp_path: Path) -> None:
         train(tiny(start=str(tmp_path / "first")), tmp_path / "third")
 
 
+def test_augmented_data_are_learned_from(tmp_path: Path) -> None:
+    augment, names = AugmentOptions("values(dictionary=train-O)", times=2), list[str]()
+    once = replace(OPTIONS, epochs=1)
+    plain = train(tiny(training=once), tmp_path / "plain")
+    more = train(
+        tiny(training=once, augment=augment), tmp_path / "more", Session(on_progress=lambda *it: names.append(it[0]))
+    )
+    assert more["steps"] > 2 * plain["steps"]
+    assert names[0] == "augmenting"
+    assert read_recipe(str(tmp_path / "more" / "recipe.toml")).augment == augment
+    Augmenting(load(tiny().train), augment.stressor, 2).write(tmp_path / "made")
+    again = train(tiny(training=once, augment=augment, train=str(tmp_path / "made")), tmp_path / "again")
+    assert again["evaluations"] == more["evaluations"]
+    weights = [(tmp_path / name / "best/weights.safetensors").read_bytes() for name in ("more", "again")]
+    assert weights[0] == weights[1]
+
+
+def test_a_reader_of_schemas_learns_from_schemas_in_other_words(tmp_path: Path) -> None:
+    augment = AugmentOptions(("schema_variant(version=v1)", "schema_variant(version=v5)"))
+    small = {"checkpoint": "", "width": 16, "layers": 1, "heads": 2, "longest": 40, "rest": 0.0}
+    recipe = tiny(family="schema_reader", model=small, training=replace(OPTIONS, epochs=1, batch=8))
+    plain, more = (train(each, tmp_path / str(each.augment)[:5]) for each in (recipe, replace(recipe, augment=augment)))
+    assert more["steps"] == pytest.approx(3 * plain["steps"], abs=3)
+
+
+@pytest.mark.parametrize("family", ["causal", "seq2seq"])
+def test_a_writer_learns_other_tasks_before_it_tracks(family: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.jsonl").write_text('{"word": "ferry"}\n' * 4)
+    (tmp_path / "mine.toml").write_text(
+        'prompts = ["Say {word}:"]\nanswer = "{word}"\ntrain = "mine.jsonl"\ndev = "mine.jsonl"\n'
+    )
+    small = {"width": 16, "layers": 1, "heads": 2, "vocabulary": 320, "longest": 120, "longest_answer": 8}
+    options = replace(OPTIONS, metric="loss", evaluate_on=0)
+    tasks = ("copying", "tracking", str(tmp_path / "mine.toml"))
+    recipe = tiny(family=family, model=small, prefinetune=tasks, training=options)
+    losses = [each["loss"] for each in train(recipe, tmp_path / "tasks")["evaluations"]]
+    assert losses[1] < losses[0]
+    assert read_recipe(str(tmp_path / "tasks/recipe.toml")) == recipe
+    again = replace(recipe, prefinetune=tuple(str(tmp_path / f"tasks/tasks/{name}.toml") for name in tasks[:2]))
+    train(again, tmp_path / "again", Session(seconds=0.0))
+    done = train(recipe, tmp_path / "tasks", resume=True)
+    assert [each["loss"] for each in done["evaluations"]] == losses
+    tracks = tiny(family=family, model={}, start=str(tmp_path / "tasks"), training=replace(OPTIONS, evaluate_on=1))
+    assert "jga" in train(tracks, tmp_path / "tracks", Session(seconds=0.0))["best"]
+    weights = [(tmp_path / name / "best/weights.safetensors").read_bytes() for name in ("tasks", "tracks")]
+    assert weights[0] == weights[1]
+
+
 def test_other_training_data_do_not_go_on(tmp_path: Path) -> None:
     train(tiny(), tmp_path / "a", Session(seconds=0.0))
     notes = json.loads((tmp_path / "a/best/model.json").read_text())
@@ -84,6 +135,13 @@ def test_other_training_data_do_not_go_on(tmp_path: Path) -> None:
         ({"training": replace(OPTIONS, metric="jgaa")}, "did you mean 'jga'"),
         ({"training": replace(OPTIONS, convention="exakt")}, "did you mean 'exact'"),
         ({"train": "nowhere:train"}, "nowhere"),
+        ({"prefinetune": ("copying",)}, "judged by its loss"),
+        ({"prefinetune": ("coping",), "training": LOSS}, "unknown task 'coping'.*'copying'"),
+        ({"prefinetune": ("nowhere.toml",), "training": LOSS}, "cannot read the task"),
+        ({"prefinetune": ("copying",), "training": LOSS}, "writes no texts.*\n.*causal or seq2seq"),
+        ({"augment": AugmentOptions("typoos")}, "did you mean 'typos'"),
+        ({"augment": AugmentOptions(("typos", "schema_noise"))}, "schema_noise gives slots other names.*copy"),
+        ({"augment": AugmentOptions("typos", keep_out="P")}, "unknown dictionary 'P'"),
     ],
 )
 def test_mistakes_are_told_before_anything_is_written(tmp_path: Path, changes: dict[str, Any], words: str) -> None:

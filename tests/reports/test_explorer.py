@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+import dstress
 from dstress.alignment.errors import EXTRA, MISSED, WRONG, TurnErrors
 from dstress.dialogue import Dialogue, Turn
 from dstress.pipeline.run import Run
@@ -21,6 +22,7 @@ from dstress.runs.scores import corpus_of, find_errors
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import ScoringOptions, tally_predictions
 from dstress.suites import Suite
+from dstress.trackers.base import Context
 from tests.reports.conftest import SCHEMA
 
 
@@ -156,3 +158,13 @@ def test_counts_are_those_of_the_scorecard(run: RunFolder, convention: str) -> N
         mine = tuple(counts[slot, kind] for kind in (WRONG, MISSED, EXTRA))
         assert mine == (counted.wrong, counted.missed, counted.extra), slot
     assert counts
+
+
+def test_what_is_said_beside_the_state_is_shown(tmp_path: Path) -> None:
+    corpus = dstress.load("reminder:test")[:3]
+    made = dstress.evaluate("raddle", "gold", corpus, tmp_path / "run", only=("typos",), resamples=5, report=False)
+    found = by_variant(explore(made, find_errors(made)))
+    first, dialogue = found[ORIGINAL]["dialogues"][0][1][0], next(iter(corpus))
+    response = Context(dialogue, 0, corpus.schema).gold_response[0]
+    assert at(first, 5, "") == f"“{response}” · intent {dialogue.turns[0].frames[0].intent}"
+    assert all(at(entry, 9, "") for entry in found["typos"]["turns"])

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+import dstress
 from dstress import corpora
 from dstress.errors import DstressError
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import Run, RunOptions
 from dstress.reports.charts import WIDE
 from dstress.reports.plots import make_plots
-from dstress.runs.folder import Cell
+from dstress.runs.folder import ORIGINAL, Cell
 from dstress.suites import Across, Column, Suite
+from dstress.trackers.base import Answer, Context, Failed
+from dstress.trackers.gold import Gold
 from tests.corpora import layouts
 from tests.corpora.test_sgdx import variant_folder
 
@@ -102,3 +106,20 @@ def test_a_wrong_slice_fails_before_anything_is_tracked(column: Column, words: s
     assert "[[table]] 'c'" in told.value.where and not (tmp_path / "run").exists()
     with pytest.raises(DstressError, match="unknown slice 'servce'"):
         evaluate(Suite("mine", slices=("servce",)), "rules", "sgd:test", tmp_path / "run", OPTIONS)
+
+
+class Speechless(Gold):
+    """Answers like gold, but for the second turn of each dialogue."""
+
+    def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
+        answers = super().track(contexts)
+        return [Failed("lost") if c.turn == 1 else a for c, a in zip(contexts, answers, strict=True)]
+
+
+def test_a_failed_turn_says_nothing_and_the_responses_of_the_others_are_scored(tmp_path: Path) -> None:
+    corpus = dstress.load("reminder:test")[:3]
+    run = dstress.evaluate(
+        "raddle", Speechless(), corpus, tmp_path / "run", only=("typos",), resamples=5, report=False, max_failed=0.5
+    )
+    card = run.scores.variants[ORIGINAL]
+    assert run.scores.failed[ORIGINAL] == 3 and 0 < card["bleu"].value < 100

@@ -90,6 +90,18 @@ def test_a_placeholder_that_no_schema_knows_is_noted_and_left_out() -> None:
     assert card["richness"].value == 1.0
 
 
+def test_domains_that_the_schema_does_not_have_are_told() -> None:
+    told = [answer(turn, domains=("hotel", "spaceship")) for turn in range(2)]
+    notes = score(told, gold(), metrics=["inform"], resamples=0).notes
+    assert notes == ["active domains that the schema does not have count for nothing: spaceship 2 times"]
+    state = {"spaceship-area": "north"}
+    wrong = [msgspec.structs.replace(one, state=state) for one in (answer(0), answer(1))]
+    (note,) = score(wrong, gold(), metrics=["inform"], resamples=0).notes
+    assert note.startswith(
+        "counted as wrong: 2 values of slots that the schema does not have (spaceship-area in d turn 0"
+    )
+
+
 def test_the_signature_says_where_domains_come_from() -> None:
     for domains, expected in ((None, "states"), (("hotel",), "predicted")):
         predictions = [answer(turn, domains=domains) for turn in range(2)]
@@ -115,7 +127,8 @@ def test_a_response_that_is_no_text_and_an_unknown_dialogue_are_named(
     corpus = tabled(tmp_path / "corpus", hotel=[{"name": "the ark"}])
     file = tmp_path / "responses.json"
     for content, message in (
-        ({"SNG0003": [{"response": 7}]}, "dialogue SNG0003, turn 0: Expected `str`, got `int`"),
+        ({"SNG0003": [{"response": 7}]}, "dialogue SNG0003, turn 0: the response is no text fix: give every turn"),
+        ({"SNG0003": [{"response": "hi"}, {"state": {}}]}, "dialogue SNG0003, turn 1: there is no response fix: give"),
         ({"SNG9999": [{"response": "hi"}]}, "dialogues that the gold does not have (SNG9999"),
     ):
         file.write_text(json.dumps(content))

@@ -107,6 +107,13 @@ def test_a_user_writes_one_method() -> None:
     assert first.frames == (PLACE,), "the span did not move, and the value is still there"
 
 
+@pytest.mark.parametrize("spec", ["typos(rate=0.5)", "simplification", "verbosity", "speech_text"])
+def test_what_is_out_of_domain_stays_so_in_other_words(spec: str) -> None:
+    turns = [turn for dialogue in stress("reminder:test", spec) for turn in dialogue.turns]
+    assert any(turn.ood and turn.changed for turn in turns)
+    assert [turn.ood for turn in turns] == [turn.original.ood for turn in turns]
+
+
 def test_the_guard_keeps_the_turn_and_counts() -> None:
     first, second, third = stressed_turns("Forget")
     assert [turn.user for turn in (first, second, third)] == [turn.user for turn in DIALOGUE.turns]

@@ -10,7 +10,7 @@ import pytest
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.errors import DstressError
-from dstress.pipeline.manifest import _stressor_hash
+from dstress.pipeline.manifest import hash_stressor
 from dstress.pipeline.stress import stress
 from tests import pages
 from tests.paths import DOCS
@@ -89,10 +89,10 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_another_file_of_the_same_name_is_another_stressor(tmp_path: Path) -> None:
     path = write(tmp_path / "mine.csv")
-    before = _stressor_hash(f'rewrites("{path}")')
-    assert _stressor_hash(f'rewrites("{path}")') == before
+    before = hash_stressor(f'rewrites("{path}")')
+    assert hash_stressor(f'rewrites("{path}")') == before
     write(path, ";")
-    assert _stressor_hash(f'rewrites("{path}")') != before
+    assert hash_stressor(f'rewrites("{path}")') != before
 
 
 @pytest.mark.parametrize("title", pages.sections(PAGE))

@@ -33,7 +33,9 @@ def short(text: str, *values: str, parts: tuple[Part, ...] = ()) -> str:
         ("i would like a restaurant that s cheap .", "want restaurant cheap ."),
         ("I need a train that leaves after 10:00 .", "Need train leaving after 10:00 ."),
         ("I was wondering if you could help me find a museum .", "Find museum ."),
-        ("No , but can you book it for me ?", "No , but book it ?"),
+        ("No , but can you book it for me ?", "No , but book it ."),
+        ("yes can you help me find a place ? what is the phone ?", "yes find place . phone ?"),
+        ("how long is that ride by the way ?", "how long is that ride by the way ?"),
         ("I 'm looking for a place .   The hotel should have free wifi .", "Looking for place .   Have free wifi ."),
     ],
 )
@@ -98,6 +100,8 @@ def test_words_that_accept_an_offer_stay() -> None:
     heard = Turn("Perfect . What is the address ?", "It is cheap .", {})
     [accepted], [known] = (stressed("simplification", [Dialogue("d", (turn,))])[0].turns for turn in (offered, heard))
     assert (accepted.user, known.user) == ("Perfect . Address ?", "Address ?")
+    asked = Turn("that would be great , how long is it ?", "7 trains fit . may i book 1 of them for you ?", {})
+    assert stressed("simplification", [Dialogue("d", (asked,))])[0].turns[0].user == asked.user
 
 
 @given(protected_texts())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from random import Random
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -55,28 +56,53 @@ def test_verbs_that_mean_something_else_with_their_particle_stay(text: str) -> N
 
 
 def test_a_synonym_fits_what_follows() -> None:
-    assert outcomes("arrive at Ely", "replace") == {"turn up at Ely"}
-    assert outcomes("arrive by 5", "replace") == {"get there by 5", "turn up by 5"}
+    assert outcomes("going to Ely", "replace") == {"heading to Ely", "travelling to Ely"}
+    assert outcomes("arrive by 5", "replace") == {"get there by 5"}
 
 
 def test_the_article_before_a_synonym_still_fits() -> None:
-    assert outcomes("a restaurant", "replace") == {"a diner"}
+    assert outcomes("an eatery or a booking", "replace") == {"an eatery or a reservation"}
     assert outcomes("an option", "replace") == {"an option"}
 
 
-def test_inserted_beside_its_synonym() -> None:
-    assert outcomes("could you recommend it", "insert") == {
-        f"could you {o} recommend it" for o in ("suggest", "advise")
-    }
+def test_a_word_that_says_nothing_is_inserted() -> None:
+    assert outcomes("I need it", "insert") == {f"I {o} need it" for o in ("just", "really", "actually")}
+    assert outcomes("find a train", "insert") == {"find a train"}
+    assert outcomes("that s all I need", "insert") == {"that s all I need"}
 
 
 def test_swapped_with_its_neighbour() -> None:
-    assert outcomes("Can you find Ely", "swap") == {"You can find Ely", "Can find you Ely"}
+    assert outcomes("I would also like Ely", "swap") == {"I also would like Ely"}
+    assert outcomes("Also I need it", "swap") == {"I also need it"}
 
 
 def test_deleted_with_its_blank() -> None:
     assert outcomes("I need the address .", "delete") == {"Need the address .", "I need address ."}
-    assert outcomes("all I need", "delete") == {"all need"}
+    assert outcomes("give me a room", "delete") == {"give a room", "give me room"}
+    assert outcomes("all I need", "delete") == {"all I need"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "could you give me their address ?",
+        "does it have internet ?",
+        "reference number please",
+        "i need it",
+        "yes , by the way .",
+        "thanks a lot .",
+    ],
+)
+def test_sentences_stay_whole(text: str) -> None:
+    for after in outcomes(text, "swap") | outcomes(text, "delete"):
+        assert after in (text, text.removeprefix("i "), text.replace("give me", "give")), after
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_a_word_is_not_parted_from_its_ending(kind: Kind) -> None:
+    text = "are there any good place -s , restaurant -s or moderate -ly priced ones ?"
+    for after in outcomes(text, kind):
+        assert all(f" {word} " in after for word in ("place -s", "restaurant -s", "moderate -ly")), after
 
 
 @pytest.mark.parametrize("text", ["Do n't ask .", "No , not that one .", "from Ely to Norwich after 18:15", "how much"])
@@ -85,7 +111,13 @@ def test_nothing_to_delete_or_swap(text: str) -> None:
 
 
 def test_no_list_has_a_word_that_carries_a_label() -> None:
-    assert not FRAGILE & {*TABLE["deleted"]["words"], *TABLE["swapped"]["words"], *TABLE["inserted"]["words"]}
+    pairs = [*TABLE["swapped"]["pairs"], *TABLE["deleted"]["second"], *TABLE["deleted"]["opening"]]
+    moved = {word for pair in pairs for words in pair.split() for word in words.split("/")} - {"that"}
+    assert not FRAGILE & {
+        *TABLE["deleted"]["words"],
+        *moved,
+        *(w for group in TABLE["inserted"] for w in group["words"]),
+    }
     for phrase, others in TABLE["synonyms"].items():
         prepositions = {"to", "at"}
         assert not (FRAGILE - prepositions) & set(phrase.split()), phrase
@@ -124,7 +156,7 @@ def test_odd_texts(text: str) -> None:
 
 def test_a_very_long_utterance() -> None:
     after = WordNoise().rewrite("I need a train . " * 2_500, [], Random(0))
-    assert 8_000 < len(after.split()) < 12_500 and after != "I need a train . " * 2_500
+    assert 8_000 < len(after.split()) < 13_500 and after != "I need a train . " * 2_500
 
 
 @pytest.mark.parametrize("spec", ["word_noise(rate=0)", "word_noise(rate=2)", "word_noise(kinds=[])"])

@@ -53,8 +53,23 @@ def test_an_invariance_to_paraphrase_has_the_words_that_changed_beside_it(name: 
     assert paraphrased or name != "checkdst"
 
 
+def test_raddle_has_the_columns_of_table_2() -> None:
+    suite = suites.load("raddle")
+    language = ["Standard", "Para.", "Simp.", "Typos", "Verbo.", "Speech"]
+    expected = [f"{task} {measure}" for task in language for measure in ("JGA", "C")]
+    expected += ["Unseen JGA", "Unseen IC", "OOD JGA", "OOD F1"]
+    assert [column.name for column in suite.table if column.task] == expected
+    assert [(average.column, average.without) for average in suite.average] == [("Avg.", ()), ("Avg.c", ("Standard",))]
+
+
 def test_the_papers_have_theirs() -> None:
     assert {"checkdst", "coco", "coco-ablation", "raddle", "sgd-x", "gca", "quick", "full"} <= set(suites.names())
+
+
+@pytest.mark.parametrize("name", ["checkdst", "coco", "full", "raddle"])
+def test_a_suite_says_what_changed_against_the_first_version(name: str) -> None:
+    text = (Path(suites.__file__).parent / f"{name}.toml").read_text(encoding="utf-8")
+    assert "0.1" in text.partition("title = ")[0]
 
 
 def test_a_file_of_ones_own(tmp_path: Path) -> None:
@@ -71,6 +86,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         (GOOD.replace("metric = ", "metrics = "), "metric"),
         (GOOD.replace('variant = "typos"', 'variant = "tpyos"'), "did you mean 'typos'"),
         (GOOD + "\ncolour = 1", "colour"),
+        (GOOD + '\ntask = "Typos"\n[[average]]\ncolumn = "Avg."\nwithout = ["Tpyos"]', "did you mean 'Typos'"),
     ],
 )
 def test_mistakes_are_told(tmp_path: Path, text: str, words: str) -> None:

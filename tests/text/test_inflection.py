@@ -30,6 +30,11 @@ def test_plurals(noun: str, many: str) -> None:
     assert plural(noun) == many
 
 
+def test_what_is_said_of_what_is_counted_agrees() -> None:
+    assert count_noun("1 seat that is refundable", 1, 1, 4) == (14, " seats that are")
+    assert count_noun("4 rooms which are near", 1, 4, 1) == (17, " room which is")
+
+
 def test_what_is_counted_agrees() -> None:
     assert count_noun("1 night", 1, 1, 3) == (7, " nights")
     assert count_noun("2 people.", 1, 2, 1) == (8, " person")

@@ -91,3 +91,9 @@ def test_a_common_noun_takes_a_capital_only_where_a_sentence_opens() -> None:
     assert copy_capitals("Italian", "taco", name=False) == "taco"
     assert copy_capitals("Italian", "taco", opens=True, name=False) == "Taco"
     assert copy_capitals("Cheap", "multiple sports", opens=True, name=False) == "Multiple sports"
+
+
+def test_a_closed_contraction_among_parted_marks_is_a_slip() -> None:
+    style = style_of("i would like it cheap .", "sure . i'll need a little more information .")
+    assert write("I hope that isn't too much.", style) == "i hope that is not too much ."
+    assert write("That's it.", style_of("i 'd like it cheap .")) == "that 's it ."

@@ -20,8 +20,10 @@ from dstress.reports.tables import Table
 
 @click.command("augment")
 @click.argument("corpus", metavar="CORPUS:SPLIT")
-@click.option("--with", "stressor", required=True, metavar="SPEC", help="the stressor; a+b applies both")
-@click.option("--times", type=click.IntRange(1), default=1, show_default=True, help="stressed versions to add")
+@click.option(
+    "--with", "stressors", required=True, multiple=True, metavar="SPEC", help="the stressor; a+b applies both; repeat"
+)
+@click.option("--times", type=click.IntRange(1), default=1, show_default=True, help="versions of each to add")
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
 @click.option(
     "--layout",
@@ -45,7 +47,7 @@ from dstress.reports.tables import Table
 @json_option
 def command(
     corpus: str,
-    stressor: str,
+    stressors: tuple[str, ...],
     times: int,
     out: Path,
     layout: Layout,
@@ -64,13 +66,14 @@ def command(
     Examples
       dstress augment mwz21-trade:train --with "values(dictionary=train-O)" --times 4 --out augmented
       dstress augment mwz21-trade:train --with "counterfactual(values=train-O)" --layout examples --out examples
+      dstress augment sgd:train --with "schema_variant(version=v1)" --with "schema_variant(version=v2)" --out schemas
     """
     original = load(corpus)
     original = original.take(limit or 0)
     if out.exists() and any(out.iterdir()):
         raise DstressError("the folder is not empty", where=str(out), fix="give another --out, or empty it")
-    engine = engine_for(stressor, workers)
-    augmenting = Augmenting(original, stressor, times, seed=seed, keep_out=keep_out, engine=engine)
+    engine = engine_for(stressors, workers)
+    augmenting = Augmenting(original, stressors, times, seed=seed, keep_out=keep_out, engine=engine)
     with counting_calls("dialogues") as on_progress:
         augmentation = augmenting.write(out, layout, on_progress)
     if json_file:

@@ -98,7 +98,7 @@ def command(
         with counting("trials") as on_progress:
             specs = [calibrate_spec(original, spec, target, seed=seed, progress=on_progress) for spec in specs]
     # All are prepared before the first is run: what is missing is told before any work.
-    versions = [stress(original, spec, seed=seed, engine=engine_for(spec, workers)) for spec in specs]
+    versions = [stress(original, spec, seed=seed, engine=engine_for([spec], workers)) for spec in specs]
     summaries: dict[str, Summary] = {}
     if out is None:
         for stressed in versions:
@@ -138,9 +138,9 @@ def _parse_target(text: str) -> dict[str, float]:
         raise DstressError(problem, fix="write it like --calibrate wer=0.30") from None
 
 
-def engine_for(spec: str, workers: int) -> Local | None:
+def engine_for(specs: Iterable[str], workers: int) -> Local | None:
     """Processes as asked; else one for every core, for stressors that are worth it."""
-    heavy = any(part.heavy for part in create(spec).parts)
+    heavy = any(part.heavy for spec in specs for part in create(spec).parts)
     wanted = workers or ((os.cpu_count() or 1) if heavy else 1)
     return Local(wanted) if wanted > 1 else None
 

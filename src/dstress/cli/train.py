@@ -13,11 +13,12 @@ import click
 
 from dstress.cli.output import SEEDS, console, json_option, write_json
 from dstress.cli.progress import counting
+from dstress.cli.stress import engine_for
 from dstress.corpora import load
 from dstress.errors import DstressError, unknown
 from dstress.learning.base import Session
 from dstress.learning.devices import require_torch
-from dstress.learning.recipe import read_recipe
+from dstress.learning.recipe import LOWER_IS_BETTER, read_recipe
 
 if TYPE_CHECKING:
     from dstress.generators.network.training import TrainingOptions
@@ -45,6 +46,7 @@ class _Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @click.option("--seed", type=SEEDS, help="the same as --set training.seed=N")
 @click.option("--device", default="", help="cpu, cuda, cuda:1 ...; default: a GPU where there is one")
 @click.option("--time-budget", type=_Duration(), metavar="TIME", help="end after 20m, 90s, 1h, with the best so far")
+@click.option("--workers", type=click.IntRange(0, 1024), default=0, help="processes that augment the training data")
 @click.option("--resume", is_flag=True, help="go on with the training in --out")
 @json_option
 def command(
@@ -56,6 +58,7 @@ def command(
     seed: int | None,
     device: str,
     time_budget: float | None,
+    workers: int,
     resume: bool,
     json_file: str | None,
 ) -> None:
@@ -83,22 +86,22 @@ def command(
     changes = [*settings, *([f"training.seed={seed}"] if seed is not None else [])]
     changes += [f"{name}={value}" for name, value in (("train", corpus), ("dev", dev)) if value]
     read = read_recipe(recipe, changes)
-    with counting("steps") as show:
+    with counting() as show:
 
         def on_progress(label: str, done: int, total: int | None) -> None:
-            show(label if sys.stderr.isatty() else "training", done, total)  # a pipe gets a line for each evaluation
+            show(label if sys.stderr.isatty() else label.partition(":")[0], done, total)  # a pipe has lines enough
 
         seconds = math.inf if time_budget is None else time_budget
         session = Session(device, seconds, on_progress, lambda line: click.echo(line, err=True))
-        result = train(read, out, session, resume=resume)
+        engine = engine_for(read.augment.stressors, workers) if read.augment else None
+        result = train(read, out, session, resume=resume, engine=engine)
     if json_file:
         write_json(result, json_file)
         return
     best, metric = result["best"], read.training.metric
-    console().print(
-        f"dev {metric} {best[metric]:.2%} after step {best['step']:,}; track with {read.family}(path={out})",
-        markup=False,
-    )
+    value = f"{best[metric]:.4f}" if metric in LOWER_IS_BETTER else f"{best[metric]:.2%}"
+    then = f'go on with start = "{out}"' if read.prefinetune else f"track with {read.family}(path={out})"
+    console().print(f"dev {metric} {value} after step {best['step']:,}; {then}", markup=False)
 
 
 def _train_utterances(corpus: str, dev: str, out: Path, settings: tuple[str, ...], json_file: str | None) -> None:

@@ -24,6 +24,10 @@ from dstress.text.times import AM_PM, CLOCK, calendar_words, date_of
 _STARS = ("star", "stars")
 _NO = frozenset({"no", "nope"})
 _YES = re.compile(r"(?:yes|yeah|yep|yup|sure|ok|okay|certainly|absolutely|of course|great|perfect|sounds|that)\b")
+_SEEKS = re.compile(
+    r"\b(?:(?:looking|search|searching) for|find|something|somewhere|any|are there)\b"
+    r"|\ba (?:place|hotel|guest ?house|restaurant)\b"
+)
 _CLOCK = re.compile(rf"(?<![\w:])(?:{CLOCK}(?!\d)|\d{{1,2}}\s?{AM_PM})")
 _DATE = re.compile(
     r"(?<!\w)(?:[a-z]{3,9}\.?\s\d{1,2}(?:st|nd|rd|th)?|\d{1,2}(?:st|nd|rd|th)(?:\sof)?\s[a-z]{3,9})(?!\w|\s?:)"
@@ -53,6 +57,11 @@ def find_unsaid(text: str, goal: Goal) -> tuple[str, ...]:
 def takes_up(text: str) -> bool:
     """Whether words say yes to what the system asks, or thank for it."""
     return bool(_YES.match(fold(text)))
+
+
+def seeks(text: str) -> bool:
+    """Whether words look for something that has no name yet."""
+    return bool(_SEEKS.search(fold(text)))
 
 
 def find_oversaid(text: str, goal: Goal) -> str:

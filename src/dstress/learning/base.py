@@ -72,8 +72,6 @@ class Task(NamedTuple):
     """Metrics on development data, of the weights that the module holds when it is called."""
     save: Callable[[Path], None]
     """Writes what a checkpoint needs beside the weights into its folder."""
-    objective: Callable[[Learner, Batch], Loss] = lambda learner, batch: learner.loss(batch)
-    """What is made small; adversarial training puts another in its place."""
 
 
 class Session(NamedTuple):

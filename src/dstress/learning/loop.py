@@ -19,7 +19,8 @@ import torch
 
 from dstress._version import __version__
 from dstress.errors import DstressError
-from dstress.learning.base import Session, Task
+from dstress.learning.adversarial import hybrid_losses
+from dstress.learning.base import Batch, Learner, Session, Task
 from dstress.learning.batches import bucket
 from dstress.learning.checkpoints import BEST, KEPT, LOG, RESULT, STATE, write_weights
 from dstress.learning.devices import choose_device, describe_device
@@ -60,6 +61,8 @@ class _Training:
         for group in self.optimizer.param_groups:
             group["peak"] = group["lr"]
         self.average = copy.deepcopy(module).requires_grad_(False) if options.average else None
+        if options.compile:
+            compile_blocks(module)
         self.step = self.epoch = self.done_in_epoch = self.total = 0
         self.pieces = 1
         self.evaluations: list[dict[str, Any]] = []
@@ -148,21 +151,17 @@ class _Training:
         """The gradients of the mean loss over all batches, and that loss."""
         learner, device = self.task.learner, self.session.device
         is_half = self.options.precision == "bf16" and self.is_cuda
+        loss_of = torch.autocast("cuda", torch.bfloat16, enabled=is_half)(learner.loss)
         self.optimizer.zero_grad(set_to_none=True)
         total, units = torch.zeros((), device=device), 0
         for number, batch in enumerate(batches):
             random = Random(f"{self.options.seed} step {self.step} batch {number}")
             size = math.ceil(len(batch) / self.pieces)
             for at in range(0, len(batch), size):
-                tensors = learner.collate(batch[at : at + size], random)
-                tensors = {
-                    name: part.to(device, non_blocking=True) if isinstance(part, torch.Tensor) else part
-                    for name, part in tensors.items()
-                }
-                with torch.autocast("cuda", torch.bfloat16, enabled=is_half):
-                    loss = self.task.objective(learner, tensors)
-                loss.total.backward()
-                total, units = total + loss.total.detach(), units + loss.units
+                tensors = _on_device(learner.collate(batch[at : at + size], random), device)
+                for loss in hybrid_losses(learner, loss_of, tensors, self.options.adversarial):
+                    loss.total.backward()
+                    total, units = total + loss.total.detach(), units + loss.units
         for weights in learner.module.parameters():
             if weights.grad is not None:
                 weights.grad.div_(units)
@@ -210,7 +209,8 @@ class _Training:
         learner, trained = self.task.learner, self.task.learner.module
         try:
             learner.module = (trained if self.average is None else self.average).eval()
-            metrics = dict(self.task.evaluate())
+            with torch.compiler.set_stance("force_eager"):  # tracking has other shapes at every step
+                metrics = dict(self.task.evaluate())
             value, number = metrics[self.options.metric], len(self.evaluations)
             sign = -1 if self.options.metric in LOWER_IS_BETTER else 1
             is_best = not self.evaluations or sign * value > sign * self._best()[self.options.metric]
@@ -284,6 +284,34 @@ class _Training:
             raise DstressError(problem, where=str(path), fix="train into a new folder") from error
         self.started -= state["seconds"]
         self.session.say(f"going on after step {self.step:,} of {self.total:,}")
+
+
+def compile_blocks(module: Any) -> None:
+    """Compile what a network repeats: one layer's code does for all of them, which takes seconds and not minutes."""
+    if isinstance(module, torch.nn.ModuleList):
+        for block in module:
+            block.compile(dynamic=True)
+    else:
+        for part in module.children():
+            compile_blocks(part)
+
+
+def mean_loss(learner: Learner, examples: Sequence[Any], options: TrainingOptions) -> float:
+    """The loss of a unit, over examples that nothing is learned from."""
+    total, units, random = 0.0, 0, Random(0)
+    device = next(learner.module.parameters()).device
+    with torch.inference_mode():
+        for batch in bucket(examples, options.batch, options.tokens, random):
+            loss = learner.loss(_on_device(learner.collate(batch, random), device))
+            total, units = total + float(loss.total), units + loss.units
+    return total / units
+
+
+def _on_device(batch: Batch, device: Any) -> Batch:
+    return {
+        name: part.to(device, non_blocking=True) if isinstance(part, torch.Tensor) else part
+        for name, part in batch.items()
+    }
 
 
 def pace_of(step: int, total: int, warmup: float, decay: str) -> float:

@@ -6,6 +6,9 @@ train = "mwz21-trade:train"
 dev = "mwz21-trade:dev"               # what the best checkpoint is chosen by
 start = "prefinetuned"                # left out: from scratch, or from what the family has
 
+[augment]                             # left out: the training data as they are
+stressor = "values(dictionary=train-O)"
+
 [model]                               # the family's own settings
 width = 400
 
@@ -18,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 
@@ -28,6 +31,23 @@ from dstress.text.tables import read_table, read_table_file
 _RECIPES = f"{__package__}.recipes"
 _HOW = "docs/training.md shows what a recipe may say"
 LOWER_IS_BETTER = ("loss", "perplexity")
+
+
+class AdversarialOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How far adversarial training moves the embeddings of what is read, and what the loss there counts."""
+
+    epsilon: float = 0.05
+    """The radius of the ball around an embedding that it stays in, as a share of its length."""
+    step: float = 0.03
+    """How far one step goes, as a share of the same."""
+    steps: int = 2
+    weight: float = 1.0
+    """What the loss of the moved embeddings counts beside that of those that were read."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work."""
+        if min(self.epsilon, self.step, self.steps) <= 0 or self.weight < 0:
+            raise ValueError("epsilon, step and steps are above 0, weight is 0 or more")
 
 
 class TrainingOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,7 +84,11 @@ class TrainingOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of so many evaluations one leaves its checkpoint for good; 0: only the best and the last stay."""
     log_every: int = 20
     """Steps between lines of the log."""
+    compile: bool = False
+    """Whether layers are compiled first, which takes a while and pays in long trainings."""
     seed: int = 1
+    adversarial: AdversarialOptions | msgspec.UnsetType = msgspec.UNSET
+    """Adversarial training; left out: none."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""
@@ -77,6 +101,29 @@ class TrainingOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("average and warmup are shares from 0 to below 1")
 
 
+class AugmentOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is added to the training data: stressed versions of their dialogues, as `dstress augment` makes them."""
+
+    stressor: str | tuple[str, ...]
+    """One, or several, each of which makes versions of its own."""
+    times: int = 1
+    """Versions of each stressor, each with a seed of its own."""
+    seed: int = 1
+    """Of the first version; the next count up."""
+    keep_out: str = "O"
+    """The dictionary of the tests, of which no value may come in; `none` lets everything in."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work."""
+        if self.times < 1 or self.seed < 0:
+            raise ValueError("times is above 0, seed is 0 or more")
+
+    @property
+    def stressors(self) -> tuple[str, ...]:
+        """All of them."""
+        return (self.stressor,) if isinstance(self.stressor, str) else self.stressor
+
+
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What learns, from what, and how."""
 
@@ -86,6 +133,9 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     about: str = ""
     start: str = ""
     """A checkpoint of the family to go on from, with all that it knows; `model` then says nothing."""
+    prefinetune: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Tasks that are learned in place of tracking: those that the corpora give, by name, or task files."""
+    augment: AugmentOptions | msgspec.UnsetType = msgspec.UNSET
     model: dict[str, Any] = {}
     training: TrainingOptions = TrainingOptions()
 
@@ -118,9 +168,14 @@ def read_settings(table: Mapping[str, Any], kind: type[S], where: str) -> S:
     """Settings as what they are; one that is not known, or does not fit, is named."""
     if wrong := next((key for key in table if key not in kind.__struct_fields__), None):
         raise unknown("setting", wrong, kind.__struct_fields__, where=where, fix=_HOW)
-    inner = table.get("training")
-    if kind is Recipe and isinstance(inner, Mapping):
-        read_settings(inner, TrainingOptions, f"{where}, [training]")
+    for field in msgspec.structs.fields(kind):
+        for part in (field.type, *get_args(field.type)):
+            if (
+                isinstance(table.get(field.name), Mapping)
+                and isinstance(part, type)
+                and issubclass(part, msgspec.Struct)
+            ):
+                read_settings(table[field.name], part, f"{where}, [{field.name}]")
     try:
         return msgspec.convert(table, kind, strict=False)  # what --set says is text
     except msgspec.ValidationError as error:

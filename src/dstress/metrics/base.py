@@ -19,6 +19,9 @@ Floats = npt.NDArray[np.float64]
 PERCENT = "%"
 """The unit of fractions between 0 and 1, which people read in percent."""
 
+POINTS = "points"
+"""The unit of numbers of 100 that are never fractions: the field's response scores, and means of several measures."""
+
 
 class Metric(ABC):
     """A number over units, by default a ratio: `statistics` has two columns, what is right and out of how much."""

@@ -13,12 +13,12 @@ import numpy as np
 
 from dstress.alignment.cells import Alignment
 from dstress.alignment.columns import Columns
-from dstress.dialogue import Dialogue, Frame
+from dstress.dialogue import Dialogue
 from dstress.errors import UNREADABLE_JSON, DstressError, PredictionError, place
-from dstress.metrics.base import Floats, Metric
-from dstress.metrics.task_success import POINTS, Inform, Success
-from dstress.text.detokenised import detokenise, join_contractions
-from dstress.text.placeholders import Placeholders
+from dstress.metrics.base import POINTS, Floats, Metric
+from dstress.metrics.task_success import Inform, Success
+from dstress.text.detokenised import detokenise
+from dstress.text.placeholders import Placeholders, delexicalise_by_spans
 
 _ORDERS = 4
 _LENGTHS = 2 * _ORDERS
@@ -124,17 +124,8 @@ def unified_responses(columns: Columns) -> list[str]:
 
 def delexicalised_by_spans(dialogue: Dialogue) -> list[str]:
     """What the system answers to each turn, with a placeholder for every value that the corpus marks."""
-    return [_by_spans(text, frames) for text, frames in zip(dialogue.responses, dialogue.response_frames, strict=True)]
-
-
-def _by_spans(text: str, frames: tuple[Frame, ...]) -> str:
-    spans = sorted((span.start, span.end, span.slot) for frame in frames for span in frame.spans)
-    pieces, done = [], 0
-    for start, end, slot in spans:
-        if start >= done:
-            pieces += [text[done:start], f"[{slot.removeprefix('book ')}]"]
-            done = end
-    return join_contractions("".join([*pieces, text[done:]]))
+    answers = zip(dialogue.responses, dialogue.response_frames, strict=True)
+    return [delexicalise_by_spans(text, frames) for text, frames in answers]
 
 
 def _read_references(path: Path) -> Mapping[str, list[str]]:

@@ -32,6 +32,7 @@ _KEPT = "kept"
 _SHAPES = {
     _KEPT: r"(?<=reserved for )\d+ minutes",
     "trainid": r"tr ?\d{3,4}",
+    "plate": r"(?-i:[A-Z]{2}\d{2} [A-Z]{3})",
     "reference": r"(?-i:[A-Z0-9]{8})|(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{8}",
     "phone": r"\d{5} ?\d{5,6}",
     "postcode": r"cb ?\d{1,2},? ?\d[a-z]{2}",
@@ -43,6 +44,8 @@ _SHAPES = {
     "time": r"\d{1,2}:\d{2}(?: ?[ap]\.?m\b\.?)?",
     "choice": rf"\d+|{'|'.join(sorted((word for word in number_words() if word != 'one'), key=len, reverse=True))}",
 }
+_SHAPED_SLOTS = {"price": ("fare", "cost", "price"), "time": ("start",), "plate": ("plate",)}
+"""What services that are not MultiWOZ's call what has a shape."""
 _SHAPED = re.compile(
     "|".join(rf"(?P<{name}>(?<![\w.])(?:{shape})(?!\w))" for name, shape in _SHAPES.items()), re.IGNORECASE
 )
@@ -66,19 +69,19 @@ class Delexicaliser:
         for service, rows in database.tables.items():
             for row in rows:
                 for column, value in _said(row):
-                    _put(self._values, service, self._name(service, column), value)
+                    _put(self._values, service, self._placeholders.name(service, column), value)
 
     def delexicalise(self, response: str, state: Mapping[str, str]) -> str:
         """A response with placeholders; where several services have a value, it is that of the state's latest."""
         said: dict[str, dict[Words, dict[str, str]]] = {}
         for slot, value in state.items():
             service, _, name = slot.partition("-")
-            _put(said, service, self._name(service, name.removeprefix("book ").replace(" ", "")), value)
+            _put(said, service, self._placeholders.name(service, name.removeprefix("book ").replace(" ", "")), value)
         services = list(dict.fromkeys(service_of(slot) for slot in reversed(list(state))))
         found = [
             *self._find(response, self._values, services),
             *self._find(response, said, services),
-            *_shaped(response),
+            *self._shaped(response, services),
         ]
         pieces, done = [], 0
         for start, end, name in sorted(found, key=lambda one: (one[0], -one[1])):
@@ -87,9 +90,13 @@ class Delexicaliser:
                 done = end
         return "".join([*pieces, response[done:]])
 
-    def _name(self, service: str, column: str) -> str:
-        """The placeholder of a column, `hotel_name` before `name`; empty where nobody knows one."""
-        return next(filter(self._placeholders.kind, (f"{service}_{column}", column)), "")
+    def _shaped(self, response: str, services: list[str]) -> Iterator[Found]:
+        """What is known by its shape; to a service that is not MultiWOZ's, a price may be its `fare`."""
+        own = [service for service in services[:1] if service in self._placeholders.own]
+        for start, end, name in _shaped(response):
+            slots = (f"{service}_{slot}" for service in own for slot in _SHAPED_SLOTS.get(name, ()))
+            if known := next(filter(self._placeholders.kind, (*slots, name)), ""):
+                yield start, end, known
 
     def _find(
         self, response: str, values: Mapping[str, Mapping[Words, Mapping[str, str]]], services: list[str]
@@ -102,6 +109,9 @@ class Delexicaliser:
             if fitting:
                 longest = max(fitting, key=len)
                 names = known[longest]
+                told = " ".join(longest)
+                if services and services[0] not in names and _SHAPED.fullmatch(told):
+                    continue  # another service's price: the shape tells this one's
                 name = next((names[service] for service in services if service in names), next(iter(names.values())))
                 # "in Cambridge" is said of everything.
                 if (

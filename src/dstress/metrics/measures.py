@@ -6,13 +6,17 @@ from typing import NamedTuple
 
 from dstress.errors import DstressError, unknown
 from dstress.metrics import metrics, pair_metrics, variant_metrics
-from dstress.metrics.base import PERCENT
+from dstress.metrics.base import PERCENT, POINTS
 from dstress.metrics.consistency import OverRuns
 from dstress.metrics.sensitivity import OverVariants
 from dstress.spec import parse
 
 _OVER_VARIANTS, _ON_ORIGINAL = "-v1-5", "-orig"
 """What a metric's name ends with where it is of several versions together, or of the original among them."""
+
+
+AVERAGE = "average"
+"""The measure of a suite's averages over its columns."""
 
 
 class Measure(NamedTuple):
@@ -33,9 +37,16 @@ class Measure(NamedTuple):
         """What a difference is multiplied with, so that a gain is positive."""
         return 1 if self.higher_is_better else -1
 
+    @property
+    def scale(self) -> int:
+        """What a value is multiplied with for people to read."""
+        return 100 if self.unit == PERCENT else 1
+
 
 def measure_of(metric: str) -> Measure:
     """What is known of a metric by its name; of one that is not installed any more, what holds for most."""
+    if metric == AVERAGE:
+        return Measure(unit=POINTS, bounded=False)
     for ending in (_OVER_VARIANTS, _ON_ORIGINAL):
         metric = metric.removesuffix(ending)
     name = parse(metric).name

@@ -16,18 +16,15 @@ import numpy as np
 from dstress.alignment.cells import Alignment
 from dstress.alignment.columns import Columns
 from dstress.conventions.mwzeval import MwzEval
+from dstress.conventions.venues import Venues
 from dstress.corpora.database import Database
 from dstress.dialogue import Dialogue, Goal, State, service_of
-from dstress.metrics.base import Floats, Metric, ratio
-from dstress.metrics.venues import Venues
+from dstress.metrics.base import POINTS, Floats, Metric, ratio
 from dstress.predictions.base import Prediction
 from dstress.text.placeholders import REFERENCE, TRAIN_ID, Placeholders
 
 States = dict[str, dict[str, str]]
 """A state by service, then by column of the database."""
-
-POINTS = "points"
-"""The unit of the field's response scores, which are never fractions."""
 
 
 class Outcome(NamedTuple):

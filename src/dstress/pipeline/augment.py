@@ -1,15 +1,17 @@
 """Augment a training corpus with stressed versions of its dialogues: CoCo's defence (Li et al. 2021, 5.4 and D).
 
 The new corpus has the dialogues as they were and, `times` times over, what a stressor makes of them with another seed.
+Where a stressor gives other names, as SGD-X 4.2 augments schemas, its services stand beside the original ones.
 A test stays a test only if training never shows its values: those of the dictionary that tests use (O) are kept out.
 One that comes in is an error, and then nothing is left behind.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -17,13 +19,22 @@ from typing import Any, Literal
 import msgspec
 
 from dstress._version import __version__
+from dstress.corpora import load
 from dstress.corpora.base import Corpus
-from dstress.dialogue import Dialogue, State, Turn, update
+from dstress.corpora.json_files import decode
+from dstress.dialogue import Dialogue, Schema, State, Turn, update
 from dstress.engines.base import Engine
-from dstress.errors import DstressError, SpecError, place, unknown
+from dstress.errors import DstressError, place, unknown
+from dstress.learning.recipe import AugmentOptions
+from dstress.pipeline.manifest import hash_stressor
 from dstress.pipeline.stress import SEED, StressedCorpus, reseed, stress
+from dstress.schema_names import Names, rename_dialogue
 from dstress.storage.atomic import replacing
 from dstress.storage.file_names import file_name
+from dstress.storage.home import home
+from dstress.storage.lock import only_one
+from dstress.storage.sources import open_source
+from dstress.stressors import create
 from dstress.stressors.base import Stressor
 from dstress.stressors.quality import Quality
 from dstress.stressors.values import dictionary
@@ -56,13 +67,16 @@ class Augmentation(msgspec.Struct, frozen=True):
     quality: dict[str, Any]
 
 
+_DESCRIPTION, _AUGMENTATION = "augment.json", msgspec.json.Decoder(Augmentation)
+
+
 class Augmenting:
     """A corpus and its stressed versions. All that the stressor needs is checked and fitted when it is created."""
 
     def __init__(
         self,
         corpus: Corpus,
-        stressor: Stressor | str,
+        stressor: Stressor | str | Sequence[Stressor | str],
         times: int = 1,
         *,
         seed: int = SEED,
@@ -71,14 +85,13 @@ class Augmenting:
     ) -> None:
         if times < 1:
             raise DstressError(f"{times} versions are none", fix="give 1 or more")
-        first = stress(corpus, stressor, seed=seed, engine=engine)
-        if first.stressor.scope == "schema":
-            raise SpecError(
-                f"{first.stressor.spec} gives slots other names, and a corpus has one schema",
-                fix="write each version as a corpus of its own with `dstress stress`",
-            )
         self.corpus, self.keep_out = corpus, keep_out
-        self.versions = [first, *(reseed(first, seed + more, engine) for more in range(1, times))]
+        self.versions: list[StressedCorpus] = []
+        for each in [stressor] if isinstance(stressor, Stressor | str) else stressor:
+            first = stress(corpus, each, seed=seed + len(self.versions), engine=engine)
+            more = [reseed(first, first.seed + number, engine) for number in range(1, times)]
+            self.versions += [first, *more]
+        self.schema, self.names = _join(corpus.schema, [version.schema for version in self.versions])
         self.guard = Guard.named(keep_out, corpus)
 
     def write(
@@ -91,14 +104,15 @@ class Augmenting:
             ids: set[str] = set()
             for dialogue in self._dialogues(layout, quality, counted, watch):
                 if dialogue.id in ids:
-                    fix = "give the dialogues of the corpus other ids: new ones end in +1, +2 ... and @TURN"
+                    fix = "give the dialogues of the corpus other ids: new ones end in +1, +2 ... and @TURN; where the "
+                    fix += "corpus is augmented already, do not augment it again"
                     raise DstressError("two dialogues have one id", where=place("", dialogue.id), fix=fix)
                 ids.add(dialogue.id)
                 lines.write(msgspec.json.encode(dialogue) + b"\n")
         with replacing(folder / f"{split}.schema.json") as out:
-            out.write(msgspec.json.encode(self.corpus.schema))
+            out.write(msgspec.json.encode(self.schema))
         description = self._description(layout, quality, counted)
-        with replacing(folder / "augment.json") as out:
+        with replacing(folder / _DESCRIPTION) as out:
             out.write(msgspec.json.format(msgspec.json.encode(description), indent=2) + b"\n")
         return description
 
@@ -109,22 +123,22 @@ class Augmenting:
             counted["original"] += 1
             watch("original")
             yield dialogue
-        for number, version in enumerate(self.versions, start=1):
+        for number, (version, names) in enumerate(zip(self.versions, self.names, strict=True), start=1):
             for dialogue in version:
                 quality.add(dialogue)
                 self.guard.check(dialogue)
                 watch(f"version {number}")
                 changed = sum(turn.changed for turn in dialogue.turns)
                 counted["examples"] += changed
-                counted["unchanged"] += not changed
-                for new in _laid_out(dialogue, number, layout) if changed else ():
+                is_other = changed or version.schema != self.corpus.schema
+                counted["unchanged"] += not is_other
+                for new in _laid_out(dialogue, number, layout) if is_other else ():
                     counted["added"] += 1
-                    yield new
+                    yield rename_dialogue(new, names) if names.services else new
 
     def _description(self, layout: Layout, quality: Quality, counted: Counter[str]) -> Augmentation:
-        first: StressedCorpus = self.versions[0]
         return Augmentation(
-            first.stressor.spec,
+            ", ".join(dict.fromkeys(version.stressor.spec for version in self.versions)),
             f"{self.corpus.name}:{self.corpus.split}",
             len(self.versions),
             [version.seed for version in self.versions],
@@ -136,6 +150,70 @@ class Augmenting:
             __version__,
             msgspec.to_builtins(quality.summary()),
         )
+
+
+def _join(original: Schema, versions: Iterable[Schema]) -> tuple[Schema, list[Names]]:
+    """A schema with the services of all versions, and what each version's are called there.
+
+    A service that is not as the one that has its name is called by it and the number of the version: `hotel+2`.
+    """
+    services, renamed = dict(original.by_name), list[Names]()
+    for number, schema in enumerate(versions, start=1):
+        names = {
+            service.name: f"{service.name}+{number}"
+            for service in schema.services
+            if services.get(service.name, service) != service
+        }
+        for service in schema.services:
+            name = names.get(service.name, service.name)
+            services[name] = _replace(service, name=name)
+        renamed.append(Names(names, {}, {}))
+    return Schema(tuple(services.values())), renamed
+
+
+def load_augmented(
+    name: str, options: AugmentOptions, engine: Engine | None = None, watch: Callable[[str], None] = lambda _: None
+) -> Corpus:
+    """A corpus with stressed versions of its dialogues, which the data home keeps for whoever asks again.
+
+    A folder in which `dstress augment` has written just that, or an archive of it, is taken as it is.
+    """
+    corpus, stressors = load(name), [create(spec) for spec in options.stressors]
+    specs = [stressor.spec for stressor in stressors]
+    if made := _read_description(name):
+        found = made.stressor, made.seeds, made.keep_out
+        seeds = [options.seed + more for more in range(len(specs) * options.times)]
+        wanted = ", ".join(dict.fromkeys(specs)), seeds, options.keep_out
+        if found != wanted:
+            told, asked = (f"{spec}, seeds {seeds}, keeping out {kept}" for spec, seeds, kept in (found, wanted))
+            raise DstressError(
+                f"it is augmented already, with {told}; the recipe wants {asked}",
+                where=name,
+                fix="make [augment] say the same, or leave it out and train on the corpus as it is",
+            )
+        return corpus
+    read = {other for stressor in stressors for part in stressor.parts for other in part.reads(corpus.train)}
+    parts = [corpus.data, *map(hash_stressor, specs), *(load(other).data for other in sorted(read)), options.keep_out]
+    parts += [Path(options.keep_out).read_text(encoding="utf-8")] if is_table_file(options.keep_out) else []
+    key = hashlib.sha256(msgspec.json.encode([*parts, options.times, options.seed])).hexdigest()[:16]
+    folder = home() / "augmented" / key
+    with only_one(folder.with_suffix(".lock")):
+        if not (folder / _DESCRIPTION).is_file():
+            augmenting = Augmenting(
+                corpus, stressors, options.times, seed=options.seed, keep_out=options.keep_out, engine=engine
+            )
+            augmenting.write(folder, watch=watch)
+    return load(str(folder))
+
+
+def _read_description(name: str) -> Augmentation | None:
+    """How the corpus in a folder or an archive was augmented, if it was."""
+    for text in filter(None, (name, name.rpartition(":")[0])):
+        if Path(text).exists():
+            with open_source(text) as source:
+                for file in source.named(_DESCRIPTION):
+                    return decode(_AUGMENTATION, file)
+    return None
 
 
 def _laid_out(dialogue: Dialogue, number: int, layout: Layout) -> Iterator[Dialogue]:

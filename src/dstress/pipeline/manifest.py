@@ -38,7 +38,7 @@ def describe_run(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: 
         hashes["whole corpus"] = corpus.whole.data
     read = [tracker.reads(corpus.train)]
     for variant in wanted.variants[1:]:
-        hashes[variant] = _stressor_hash(variant)
+        hashes[variant] = hash_stressor(variant)
         read += [part.reads(corpus.train) for part in create_stressor(variant).parts]
     for name in sorted({name for names in read for name in names}):
         hashes[f"corpus {name}"] = _digest(map(msgspec.json.encode, load(name)))
@@ -98,7 +98,7 @@ def _digest(parts: Iterable[bytes]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _stressor_hash(spec: str) -> str:
+def hash_stressor(spec: str) -> str:
     """The spec, and the source, the tables and the files of each part: a stressor that changed is another one."""
     parts = create_stressor(spec).parts
     sources = [hash_source(type(part)).encode() for part in parts]

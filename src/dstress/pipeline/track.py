@@ -66,7 +66,7 @@ class Tracking(Job):
 
     def run(self, piece: bytes) -> bytes:
         requests = _REQUESTS.decode(piece)
-        answered = self._track_in_chains(requests) if self.tracker.sequential else self._track_independently(requests)
+        answered = self._track_in_waves(requests) if self.tracker.sequential else self._track_independently(requests)
         lines = b"".join(msgspec.json.encode(answer) + b"\n" for answer in answered)
         used = self._usage()
         trace, self.traceback = self.traceback, ""
@@ -99,25 +99,35 @@ class Tracking(Job):
             return {"unreadable usage": 1.0}
 
     def _track_independently(self, requests: Sequence[Request]) -> Iterator[Prediction]:
-        contexts = [Context(request.dialogue, turn, self.schema) for request in requests for turn in request.turns]
-        for start in range(0, len(contexts), self.tracker.batch):
-            yield from self._track(contexts[start : start + self.tracker.batch])
+        yield from self._track_in_batches(
+            [Context(request.dialogue, turn, self.schema) for request in requests for turn in request.turns]
+        )
 
-    def _track_in_chains(self, requests: Sequence[Request]) -> Iterator[Prediction]:
-        """Turn after turn, as many dialogues side by side as there are; each turn knows the answer before it."""
+    def _track_in_waves(self, requests: Sequence[Request]) -> Iterator[Prediction]:
+        """Every turn as soon as the answer before it is known, with all others that are as far."""
         previous = [dict(request.previous) for request in requests]
-        for step in range(max(len(request.dialogue.turns) for request in requests)):
-            moving = [number for number, request in enumerate(requests) if step in request.turns]
+        waiting = {(number, turn) for number, request in enumerate(requests) for turn in request.turns}
+        while waiting:
+            wave = sorted(
+                (number, turn)
+                for number, turn in waiting
+                if turn - 1 in previous[number] or (number, turn - 1) not in waiting
+            )
+            waiting.difference_update(wave)
             contexts = [
-                Context(requests[number].dialogue, step, self.schema, previous[number].get(step - 1, {}))
-                for number in moving
+                Context(requests[number].dialogue, turn, self.schema, previous[number].get(turn - 1, {}))
+                for number, turn in wave
             ]
-            for number, answer in zip(moving, self._track(contexts), strict=True):
+            for (number, step), answer in zip(wave, self._track_in_batches(contexts), strict=True):
                 turn = requests[number].dialogue.turns[step]
                 # The next turn follows on the answer to this one only if it follows on these words.
                 if turn.remembered is turn or step not in requests[number].previous:
                     previous[number][step] = answer.state
                 yield answer
+
+    def _track_in_batches(self, contexts: Sequence[Context]) -> Iterator[Prediction]:
+        for start in range(0, len(contexts), self.tracker.batch):
+            yield from self._track(contexts[start : start + self.tracker.batch])
 
     def _track(self, contexts: Sequence[Context]) -> list[Prediction]:
         if not contexts:

@@ -6,7 +6,8 @@ import copy
 import json
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,48 +18,70 @@ import tomli_w
 from dstress.conventions import conventions
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
-from dstress.errors import DstressError, SpecError
+from dstress.engines.base import Engine
+from dstress.errors import DstressError, SpecError, unknown
 from dstress.learning.base import Session, Task
 from dstress.learning.checkpoints import BEST, NOTES, RECIPE, RESULT, write_notes
 from dstress.learning.devices import choose_device, require_torch
+from dstress.learning.lessons import Tutor
 from dstress.learning.recipe import Recipe, TrainingOptions, read_settings
 from dstress.metrics.measures import require_metric
+from dstress.pipeline.augment import load_augmented
+from dstress.pipeline.tasks import TASKS, write_task
 from dstress.predictions.base import Prediction
 from dstress.scoring.garbage import without_collection
 from dstress.scoring.score import score
 from dstress.storage.lock import only_one
+from dstress.stressors import create
+from dstress.text.tables import is_table_file
 from dstress.trackers import trackers
 from dstress.trackers.base import Context, Failed
 from dstress.trackers.learned import LearnedTracker, Model
 
+_LOSS = "loss"
+_TASKS = "tasks"
+"""The folder of the tasks that a prefinetuning made of its corpora."""
 
-def train(recipe: Recipe, out: Path, session: Session | None = None, *, resume: bool = False) -> dict[str, Any]:
-    """Train into the folder `out`, and give what its `training.json` holds."""
+
+def train(
+    recipe: Recipe,
+    out: Path,
+    session: Session | None = None,
+    *,
+    resume: bool = False,
+    engine: Engine | None = None,
+) -> dict[str, Any]:
+    """Train into the folder `out`, and give what its `training.json` holds; an engine augments faster."""
     require_torch("training")
     import torch
 
     from dstress.learning.loop import fit
 
     tracker, options = _family(recipe.family), recipe.training
-    require_metric(options.metric, of_one_file=True)
+    _check_metric(recipe)
     conventions.create(options.convention)
     session = session or Session()
     choose_device(session.device)  # a device that is not there is told before anything is written
-    train, dev = load(recipe.train), load(recipe.dev).take(0, options.evaluate_on, options.seed)
-    kind = tracker.model_class()
+    dev, kind = load(recipe.dev).take(0, options.evaluate_on, options.seed), tracker.model_class()
     if recipe.start and recipe.model:
         raise SpecError("a training that goes on from a checkpoint has its [model] already", fix="leave [model] out")
     settings = read_settings(recipe.model, kind.options_type, f"the recipe of {recipe.family}, [model]")
     busy = DstressError("another process trains into this folder", where=str(out), fix="wait for it, or give another")
+    train = _load_training_data(recipe, session, engine)
     torch.manual_seed(options.seed)
     with without_collection():
         model = tracker.load_model(Path(recipe.start), train.schema) if recipe.start else kind.create(settings, train)
+    tutors = {name: Tutor(Path(name)) for name in recipe.prefinetune or () if name not in TASKS}
+    if recipe.prefinetune:
+        model.learn([])  # a family that cannot is told before anything is written
     _open_folder(out, recipe, resume)
     with only_one(out / ".lock", busy):
         if resume and (done := _finished(out, session.seconds)):
             session.say("this training has ended already")
             return done
         _require_same_data(model, out)
+        for name in recipe.prefinetune or ():
+            tutors[name] = tutors.get(name) or Tutor(write_task(name, train, dev, out / _TASKS))
         with without_collection():
             fixed = None if kind.varies else model.examples(train, Random(f"{options.seed} examples"))
         task = Task(
@@ -67,7 +90,49 @@ def train(recipe: Recipe, out: Path, session: Session | None = None, *, resume: 
             lambda: {options.metric: _evaluate(model, tracker, dev, options)},
             lambda folder: write_notes(folder, tracker.family, recipe.train, model.save(folder)),
         )
+        if tutors:
+            task = _teach(task, model, list(tutors.values()), options)
         return fit(task, options, out, session)
+
+
+def _check_metric(recipe: Recipe) -> None:
+    if not recipe.prefinetune:
+        require_metric(recipe.training.metric, of_one_file=True)
+    elif recipe.training.metric != _LOSS:
+        fix = f"set metric = {_LOSS!r} in [training]"
+        raise SpecError("prefinetuning is judged by its loss: its tasks know no other metric", fix=fix)
+    for name in recipe.prefinetune or ():
+        if name not in TASKS and not is_table_file(name):
+            raise unknown("task", name, TASKS, fix="or give the path of a task's TOML file; docs/training.md has one")
+
+
+def _teach(task: Task, model: Model, tutors: Sequence[Tutor], options: TrainingOptions) -> Task:
+    """Lessons in place of turns, each with a prompt that is drawn for it; judged by those that are kept back."""
+    from dstress.learning.loop import mean_loss
+
+    def examples(split: str, random: Random) -> Sequence[Any]:
+        return model.learn([lesson for tutor in tutors for lesson in tutor.lessons(split, random)])
+
+    kept_back = examples("dev", Random(f"{options.seed} dev"))
+    return task._replace(
+        examples=lambda random: examples("train", random),
+        evaluate=lambda: {_LOSS: mean_loss(model, kept_back, options)},
+    )
+
+
+def _load_training_data(recipe: Recipe, session: Session, engine: Engine | None) -> Corpus:
+    if not recipe.augment:
+        return load(recipe.train)
+    other = next((spec for spec in recipe.augment.stressors if create(spec).scope == "schema"), "")
+    if other and not _family(recipe.family).model_class().reads_schema:
+        raise SpecError(
+            f"{other} gives slots other names, of which {recipe.family} can learn nothing: it reads no schema",
+            fix="train a schema_reader, or augment with stressors of words",
+        )
+    done = count(1)
+    return load_augmented(
+        recipe.train, recipe.augment, engine, lambda what: session.on_progress("augmenting", next(done), None)
+    )
 
 
 def _family(name: str) -> type[LearnedTracker]:
@@ -80,7 +145,7 @@ def _family(name: str) -> type[LearnedTracker]:
 
 def _open_folder(out: Path, recipe: Recipe, resume: bool) -> None:
     """A folder with the recipe in it; one that has another is not touched."""
-    path, table = out / RECIPE, msgspec.to_builtins(recipe)
+    path, text = out / RECIPE, tomli_w.dumps(msgspec.to_builtins(recipe))
     if out.exists() and any(out.iterdir()):
         if not resume:
             raise DstressError(
@@ -90,11 +155,11 @@ def _open_folder(out: Path, recipe: Recipe, resume: bool) -> None:
             begun = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise DstressError(f"no training was begun here: {error}", where=str(out)) from error
-        if begun != table:
+        if begun != tomllib.loads(text):
             raise DstressError("the training here was begun with another recipe", where=str(path), fix=_RECIPE_FIX)
     else:
         out.mkdir(parents=True, exist_ok=True)
-        path.write_text(tomli_w.dumps(table), encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
 
 
 _RECIPE_FIX = "give that one with the same settings, or another folder"

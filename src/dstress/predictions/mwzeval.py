@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -19,7 +20,7 @@ from dstress.text.slot_names import SlotNames
 
 
 class _Turn(msgspec.Struct, gc=False, omit_defaults=True):
-    response: str
+    response: Any = None
     state: dict[str, dict[str, object]] | None = None
     active_domains: list[str] | None = None
 
@@ -43,6 +44,10 @@ class Mwzeval(Format):
         names = SlotNames(schema)
         records = checks.by_position(source, msgspec.json.Decoder(_Turn), b'"response"')
         for file, dialogue, turn, record in checks.once(records):
+            if not isinstance(record.response, str):
+                found = "there is no response" if record.response is None else "the response is no text"
+                fix = 'give every turn a text as "response", "" where the system says nothing'
+                raise PredictionError(found, where=place(file, dialogue, turn), fix=fix)
             yield Prediction(
                 dialogue,
                 turn,

@@ -4,14 +4,16 @@ The original's dialogues are one packet; each stressor's is another, which says 
 changed labels, and slots that are wrong. A browser unpacks a packet when somebody looks at it. Where all would be too
 much for one page, turns that change between right and wrong are kept first; the page says how many were left out.
 
-    original   {"slots": [id], "dialogues": [[id, [turn]]]}        turn  = [system, user, gold, errors, failed]
+    original   {"slots": [id], "dialogues": [[id, [turn]]]}        turn  = [system, user, gold, errors, failed,
+                                                                           said]
     stressor   {"slots": [id], "turns": [entry], "left_out": n,    entry = [dialogue, turn, edits, system edits, gold,
-                "schema": [slot]}                                           errors, tags, history, failed]
+                "schema": [slot]}                                           errors, tags, history, failed, said]
 
 Gold is flat: slot, value, slot, value ... that are new since the turn before (original), or other than the original's
 (stressor); null is "no longer there". Errors are flat too: slot, kind, value ...; null is "as on the original".
 Edits: start, length, new text ... `schema` has the slots that the stressor writes otherwise: id and description, before
-and after. `history` is how later turns see this one: 0 as it is, 1 as it was, or its words.
+and after. `history` is how later turns see this one: 0 as it is, 1 as it was, or its words. `said` is what the answer
+has beside the state: the response, the intent, whether it is out of domain.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from dstress.alignment.errors import TurnErrors
 from dstress.conventions import conventions
 from dstress.dialogue import Dialogue, Edit, State, Stress, Turn
 from dstress.errors import CorpusError
+from dstress.predictions.base import Prediction
 from dstress.runs.folder import ORIGINAL, RunFolder
 from dstress.schema_names import map_names
 from dstress.text.schema_distance import changed_slots
@@ -77,9 +80,7 @@ class _Side(NamedTuple):
     errors: Flat
     failed: str
     right: bool = False
-
-
-_RIGHT = _Side([], "", True)
+    said: str = ""
 
 
 def explore(run: RunFolder, errors: Mapping[str, TurnErrors], budget: int = BUDGET) -> Explored:
@@ -105,7 +106,13 @@ class _Variant:
         # With more services than the original has, places no longer tell which slot is which.
         is_paired = len(self.schema.slots) == len(reader.schema.slots)
         self.slot_changes = changed_slots(reader.schema, self.schema) if is_paired else []
-        self.failed = {(answer.dialogue, answer.turn): answer.failed for answer in run.journal(variant)}
+        self.failed: dict[tuple[str, int], str] = {}
+        self.said: dict[tuple[str, int], str] = {}
+        for answer in run.journal(variant):
+            place = (answer.dialogue, answer.turn)
+            self.failed[place] = answer.failed
+            if said := _said(answer):
+                self.said[place] = said
         self.failures: Counter[str] = Counter()
 
     def side(self, dialogue: Dialogue, number: int) -> _Side:
@@ -114,12 +121,13 @@ class _Variant:
         if failed := self.failed.get(place, NO_ANSWER):
             self.failures[failed] += 1
             return _Side([], failed)
+        said = self.said.get(place, "")
         if place not in self.errors:
-            return _RIGHT
+            return _Side([], "", True, said)
         flat: Flat = []
         for slot, kind, value in self.errors[place]:
             flat += [self._number(slot), kind, value]
-        return _Side(flat, "", all(error.is_right for error in self.errors[place]))
+        return _Side(flat, "", all(error.is_right for error in self.errors[place]), said)
 
     def label(self, turn: Turn) -> State:
         """The part of a turn's label that the convention looks at."""
@@ -176,7 +184,7 @@ class _Reader:
             for turn, side in zip(dialogue.turns, sides, strict=True):
                 after = reading.label(turn)
                 gold, before = reading.gold(before, after), after
-                turns.append(_short([turn.system, turn.user, gold, side.errors, side.failed]))
+                turns.append(_short([turn.system, turn.user, gold, side.errors, side.failed, side.said]))
             dialogues.append([dialogue.id, turns])
         return dialogues
 
@@ -210,7 +218,7 @@ def _entry(place: tuple[int, int], turn: Turn, gold: Flat, sides: tuple[_Side, _
     history = int(stress.alone) if stress.base is None else [stress.base.system, stress.base.user]
     edits = _edits(stress.edits), _edits(stress.system_edits)
     errors = None if same else after.errors
-    content: Flat = [*place, *edits, gold, errors, list(stress.tags), history, after.failed]
+    content: Flat = [*place, *edits, gold, errors, list(stress.tags), history, after.failed, after.said]
     if after.failed or after.right != before.right:
         rank = _FIRST
     elif after.right:
@@ -218,6 +226,13 @@ def _entry(place: tuple[int, int], turn: Turn, gold: Flat, sides: tuple[_Side, _
     else:
         rank = _SAME_ERRORS if same else _CHANGED_ERRORS
     return _Entry(msgspec.Raw(_ENCODER.encode(_short(content))), place if stress.alone else (place[0], -1), rank)
+
+
+def _said(answer: Prediction) -> str:
+    """What an answer has beside the state, in words."""
+    labels = [f"intent {answer.intent}" if answer.intent else "", "out of domain" if answer.ood else ""]
+    quoted = "" if answer.response is None else f"“{answer.response}”"
+    return " · ".join(filter(None, (quoted, *labels)))
 
 
 def _edits(edits: Iterable[Edit]) -> Flat:

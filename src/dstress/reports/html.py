@@ -106,6 +106,7 @@ def _fill_template(
         cards=views.cards(scores),
         findings=findings(scores),
         headline=views.headline(scores),
+        tasks=views.tasks(scores),
         costs=views.costs(run, scores),
         recoverable=views.recoverable(scores),
         repeats=views.repeats(scores),

@@ -30,7 +30,7 @@ Rows = list[dict[str, Any]]
 
 def make_plots(scores: Scores) -> dict[str, Plot]:
     """The plots that the scores can fill, by name."""
-    kinds = (_drops, _profile, _services, _sensitivity, _slots, _ranks)
+    kinds = (_drops, _tasks, _profile, _services, _sensitivity, _slots, _ranks)
     return {plot.name: plot for kind in kinds for plot in kind(scores)}
 
 
@@ -68,6 +68,52 @@ def _drop_chart(rows: Rows, layout: Layout) -> Chart:
     reach = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", color=color)
     point = base.mark_point(size=70, filled=True, opacity=1).encode(x="change:Q", color=color)
     return (zero + reach + point).properties(width=layout.width, height=alt.Step(layout.step))
+
+
+def _tasks(scores: Scores) -> Iterator[Plot]:
+    """RADDLE's diagnosis: coarse, the mean over the tasks of an aspect, and fine, every task; the line is the first."""
+    cells = [(cell, cell.score) for cell in scores.table if cell.task and cell.score and not isnan(cell.score.value)]
+    first: dict[str, float] = {}
+    fine: Rows = []
+    for cell, score in cells:
+        scale = measure_of(cell.metric).scale
+        value, low, high = (scale * number for number in (score.value, score.low, score.high))
+        line = first.setdefault(cell.measure, value)
+        ends = {"low": value if isnan(low) else low, "high": value if isnan(high) else high}
+        fine.append(
+            {"measure": cell.measure, "name": cell.task, "aspect": cell.aspect, "value": value, "line": line} | ends
+        )
+    coarse: Rows = []
+    for measure, aspect in dict.fromkeys((row["measure"], row["aspect"]) for row in fine):
+        values = [row["value"] for row in fine if (row["measure"], row["aspect"]) == (measure, aspect)]
+        coarse.append({"measure": measure, "name": aspect, "value": sum(values) / len(values), "line": first[measure]})
+    several = [m for m in first if sum(row["measure"] == m for row in coarse) > 1]
+    fine = [row if row["measure"] in several else row | {"line": None} for row in fine]
+    if several:
+        rows = [row for row in coarse if row["measure"] in several]
+        yield Plot("coarse", "Diagnosis by aspect", lambda layout: _task_chart(rows, several, layout))
+        yield Plot("fine", "Diagnosis by task", lambda layout: _task_chart(fine, list(first), layout))
+
+
+def _task_chart(rows: Rows, measures: list[str], layout: Layout) -> Chart:
+    """Bars from 0 of means, or points with intervals; a panel for each measure."""
+    alt = altair()
+    has_ends = "low" in rows[0]
+    base = alt.Chart().encode(y=_names("name:N", layout, list(dict.fromkeys(row["name"] for row in rows))))
+    line = alt.Chart().mark_rule(color=INK, strokeDash=[4, 3]).encode(x="mean(line):Q")
+    columns = 1 if layout.narrow else min(2, len(measures))
+    width = layout.width if columns == 1 else layout.width // 2 - 10
+    axis = layout._replace(width=width).ticks()
+    if has_ends:
+        x = alt.X("low:Q", title=None, scale=alt.Scale(zero=False, nice=True), axis=axis)
+        marks = [base.mark_rule(color=ACCENT, strokeWidth=2).encode(x=x, x2="high:Q")]
+        marks.append(base.mark_point(color=ACCENT, size=45, filled=True, opacity=1).encode(x="value:Q"))
+    else:
+        marks = [base.mark_bar(color=ACCENT, height={"band": 0.6}).encode(x=alt.X("value:Q", title=None, axis=axis))]
+    layered = alt.layer(*marks, line).properties(width=width, height=alt.Step(layout.step))
+    facet = alt.Facet("measure:N", sort=measures, title=None, header=alt.Header(labelAnchor="start"))
+    wrapped = layered.facet(facet, data=alt.Data(values=rows), columns=columns)
+    return wrapped.resolve_scale(x="independent", y="independent")
 
 
 def _profile(scores: Scores) -> Iterator[Plot]:

@@ -11,7 +11,7 @@ import msgspec
 from dstress.metrics.measures import measure_of
 from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
-from dstress.reports.views import recoverable, repeats
+from dstress.reports.views import recoverable, repeats, tasks
 from dstress.runs.folder import Manifest, RunFolder, Scores
 from dstress.scoring.draws import DrawScores
 from dstress.scoring.scorecard import UNITS, Score, Scorecard, SlotErrors, signature_text
@@ -131,7 +131,7 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
         records.append({"measure": cell.column, "variant": cell.variant, "metric": cell.metric, **numbers})
     title = f"{manifest.suite.title}: {manifest.tracker} on {manifest.tracked}"
     headline = Table(("measure", "#%", "#95 % interval", "#over"), rows, title, records)
-    further = [table for table in (recoverable(scores, PLAIN), repeats(scores, PLAIN)) if table.rows]
+    further = [t for t in (recoverable(scores, PLAIN), repeats(scores, PLAIN), tasks(scores, PLAIN, title)) if t.rows]
     if not scores.drops:
         return [headline, *further]
     drops = [

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from dstress.dialogue import LOST, RECOVERABLE
-from dstress.metrics.measures import measure_of
+from dstress.metrics.base import POINTS
+from dstress.metrics.measures import AVERAGE, measure_of
 from dstress.reports.findings import recall, significant, undecided
 from dstress.reports.numbers import PAGE, NumberFormat
 from dstress.reports.tables import Table
@@ -207,6 +208,27 @@ def repeats(scores: Scores, numbers: NumberFormat = PAGE) -> Table:
     ]
     caption = f"{len(ways)} answers to every turn: how far they agree"
     return Table(("variant", "#spread of jga", "#turns that differ %", *ways), rows, caption)
+
+
+def tasks(scores: Scores, numbers: NumberFormat = PAGE, title: str = "") -> Table:
+    """The columns that have a task as in RADDLE's table 2: a row a task, with its mean; then the means over tasks."""
+    cells = [cell for cell in scores.table if cell.task]
+    measures = list(dict.fromkeys(cell.measure for cell in cells))
+    rows, records = [], []
+    for task in dict.fromkeys(cell.task for cell in cells):
+        found = {cell.measure: (cell.metric, cell.score.value) for cell in cells if cell.task == task and cell.score}
+        shown = {name: numbers.measured(value, measure_of(metric).unit) for name, (metric, value) in found.items()}
+        points = [measure_of(metric).scale * value for metric, value in found.values()]
+        mean = sum(points) / len(points) if points else math.nan
+        values = (shown.get(measure, numbers.unknown) for measure in measures)
+        rows.append((task, numbers.measured(mean, POINTS), *values))
+        records.append({"task": task} | {name: value for name, (_, value) in found.items()} | {"mean": mean})
+    for cell in scores.table if cells else ():
+        if cell.metric == AVERAGE:
+            mean = cell.score.value if cell.score else math.nan
+            rows.append((cell.column, numbers.measured(mean, POINTS), *[""] * len(measures)))
+            records.append({"task": cell.column, "mean": mean})
+    return Table(("task", "#mean", *(f"#{measure}" for measure in measures)), rows, title, records)
 
 
 def slots(scores: Scores) -> list[SlotRow]:

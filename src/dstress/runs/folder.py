@@ -105,6 +105,13 @@ class Cell(msgspec.Struct, frozen=True):
     metric: str
     score: Score | None = None
     missing: str = ""
+    task: str = ""
+    aspect: str = ""
+
+    @property
+    def measure(self) -> str:
+        """The column without its task: `JGA` of `Para. JGA`."""
+        return self.column.removeprefix(f"{self.task} ")
 
 
 class Drop(TestedDifference, frozen=True, kw_only=True):

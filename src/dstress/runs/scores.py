@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,6 +18,7 @@ from dstress.dialogue import Schema, slot_id
 from dstress.errors import DstressError, unknown
 from dstress.metrics import metrics, pair_metrics
 from dstress.predictions.base import Prediction
+from dstress.runs.averages import absent_columns, average_cells
 from dstress.runs.folder import Cell, Drop, RunFolder, Scores
 from dstress.runs.repeats import Repeats, compare_repeats
 from dstress.schema_names import names_back, seen_by_variant
@@ -123,10 +124,15 @@ def score_run(run: RunFolder, options: ScoringOptions) -> ScoredRun:
     for group in suite.across:
         card = judged.card(group.name, cut)
         scores.across[group.name], scores.across_slices[group.name] = card.metrics, card.slices
-    scores.drops = _drops({name: variant.scored.tally for name, variant in judged.variants.items()}, options)
     scores.failed = {name: variant.failed for name, variant in judged.variants.items() if variant.failed}
-    scores.table = [_cell(column, scores, judged) for column in suite.table]
-    scores.notes = [_failures(run, variant, count) for variant, count in scores.failed.items()]
+    cells = [_cell(column, scores, judged) for column in suite.table]
+    tallies = {name: variant.scored.tally for name, variant in judged.variants.items()}
+    signature = judged.original.scored.signature
+    averages = [average_cells(average, cells, tallies, signature, options.level) for average in suite.average]
+    scores.table = [*averages, *cells]
+    scores.drops = _drops(tallies, options)
+    scores.notes = absent_columns(averages, cells)
+    scores.notes += [_failures(run, variant, count) for variant, count in scores.failed.items()]
     scores.notes += name_missing({name: variant.scored.missing for name, variant in judged.variants.items()})
     if run.manifest.repeats > 1:
         scores.repeats = {name: _repeats(run, name, variant, options) for name, variant in judged.variants.items()}
@@ -254,14 +260,22 @@ def predictions_of(run: RunFolder, variant: str, repeat: int = 1) -> Iterator[Pr
         problem = f"{missing:,} turns of {variant} have not been answered yet"
         raise DstressError(problem, where=str(journal.path), fix=f"go on with `dstress run --resume --out {run.path}`")
     turns: dict[tuple[str, int], tuple[str, ...]] = {}
+    silence: dict[str, Any] = {}
     if journal.failed:
+        # Where the others say something, a failed turn says nothing, which is not the same as no response.
+        speaker = next((answer for answer in journal if answer.response is not None), None)
+        if speaker:
+            silence = {"response": "", "domains": None if speaker.domains is None else ()}
         turns = {
             (dialogue.id, number): tuple(frame.service for frame in turn.frames)
             for dialogue in run.dialogues(variant)
             for number, turn in enumerate(dialogue.turns)
         }
     for answer in journal:
-        yield _as_wrong(answer, turns[answer.dialogue, answer.turn], schema) if answer.failed else answer
+        if answer.failed:
+            wrong = _as_wrong(answer, turns[answer.dialogue, answer.turn], schema)
+            answer = msgspec.structs.replace(wrong, **silence)
+        yield answer
 
 
 def _as_wrong(answer: Prediction, services: tuple[str, ...], schema: Schema) -> Prediction:
@@ -291,13 +305,16 @@ def _drops(tallies: Mapping[str, Tally], options: ScoringOptions) -> dict[str, D
 
 def _cell(column: Column, scores: Scores, judged: _Together) -> Cell:
     """A column's score, or why there is none."""
+    score, missing = None, ""
     try:
-        return Cell(column.column, column.variant, column.metric, _score(column, scores, judged))
+        score = _score(column, scores, judged)
     except KeyError as error:
-        missing = f"no {error.args[0]} here"
+        variant = judged.variants.get(column.variant)
+        missing = variant.scored.missing.get(column.metric, "") if variant else ""
+        missing = missing or f"no {error.args[0]} here"
     except DstressError as error:
         missing = error.problem
-    return Cell(column.column, column.variant, column.metric, None, missing)
+    return Cell(column.name, column.variant, column.metric, score, missing, column.task, column.aspect or column.task)
 
 
 def check_metrics(suite: Suite, where: str) -> None:

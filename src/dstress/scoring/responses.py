@@ -19,6 +19,8 @@ DomainSource = Literal["", "predicted", "states", "placeholders"]
 """Where the active domains come from: the file, changes of the state, or names such as `[hotel_phone]`; empty for the
 file where it has them, else the states, as mwzeval does."""
 
+_MOST_NAMED = 3
+
 
 class Responses:
     """Passes predictions on, their responses made ready for the metrics."""
@@ -28,6 +30,7 @@ class Responses:
         self._delexicaliser = Delexicaliser(corpus) if delexicalise else None
         self._diversity = Diversity(self._placeholders)
         self._unknown: Counter[str] = Counter()
+        self._known_domains, self._unknown_domains = frozenset(corpus.schema.by_name), Counter[str]()
         self._found: dict[str, tuple[bool, str]] = {}
 
     def watch(self, predictions: Iterable[Prediction]) -> Iterator[Prediction]:
@@ -53,6 +56,7 @@ class Responses:
             domains = None
         elif self._domains == "placeholders":
             domains = tuple(sorted(self._placeholders.services(names)))
+        self._unknown_domains.update(name for name in domains or () if name not in self._known_domains)
         self._require_like("active domains", domains is not None or self._domains == "states", prediction)
         return msgspec.structs.replace(prediction, response=response, domains=domains)
 
@@ -80,12 +84,19 @@ class Responses:
     @property
     def notes(self) -> list[str]:
         """What a reader of the scores should know."""
-        if not self._unknown:
-            return []
-        named = ", ".join(f"[{name}] {times:,} times" for name, times in self._unknown.most_common(3))
-        return [f"placeholders that no schema knows were left out: {named}{' ...' if len(self._unknown) > 3 else ''}"]
+        placeholders = Counter({f"[{name}]": times for name, times in self._unknown.items()})
+        found = {
+            "placeholders that no schema knows were left out": placeholders,
+            "active domains that the schema does not have count for nothing": self._unknown_domains,
+        }
+        return [f"{what}: {_name_most(counts)}" for what, counts in found.items() if counts]
 
     @property
     def richness(self) -> dict[str, float]:
         """mwzeval's figures of how rich the language is."""
         return self._diversity.figures()
+
+
+def _name_most(counts: Counter[str]) -> str:
+    named = ", ".join(f"{name} {times:,} times" for name, times in counts.most_common(_MOST_NAMED))
+    return f"{named}{' ...' if len(counts) > _MOST_NAMED else ''}"

@@ -193,7 +193,8 @@ class TurnStressor(Stressor):
         if isinstance(outcome, Unchanged):
             return record_counts(record_fallback(turn, outcome.reason), outcome.counts)
         rewrite = Rewrite(outcome) if isinstance(outcome, str) else outcome
-        if rewrite.text == turn.user and rewrite.state in (None, turn.state) and rewrite.ood == turn.ood:
+        ood = turn.ood or rewrite.ood  # what was out of domain stays so in other words
+        if rewrite.text == turn.user and rewrite.state in (None, turn.state) and ood == turn.ood:
             return turn
         problem = "" if rewrite.text.strip() else "no words were left"
         if self.guarded and not problem:
@@ -201,7 +202,7 @@ class TurnStressor(Stressor):
         if problem:
             return record_counts(record_fallback(turn, problem), rewrite.counts)
         state = turn.state if rewrite.state is None else rewrite.state
-        after = record_turn(turn, rewrite.text, state, rewrite.ood, rewrite.tags, alone=self.scope == "turn")
+        after = record_turn(turn, rewrite.text, state, ood, rewrite.tags, alone=self.scope == "turn")
         frames = rewrite.frames
         if rewrite.ood:
             # Words that are about nothing here: services and intents go on as they were, and nothing is said.

@@ -32,13 +32,23 @@ _LOOSE_START = re.compile(r"^[\s,.;!?-]+(?=\w)")
 _LOOSE_MARKS = re.compile(r"\s*,(?=\s*[.?!,])|(?<=[.!?])(?:\s*[.,])+(?=\s|$)|(?:\s*,)?\s*$")
 _FIRST_LETTER = re.compile(r"(^\W*|[.!?]\s+)([a-z])")
 _SMALL_SENTENCE = re.compile(r"[.!?]\s+[a-z]")
+_OFFER = re.compile(
+    r"\b(?:can|could|may|shall|should) i (?!help|assist|do|get)\w+[^.?!]*\?"
+    r"|(?:^|[.!?,]\s)\W*(?:would|do) you (?:like|want)\b[^.?!]*\?\W*$"
+)
+_ORDER = re.compile(
+    r"((?:^|[.!?,] )(?:(?:yes|and|but|also|then|so|now) )?"
+    r"(?:arrange|book|check|find|give|look|make|recommend|reserve|search|send|show|suggest|tell)\b[^.?!]*)\?",
+    re.IGNORECASE,
+)
+"""An order that was a question: "can you find a place ?"."""
 
 
 class Simplification(Rewriter):
     """The same request in fewer words, as a telegram. Values, negations, prepositions and questions stay.
 
     `parts` names what goes: fillers, openers, acknowledgements, politeness, requests, auxiliaries, articles. A turn
-    that adds values which only the system named keeps its acknowledgements: they accept these values.
+    that adds values which only the system named, or follows on an offer, keeps its acknowledgements: they accept.
     """
 
     languages = ("en",)
@@ -55,6 +65,7 @@ class Simplification(Rewriter):
         """The utterance in fewer words; it is seen whether it accepts an offer."""
         changed = update(utterance.before, utterance.turn.state)
         accepts = bool(changed) and not changed.keys() <= {mention.slot for mention in utterance.mentions}
+        accepts = accepts or bool(_OFFER.search(utterance.turn.system.lower()))
         return _telegram(utterance.text, utterance.protected, self._accepting if accepts else self._forms)
 
     def rewrite(self, utterance: str, protected: Ranges, random: Random) -> str:
@@ -144,7 +155,7 @@ def _place_after(gap: str) -> int:
 
 def _tidy(short: str, before: str) -> str:
     """Without the commas and blanks that stood beside what went; sentences begin as they did."""
-    short = _LOOSE_MARKS.sub("", _LOOSE_START.sub("", short))
+    short = _ORDER.sub(r"\1.", _LOOSE_MARKS.sub("", _LOOSE_START.sub("", short)))
     if not before.lstrip()[:1].isupper():
         return short
     if _SMALL_SENTENCE.search(before):

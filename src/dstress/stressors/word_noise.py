@@ -1,16 +1,17 @@
 """Noise on words, after LAUG's word perturbation (Liu et al. 2021).
 
 LAUG applies EDA's operations (Wei and Zou 2019: replace with a synonym, insert a synonym, swap, delete) with the task
-in mind: what carries the label stays. So do we, and further: EDA draws synonyms from WordNet and deletes any word; here
-synonyms, and words that may go or change places, come from a list made for service dialogues, so that a negation, a
-number, a question word or the preposition in "from Ely to Norwich" never goes.
+in mind: what carries the label stays. So do we, and further: EDA draws synonyms from WordNet, and inserts, deletes and
+swaps any word; here what may be said, go or change places comes from lists made for service dialogues, so that a
+negation, a number, a question word or the preposition in "from Ely to Norwich" never goes and the sentence stays whole.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from itertools import product
 from random import Random
 from typing import Literal, NamedTuple, get_args
 
@@ -22,7 +23,8 @@ from dstress.text.writing_style import capitalise
 
 Kind = Literal["replace", "insert", "swap", "delete"]
 
-_WORD = re.compile(r"n['’]t\b|['’]?\w+(?:['’]\w+)*")
+_WORD = re.compile(r"n['’]t\b|['’]?\w+(?:['’]\w+)*(?: -[a-z]{1,3}\b)?")
+"""A word with the ending that some corpora write apart: "hotel -s", "moderate -ly"."""
 _ARTICLE = re.compile(r"(?<!\w)(an?)\s$", re.IGNORECASE)
 _DELETABLE = re.compile(r" \w")
 _SENTENCE_ENDS = ("", ".", "!", "?")
@@ -72,10 +74,13 @@ _Place = tuple[int, int]
 
 
 class _Tables(NamedTuple):
+    """What `word_noise.toml` has; all but `synonyms` and `deleted` go by two neighbours."""
+
     synonyms: dict[str, list[str]]
-    fillers: list[str]
-    filled: frozenset[str]
+    inserted: dict[str, list[str]]
     deleted: frozenset[str]
+    opening: frozenset[str]
+    second: frozenset[str]
     swapped: frozenset[str]
     fixed: frozenset[str]
 
@@ -109,7 +114,7 @@ def _draw(text: str, words: list[_Word], places: dict[Kind, list[_Place]], count
 
 def _places(text: str, words: list[_Word]) -> dict[Kind, list[_Place]]:
     """Where each kind of change can be made."""
-    synonyms, _, filled, deleted, swapped, fixed = _tables()
+    synonyms, inserted, deleted, opening, second, swapped, fixed = _tables()
     places: dict[Kind, list[_Place]] = {"replace": [], "insert": [], "swap": [], "delete": []}
     texts = [word.group() for word in words]
     pairs = [*_pairs(text, words, texts), ""]
@@ -120,13 +125,15 @@ def _places(text: str, words: list[_Word]) -> dict[Kind, list[_Place]]:
             places["replace"].append((number, number + 1))
         elif word in synonyms and not is_fixed:
             places["replace"].append((number, number))
-        if not is_fixed:
-            if before and word in filled and texts[number - 1] in swapped:
-                places["insert"].append((number, number))
-            if word in deleted and _DELETABLE.match(text, words[number].end()):
-                places["delete"].append((number, number + 1 if pair else number))
-            if pair and word in swapped and texts[number + 1] in swapped and pairs[number + 1] not in fixed:
-                places["swap"].append((number, number + 1))
+        if pair in inserted and before not in fixed:
+            places["insert"].append((number, number + 1))
+        if pair in swapped and not is_fixed and pairs[number + 1] not in fixed:
+            places["swap"].append((number, number + 1))
+        goes = (word in deleted or before in second) and not is_fixed
+        if (goes and _DELETABLE.match(text, words[number].end())) or (
+            pair in opening and _opens_sentence(text, words[number].start())
+        ):
+            places["delete"].append((number, number + 1 if pair else number))
         before = pair
     return places
 
@@ -159,10 +166,8 @@ def _agreeing(text: str, place: int, options: list[str]) -> list[str]:
 
 
 def _insert(text: str, first: _Word, last: _Word, random: Random) -> _Change:
-    """EDA's random insertion: a synonym of the word beside it, or a word that says nothing."""
-    synonyms = _tables().synonyms.get(first.group(), ())
-    options = [option for option in synonyms if " " not in option] or _tables().fillers
-    return first.start(), first.start(), options[int(random.random() * len(options))] + " "
+    options = _tables().inserted[f"{first.group()} {last.group()}"]
+    return last.start(), last.start(), options[int(random.random() * len(options))] + " "
 
 
 def _swap(text: str, first: _Word, last: _Word, random: Random) -> _Change:
@@ -196,9 +201,16 @@ def _tables() -> _Tables:
     read = read_table(__package__, "data/word_noise.toml")
     return _Tables(
         read["synonyms"],
-        read["inserted"]["words"],
-        frozenset(read["inserted"]["before"]),
+        {pair: group["words"] for group in read["inserted"] for pair in _expand(group["between"])},
         frozenset(read["deleted"]["words"]),
-        frozenset(read["swapped"]["words"]),
-        frozenset(read["fixed"]["pairs"]),
+        frozenset(_expand(read["deleted"]["opening"])),
+        frozenset(_expand(read["deleted"]["second"])),
+        frozenset(_expand(read["swapped"]["pairs"])),
+        frozenset(_expand(read["fixed"]["pairs"])),
     )
+
+
+def _expand(pairs: Iterable[str]) -> Iterator[str]:
+    """`can/could you` -> `can you`, `could you`."""
+    for pair in pairs:
+        yield from map(" ".join, product(*(words.split("/") for words in pair.split(" "))))

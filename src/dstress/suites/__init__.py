@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dstress.suites.base import Across, Column, Suite, load, names
+from dstress.suites.base import Across, Average, Column, Suite, load, names
 
-__all__ = ["Across", "Column", "Suite", "load", "names"]
+__all__ = ["Across", "Average", "Column", "Suite", "load", "names"]

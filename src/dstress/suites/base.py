@@ -17,6 +17,12 @@ column = "PI cJGA"
 variant = "paraphrase"                # `original`, a stressor, or a name under `across`
 metric = "cjga"                       # of the variant; cjga and consistent-jga are of its changed pairs
 slice = ["stress", "unseen"]          # of any column; left out: over everything
+task = "Para."                        # the row of a second table, with a column for each measure: RADDLE's table 2
+aspect = "Language"                   # what several tasks have in common, for the coarse plot; left out: the task
+
+[[average]]                           # the mean of all columns that have a task
+column = "Avg.c"
+without = ["Standard"]                # but of these tasks
 """
 
 from __future__ import annotations
@@ -41,6 +47,20 @@ class Column(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     variant: str
     metric: str
     slice: tuple[str, str] | None = None
+    task: str = ""
+    aspect: str = ""
+
+    @property
+    def name(self) -> str:
+        """`JGA` of the task `Para.` is `Para. JGA`."""
+        return f"{self.task} {self.column}".strip()
+
+
+class Average(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The mean of the table's columns that have a task, in points, but for some tasks."""
+
+    column: str
+    without: tuple[str, ...] = ()
 
 
 class Across(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -62,6 +82,7 @@ class Suite(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     stressors: tuple[str, ...] = ()
     across: tuple[Across, ...] = ()
     table: tuple[Column, ...] = ()
+    average: tuple[Average, ...] = ()
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -98,6 +119,10 @@ def _check(table: dict[str, Any], where: str) -> Suite:
     for column in suite.table:
         if column.variant not in (*suite.variants, *groups):
             raise unknown("variant", column.variant, [*suite.variants, *groups], where=f"{where}, [[table]]")
+    tasks = [column.task for column in suite.table if column.task]
+    for name in (task for average in suite.average for task in average.without):
+        if name not in tasks:
+            raise unknown("task", name, tasks, where=f"{where}, [[average]]", fix="columns under [[table]] name tasks")
     if len({*suite.variants, *groups}) < len(suite.variants) + len(groups):
         raise DstressError("a group under [[across]] has the name of another, or of a variant", where=where)
     return suite

@@ -16,6 +16,7 @@ _ANY_ARTICLE = re.compile(r"(?<!\w)an?(\s+)(\w+)")
 _THE = re.compile(r"(?<!\w)the\s+$", re.IGNORECASE)
 _DETERMINER = re.compile(r"(?<!\w)(?:an?|this|that|your|my|our|called|named)\s+[\"']?$", re.IGNORECASE)
 _NEXT_WORD = re.compile(r"(\s*-?\s*)([A-Za-z]+)\b")
+_ITS_VERB = re.compile(r"(\s+(?:that|which)\s+)(?:is|are)\b")
 # A vowel's sound, not its letter: a university, an hour, an 8, an 11.
 _AN = re.compile(r"(?!uni|use|usu|uta|eu|one\b|once|ewe)[aeiou]|hour|honest|honou?r|heir|8|1[18](?!\d)", re.IGNORECASE)
 
@@ -61,7 +62,7 @@ def plural(noun: str) -> str:
 def count_noun(text: str, end: int, old: int, new: int) -> tuple[int, str]:
     """The noun after a number, agreeing with the new one: `1 night` -> `3 nights`. Its end, and the words to put.
 
-    Of two nouns, as in `1 train ticket`, the second is counted.
+    Of two nouns, as in `1 train ticket`, the second is counted; "that is" behind it becomes "that are".
     """
     match = _NEXT_WORD.match(text, end)
     if match is None or (old == 1) == (new == 1):
@@ -71,7 +72,9 @@ def count_noun(text: str, end: int, old: int, new: int) -> tuple[int, str]:
     second = _NEXT_WORD.match(text, match.end())
     for noun in (second, match):
         if noun and (fit := fits.get(noun[2].lower())):
-            return noun.end(), text[end : noun.start(2)] + copy_capitals(noun[2], fit, name=False)
+            counted = text[end : noun.start(2)] + copy_capitals(noun[2], fit, name=False)
+            verb = _ITS_VERB.match(text, noun.end())
+            return (verb.end(), f"{counted}{verb[1]}{'are' if old == 1 else 'is'}") if verb else (noun.end(), counted)
     return end, ""
 
 

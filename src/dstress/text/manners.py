@@ -50,11 +50,12 @@ def times_like(shown: str, own: int) -> dict[int, str]:
 @lru_cache(maxsize=_REMEMBERED)
 def write_time_like(shown: str, own: int, new: int) -> str:
     """The time `new` in the manner of `shown`, which says `own`; empty where it cannot be said so."""
-    match = _time_pattern().fullmatch(shown)
-    if match is None:
+    manner = _read_manner(shown)
+    if manner is None:
         return ""
+    match, part, day_part, counted = manner
     hour, minute = divmod(new, 60)
-    part, clock, shown_hour = fold(match["part"] or ""), match["clock"], match["hour"]
+    clock, shown_hour = match["clock"], match["hour"]
     if minute and not part and not clock:
         return ""
     if part:
@@ -62,11 +63,9 @@ def write_time_like(shown: str, own: int, new: int) -> str:
         if minute != (30 if "half" in part else 45 if to else 15):
             return ""
         hour += to
-    day_part = re.search(DAY_PART, fold(shown))
-    if day_part and new // 60 not in _PARTS[day_part[0]]:
+    if day_part and new // 60 not in _PARTS[day_part]:
         return ""
     # "5:15" for 17:15 and "5 in the evening" count to twelve, and stay in their half of the day.
-    counted = time_of(f"{shown_hour} o'clock") or 0
     if part or not clock or match["lead"] or match["rest"] or counted != own // 60 * 60:
         if (new // 60 < _NOON) != (own // 60 < _NOON):
             return ""
@@ -76,6 +75,17 @@ def write_time_like(shown: str, own: int, new: int) -> str:
         number = copy_capitals(shown_hour, spell(hour), name=False)
     shown_minute = f"{clock[0]}{minute:02d}" if clock else ""
     return (match["lead"] or "") + (match["part"] or "") + number + shown_minute + match["rest"]
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _read_manner(shown: str) -> tuple[re.Match[str], str, str, int] | None:
+    """How a time is said: its parts, "quarter to" and its like, the part of the day, and what its hour says alone."""
+    match = _time_pattern().fullmatch(shown)
+    if match is None:
+        return None
+    day_part = re.search(DAY_PART, fold(shown))
+    counted = time_of(f"{match['hour']} o'clock") or 0
+    return match, fold(match["part"] or ""), day_part[0] if day_part else "", counted
 
 
 def days_between(first: str, second: str) -> int | None:
@@ -109,22 +119,29 @@ def _shift_date(shown: str) -> Iterator[str]:
     match = _DATE.fullmatch(shown, start)
     if match is None:
         return
-    if month:
-        start_month = _month_number(month)
-        first = date(_YEAR, start_month, min(day, monthrange(_YEAR, start_month)[1]))
-        later = (first + timedelta(days=days) for days in range(1, 365))
-        others = [(other.month, other.day) for other in later]
-    else:
-        others = [(0, (day + number - 1) % _LAST_DAY + 1) for number in range(1, _LAST_DAY)]
-    for new_month, new_day in others:
-        number = ordinal(new_day) if match["ending"] else str(new_day)
-        written = [match["month"] or "", match["between"], number, match["of"] or "", match["behind"] or ""]
-        if month:
-            place = 0 if match["month"] else 4
-            name = calendar_words("months")[new_month - 1]
-            short = len(written[place]) == 3 and month != "may"
-            written[place] = copy_capitals(written[place], name[:3] if short else name)
-        yield shown[:start] + "".join(written)
+    number = ordinal if match["ending"] else str
+    before, between, after, behind = (match[name] or "" for name in ("month", "between", "of", "behind"))
+    if not month:
+        for days in range(1, _LAST_DAY):
+            yield f"{shown[:start]}{before}{between}{number((day + days - 1) % _LAST_DAY + 1)}{after}{behind}"
+        return
+    said = before or behind
+    months = calendar_words("months")
+    names = [copy_capitals(said, name[:3] if len(said) == 3 and month != "may" else name) for name in months]
+    for new_month, new_day in _days_after(_month_number(month), day):
+        if before:
+            before = names[new_month - 1]
+        else:
+            behind = names[new_month - 1]
+        yield f"{shown[:start]}{before}{between}{number(new_day)}{after}{behind}"
+
+
+@lru_cache(maxsize=366)
+def _days_after(month: int, day: int) -> list[tuple[int, int]]:
+    """The other days of a year, from the one after a date on."""
+    first = date(_YEAR, month, min(day, monthrange(_YEAR, month)[1]))
+    later = (first + timedelta(days=days) for days in range(1, 365))
+    return [(other.month, other.day) for other in later]
 
 
 def _shift_weekday(shown: str) -> Iterator[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
-from dstress.dialogue import Schema
+from dstress.dialogue import Frame, Schema, Service
+from dstress.text.detokenised import join_contractions
 from dstress.text.tables import read_table
 
 NAME, TRAIN_ID, REFERENCE, PLACE = "NAME", "TRAINID", "REFERENCE", "PLACE"
@@ -18,14 +20,16 @@ _PLACEHOLDER = re.compile(r"\[([\w\s]+)\](?:-?e?s)?")
 class Placeholders:
     """Placeholders of a schema's responses, by *kind*: `[hotel_name]` and `[value_name]` are both `NAME`.
 
-    MultiWOZ's go by mwzeval's table and no other; any other service's are its slots, `[slot]` or `[service_slot]`.
+    MultiWOZ's go by mwzeval's table and no other; any other service's are its slots, `[slot]` or `[service_slot]`. A
+    service of a corpus of one's own that is called like one of MultiWOZ's is known by slots that the table lacks.
     """
 
     def __init__(self, schema: Schema) -> None:
         self._kinds = dict(_multiwoz_kinds())
         self._services = {service.name.casefold(): service.name for service in schema.services}
+        self.own = {service.name for service in schema.services if not _is_multiwoz(service)}
         for service in schema.services:
-            if service.name not in _multiwoz_services():
+            if service.name in self.own:
                 for slot in (*(slot.name for slot in service.slots), *service.requestable):
                     name = slot.casefold()
                     kind = self._kinds.setdefault(name, name.upper().replace(" ", "_"))
@@ -35,11 +39,15 @@ class Placeholders:
         """The kind of a placeholder by its name, None where nobody knows it."""
         return self._kinds.get(name.casefold())
 
+    def name(self, service: str, slot: str) -> str:
+        """The placeholder of a service's slot, `hotel_name` before `name`; empty where nobody knows one."""
+        return next(filter(self.kind, (f"{service}_{slot}", slot)), "")
+
     def answering(self, slot: str) -> str | None:
         """The kind that answers a request for a slot, by its id; None where no answer is listened for."""
         service, _, name = slot.partition("-")
         kind = self.kind(name)
-        return kind if service not in _multiwoz_services() or kind in _LISTENED_FOR else None
+        return kind if service in self.own or kind in _LISTENED_FOR else None
 
     def names(self, response: str) -> list[str]:
         """The names of the placeholders in a response."""
@@ -54,6 +62,17 @@ class Placeholders:
         return _PLACEHOLDER.sub(lambda found: self.kind(found[1]) or "", response.lower())
 
 
+def delexicalise_by_spans(text: str, frames: Sequence[Frame]) -> str:
+    """What a system says, with a placeholder for every value that its frames mark."""
+    spans = sorted((span.start, span.end, span.slot) for frame in frames for span in frame.spans)
+    pieces, done = [], 0
+    for start, end, slot in spans:
+        if start >= done:
+            pieces += [text[done:start], f"[{slot.removeprefix('book ')}]"]
+            done = end
+    return join_contractions("".join([*pieces, text[done:]]))
+
+
 @cache
 def _multiwoz_kinds() -> dict[str, str]:
     kinds: dict[str, str] = {}
@@ -64,6 +83,7 @@ def _multiwoz_kinds() -> dict[str, str]:
     return kinds
 
 
-@cache
-def _multiwoz_services() -> frozenset[str]:
-    return frozenset(name.partition("_")[0] for name in _multiwoz_kinds() if "_" in name)
+def _is_multiwoz(service: Service) -> bool:
+    known = _multiwoz_kinds()
+    named = any(name.startswith(f"{service.name}_") for name in known)
+    return named and all(slot.name.replace(" ", "") in known for slot in service.slots)

@@ -54,11 +54,16 @@ def prepare_value(slot: str, forms: tuple[str, ...]) -> SearchableValue:
     return SearchableValue(slot, forms)
 
 
+def read_flag(slot: str, value: str) -> bool | None:
+    """Whether a value of a slot is a yes or a no; None if neither."""
+    return _flags().meaning(slot, value)
+
+
 def _prepare_form(slot: str, form: str) -> _Form:
     folded = fold(form).strip()
     if folded == DONTCARE:
         return _Open(slot)
-    if (wanted := _flags().meaning(slot, form)) is not None:
+    if (wanted := read_flag(slot, form)) is not None:
         return _Flag(slot, wanted)
     number = number_of(folded)
     takes_times = not _word_set("clock").isdisjoint(name_words(slot))

@@ -19,6 +19,7 @@ from dstress.text.tables import read_table
 
 CONTRACTION = r"(?:n['’]t|['’](?:m|d|s|ll|re|ve))\b"
 """An expression for what is left of a word in "I'd", "isn't"."""
+_PARTED = re.compile(rf"\w {CONTRACTION}")
 _SPACED = re.compile(rf"\w {CONTRACTION}|\w [.,?!](?:\s|$)")
 _CLOSED = re.compile(r"\w[.,?!](?:\s|$)|\w['’]\w")
 _SMALL_I = re.compile(r"\bi\b")
@@ -62,7 +63,8 @@ def style_of(text: str, system: str = "", usual: WritingStyle | None = None) -> 
     spaced = _is_spaced(text)
     if spaced is None:
         spaced = usual.spaced if usual and not system else bool(_is_spaced(system))
-    return WritingStyle(cased, spaced, cased or not spaced or "'" in text or "'" in system)
+    # "i'll" among parted marks is a slip of a text that has no contractions, and no reason to write "is n't".
+    return WritingStyle(cased, spaced, cased or not spaced or bool(_PARTED.search(text) or _PARTED.search(system)))
 
 
 def _is_spaced(text: str) -> bool | None:
@@ -131,6 +133,7 @@ def capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def copy_capitals(old: str, new: str, *, opens: bool = False, name: bool = True) -> str:
     """`new` in the capitals of `old`: `CHEAP`, `cheap`, `Cheap`, `Pizza Hut`.
 

@@ -16,10 +16,12 @@ trackers = Registry(
         "gold": "dstress.trackers.gold:Gold",
         "http": "dstress.trackers.http:Http",
         "llm": "dstress.trackers.llm.tracker:Llm",
+        "policy": "dstress.trackers.policy.tracker:Policy",
         "rules": "dstress.trackers.rules.tracker:Rules",
         "saved": "dstress.trackers.saved:Saved",
         "schema_reader": "dstress.trackers.schema_reader.tracker:SchemaReader",
         "seq2seq": "dstress.trackers.generative.tracker:Seq2Seq",
+        "span": "dstress.trackers.span.tracker:Span",
     },
 )
 

@@ -16,6 +16,7 @@ from dstress.interactive import encode_plain
 from dstress.predictions.base import Prediction
 from dstress.resources import Resources
 from dstress.storage.source_hash import hash_source
+from dstress.text.placeholders import delexicalise_by_spans
 
 
 class Exchange(NamedTuple):
@@ -68,6 +69,20 @@ class Context:
     def gold(self) -> Turn:
         """The turn with its labels: for fakes such as `gold` only. A tracker that looks here measures nothing."""
         return self._dialogue.turns[self.turn]
+
+    @property
+    def gold_response(self) -> tuple[str, tuple[str, ...]]:
+        """What the corpus's system answers, with placeholders for values, and the services of it: for fakes only.
+
+        An answer that names none, such as a plain "Booked.", is about what was spoken of last.
+        """
+        so_far = self._dialogue.first(self.turn + 1)
+        spoken = [so_far.closing_frames]
+        for turn in reversed(so_far.turns):
+            spoken += [turn.frames, turn.system_frames]
+        named = ([frame.service for frame in frames if frame.acts] for frames in spoken)
+        known = (tuple(name for name in dict.fromkeys(names) if name in self.schema.by_name) for names in named)
+        return delexicalise_by_spans(so_far.closing, so_far.closing_frames), next(filter(None, known), ())
 
 
 class Failed(NamedTuple):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import msgspec
@@ -19,6 +18,7 @@ from dstress.errors import DstressError
 from dstress.learning.devices import require_transformers
 from dstress.text.mentions import find_value
 from dstress.text.similarity import Encoder
+from dstress.trackers.pretrained import Pretrained
 
 MINILM = "minilm"
 IGNORED = -100
@@ -66,16 +66,15 @@ class Passage(NamedTuple):
         return (inside[0], inside[-1]) if inside and self.places[inside[-1]][1] >= end else None
 
 
-class Backbone:
+class Backbone(Pretrained):
     """A tokenizer and an encoder."""
 
     def __init__(self, tokenizer: Any, module: Any) -> None:
-        self.tokenizer, self.module = tokenizer, module
-        self.pad, self.start, self.part = (
-            int(tokenizer.pad_token_id or 0),
-            int(_first(tokenizer.cls_token_id, tokenizer.bos_token_id)),
-            int(_first(tokenizer.sep_token_id, tokenizer.eos_token_id)),
-        )
+        super().__init__(tokenizer, module)
+        self.pad = int(tokenizer.pad_token_id or 0)
+        self.start = int(_first(tokenizer.cls_token_id, tokenizer.bos_token_id))
+        self.part = int(_first(tokenizer.sep_token_id, tokenizer.eos_token_id))
+        self.unknown = int(_first(tokenizer.unk_token_id, tokenizer.pad_token_id))
         self._passages: dict[str, Passage] = {}
 
     @classmethod
@@ -85,39 +84,13 @@ class Backbone:
             tokenizer = learn_tokenizer(texts, options.vocabulary)
             return cls(tokenizer, _configure(options, tokenizer, longest))
         folder = str(Encoder.require().folder) if options.checkpoint == MINILM else options.checkpoint
-        backbone = cls._read(folder, lambda transformers: transformers.AutoModel.from_pretrained(folder))
+        backbone = cls.read(folder)
         most = getattr(backbone.module.config, "max_position_embeddings", longest)
         if 0 < most < longest:
             raise DstressError(f"{options.checkpoint} reads {most} tokens, not {longest}", fix="set less to be read")
         return backbone
 
-    @classmethod
-    def remake(cls, folder: Path) -> Self:
-        """As it was saved, with weights still to come."""
-
-        def read(transformers: Any) -> Any:
-            return transformers.AutoModel.from_config(transformers.AutoConfig.from_pretrained(folder))
-
-        return cls._read(str(folder), read)
-
-    @classmethod
-    def _read(cls, where: str, module: Any) -> Self:
-        transformers = require_transformers()
-        transformers.utils.logging.disable_progress_bar()
-        try:
-            return cls(transformers.AutoTokenizer.from_pretrained(where), module(transformers).float())
-        except (OSError, ValueError, ImportError, RuntimeError, KeyError, TypeError) as error:
-            raise DstressError(
-                f"the encoder {where!r} cannot be read: {str(error).splitlines()[0]}",
-                fix=f"give {MINILM}, the folder of an encoder, or a name on the hub while online",
-            ) from error
-
-    def save(self, folder: Path) -> None:
-        """All but the weights."""
-        self.tokenizer.save_pretrained(folder)
-        self.module.config.save_pretrained(folder)
-
-    def read(self, text: str) -> Passage:
+    def tokenize(self, text: str) -> Passage:
         """A text as tokens; utterances and descriptions come back often."""
         if text not in self._passages:
             self.read_ahead((text,))
@@ -142,17 +115,23 @@ class Backbone:
 
 
 def learn_tokenizer(texts: Iterable[str], words: int) -> Any:
-    """Pieces of words by how often a corpus has them, in lower case: WordPiece, as BERT has it."""
+    """Pieces of words by how often a corpus has them, in lower case: WordPiece, as BERT has it.
+
+    The pieces are learned as BPE, and each may begin a word or go on with one: the trainer of WordPiece finds other
+    pieces each time, and a training that goes on must find those that it was begun with.
+    """
     transformers = require_transformers()
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-    tokenizer = Tokenizer(models.WordPiece(unk_token=_UNKNOWN))
+    special = [_PAD, _START, _PART, _UNKNOWN]
+    tokenizer = Tokenizer(models.BPE())
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = [_PAD, _START, _PART, _UNKNOWN]
-    tokenizer.train_from_iterator(
-        texts, trainers.WordPieceTrainer(vocab_size=words, special_tokens=special, show_progress=False)
-    )
+    tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=words // 2, show_progress=False))
+    numbers = tokenizer.get_vocab()
+    pieces = sorted(numbers, key=lambda piece: numbers[piece])
+    vocabulary = [*special, *(form for piece in pieces for form in (piece, f"##{piece}"))]
+    tokenizer.model = models.WordPiece({form: number for number, form in enumerate(vocabulary)}, unk_token=_UNKNOWN)
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, pad_token=_PAD, cls_token=_START, sep_token=_PART, unk_token=_UNKNOWN
     )

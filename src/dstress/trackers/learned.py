@@ -26,10 +26,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 import msgspec
 
 from dstress.dialogue import Dialogue, Schema, first_forms
-from dstress.errors import DstressError
+from dstress.errors import DstressError, SpecError
 from dstress.learning.base import Learner
 from dstress.learning.checkpoints import NOTES, WEIGHTS, find_checkpoint, load_weights, read_notes
 from dstress.learning.devices import choose_device, require_torch
+from dstress.learning.lessons import Lesson
 from dstress.resources import Material, Resources
 from dstress.storage.source_hash import hash_source
 from dstress.trackers.base import Answer, Context, Tracker
@@ -48,6 +49,10 @@ class Model(Learner):
     varies: ClassVar[bool] = False
     """Whether the examples of one epoch are not those of the next."""
 
+    reads_schema: ClassVar[bool] = False
+    """Whether it asks only for slots of the dialogue's services, by their names: one that has slots of its own cannot
+    learn from a schema in other words."""
+
     @classmethod
     @abstractmethod
     def create(cls, options: Any, train: Material) -> Self:
@@ -65,6 +70,13 @@ class Model(Learner):
     @abstractmethod
     def examples(self, train: Material, random: Random) -> Sequence[Any]:
         """What there is to learn in an epoch, each with a `name` and a `length`; `labelled_turns` has the turns."""
+
+    def learn(self, lessons: Sequence[Lesson]) -> Sequence[Any]:
+        """Examples of tasks other than tracking, for a family that reads and writes any text."""
+        raise SpecError(
+            "this family writes no texts, and so learns nothing from other tasks",
+            fix="leave `prefinetune` out, or train causal or seq2seq",
+        )
 
     @abstractmethod
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:

@@ -330,6 +330,8 @@ def test_articles_agree_with_the_value() -> None:
         "i wanna styay in the north pleese .",
         "does it have rooms in the north ?",
         "i want to stay in the north and it should have free parking .",
+        "any is fine , i would like to stay in the north .",
+        "i would like to stay in the north , as long as you have a room .",
     ],
 )
 def test_what_says_more_than_its_label_teaches_nothing(user: str) -> None:
@@ -362,6 +364,91 @@ def test_taken_slots_choose_words_that_take_up_an_offer() -> None:
     generator = small(tuple(taking))
     goal = Goal({"hotel-book people": "5"}, {"hotel-name": "ashley"})
     assert generator.generate(offer, goal, 1)[0].text == "that sounds good . please book it for 5 people ."
+
+
+def taught(*sentences: tuple[str, str]) -> Templates:
+    """What each sentence teaches, with the slot of its value in brackets; all of them with several values."""
+    values = {"hotel-name": ("ashley", "ritz", "hilton"), "hotel-area": AREAS, "hotel-book people": ("3", "4", "6")}
+    more = []
+    for at in range(3):
+        for user, system in sentences:
+            state: State = {slot: (of_slot[at],) for slot, of_slot in values.items() if f"[{slot}]" in user}
+            for slot, forms in state.items():
+                user = user.replace(f"[{slot}]", forms[0])
+            more += [one_turn(user, state, system)] * 4
+    return small(tuple(more))
+
+
+NAMED = ("i am looking for a place called [hotel-name] .", "")
+
+
+def test_who_gives_a_name_looks_for_nothing_else() -> None:
+    vague = ("i need a place for [hotel-book people] people . i would like something in the [hotel-area] .", "")
+    any_ = ("are there any in the [hotel-area] ?", "i am sorry , there are no such places . another one ?")
+    generator, goal = taught(NAMED, vague, any_), Goal({"hotel-name": "hyatt", "hotel-area": "west"})
+    texts = [text for system in ("", any_[1]) for text, _ in generator.generate(system, goal, 30)]
+    assert texts and not any(" any " in text or "something" in text.partition("hyatt")[2] for text in texts)
+    assert any(
+        "something" in text
+        for text, _ in generator.generate("", Goal({"hotel-area": "west", "hotel-book people": "5"}), 30)
+    )
+
+
+def test_no_booking_is_hung_on_a_name_that_is_looked_for() -> None:
+    stays = [(f"i need {noun} for [hotel-book people] people .", "") for noun in ("a room", "a bed", "a hotel")]
+    texts = taught(NAMED, *stays).generate("", Goal({"hotel-name": "hyatt", "hotel-book people": "5"}), 30)
+    assert texts and not any("hyatt for 5" in text for text, _ in texts)
+
+
+def test_a_number_of_people_says_what_it_is_for() -> None:
+    asked = "would you like to book a room ?"
+    generator = taught(("yes , i would like it for [hotel-book people] .", asked), NAMED)
+    texts = generator.generate(asked, Goal({"hotel-book people": "5"}), 30)
+    assert texts and not any("it for 5 ." in text for text, _ in texts)
+
+
+def test_a_kind_that_is_a_noun_stands_before_no_other() -> None:
+    schema = Schema((Service("attraction", slots=(Slot("type"),)),))
+    train = [
+        opened(f"i am looking for a {kind}{noun} .", {"attraction-type": (kind,)})
+        for kind in ("museum", "college", "park")
+        for noun in (" attraction", "")
+        for _ in range(5)
+    ]
+    made = prepared(in_memory(train, schema), in_memory(train, schema))
+    texts = [text for text, _ in made.generate("", Goal({"attraction-type": "zoo"}), 10)]
+    assert "i am looking for a zoo ." in texts and not any("zoo attraction" in text for text in texts)
+
+
+def test_who_turns_from_a_question_to_something_else_says_nothing() -> None:
+    asked = "which kind of dish shall our cook bring your guests for dinner at this restaurant ?"
+    turns = [
+        one_turn(f"{food} please .", {"restaurant-food": (food,)}, asked, {"restaurant-area": ("north",)})
+        for food in FOODS * 8
+    ]
+    turns += [
+        one_turn(f"the {area} .", {"hotel-area": (area,)}, "where is the hotel ?", {"hotel-parking": ("yes",)})
+        for area in AREAS * 8
+    ]
+    generator, goal = small(tuple(turns)), Goal({"hotel-area": "west"})
+    assert generator.generate(asked, goal, 5), "a user who said so in the corpus"
+    assert not generator.generate(asked, goal._replace(may_decline=True), 5)
+
+
+def test_the_service_is_not_spoken_of_as_if_it_were_known() -> None:
+    asked = "when shall it come ?"
+    schema = Schema((Service("taxi", slots=(Slot("leaveat"),)),))
+    train = [
+        one_turn(user.format(time), {"taxi-leaveat": (time,)}, system)
+        for time in ("10:15", "11:30", "12:45")
+        for user, system in (("i want the taxi at {} .", asked), ("i need a taxi at {} .", ""))
+        for _ in range(4)
+    ]
+    made = prepared(in_memory(train, schema), in_memory(train, schema))
+    goal = Goal({"taxi-leaveat": "09:00"})
+    assert "i want the taxi at 09:00 ." in [text for text, _ in made.generate(asked, goal, 9)]
+    more = [text for text, _ in made.generate("is there anything else ?", goal, 9)]
+    assert more and "i want the taxi at 09:00 ." not in more
 
 
 def test_services_of_one_goal_are_said_one_after_the_other() -> None:
@@ -470,6 +557,7 @@ def test_the_tagger_tells_what_the_system_does() -> None:
         "what area would you like ?": "asks",
         "would you like me to book it ?": "book",
         "your table is booked . is there anything else ?": "more",
+        "your table is booked . can i help you further ?": "more",
         "i am sorry , there are no such places . would you like another ?": "fails",
         "it is booked . your reference number is 1 .": "done",
         "it is in the north .": "tells",

@@ -29,7 +29,7 @@ from dstress.generators.goals import own_goal, read_goal
 from dstress.stressors.base import Unchanged
 from dstress.stressors.counterfactual.combination_builder import build, count_updates
 from dstress.stressors.counterfactual.combinations import SHIPPED, Combinations, shipped
-from dstress.stressors.counterfactual.goals import CounterfactualGoal, Limits, draw_goal
+from dstress.stressors.counterfactual.goals import CounterfactualGoal, Limits, _asked_slots, _with_answers, draw_goal
 from dstress.stressors.values.dictionary import Dictionary
 from dstress.stressors.values.dictionary import shipped as shipped_values
 from dstress.stressors.values.substitution import are_plausible, meaning_of
@@ -211,20 +211,25 @@ def test_new_values_differ_from_what_was_said_and_what_was_before() -> None:
         assert isinstance(found, CounterfactualGoal) and found.goal.spoken == {"hotel-area": "north"}
 
 
-def test_a_dropped_slot_keeps_the_value_from_before_and_so_does_one_that_is_taken_back() -> None:
-    before: State = {"hotel-area": ("east",), "hotel-name": ("the ritz",)}
-    turns = (
-        Turn("", state=before),
-        Turn("cheap in the west", state={"hotel-area": ("west",), "hotel-pricerange": ("cheap",)}),
-    )
+def test_a_dropped_slot_keeps_the_value_from_before() -> None:
+    before: State = {"hotel-area": ("east",), "hotel-stars": ("4",)}
+    state: State = {"hotel-area": ("west",), "hotel-pricerange": ("cheap",)}
     dropped = set()
     for seed in SEEDS:
-        found = made(Utterance(Dialogue("d", turns), 1, MULTIWOZ, (seed,)), limits=Limits(add=0, change=False))
+        said = utterance("cheap in the west", state, before=before, seed=seed)
+        found = made(said, limits=Limits(add=0, change=False))
         dropped |= {*found.dropped}
-        assert found.state["hotel-name"] == ("the ritz",) and found.tag == ""
         if found.dropped == ("hotel-area",):
-            assert found.state == before | {"hotel-pricerange": ("cheap",)}
+            assert found.state == before | {"hotel-pricerange": ("cheap",)} and found.tag == ""
     assert dropped == {"hotel-area", "hotel-pricerange"}
+
+
+def test_who_takes_a_value_back_stays_as_is() -> None:
+    before: State = {"hotel-name": ("the ritz",), "train-day": ("monday",)}
+    for kept, unchanged in (({"train-day": ("monday",)}, True), ({"hotel-name": ("the ritz",)}, False)):
+        turns = (Turn("", state=before), Turn("cheap", state=kept | {"hotel-pricerange": ("cheap",)}))
+        found = draw_goal(Utterance(Dialogue("d", turns), 1, MULTIWOZ, (1,)), O_VALUES, shipped("rare"))
+        assert (found == Unchanged("the user takes a value back")) == unchanged
 
 
 def test_a_kept_value_keeps_its_forms_and_a_new_one_has_one() -> None:
@@ -335,7 +340,7 @@ def test_the_laws_of_a_counterfactual_goal(number: int, seed: int, name: str, li
         if not isinstance(found, CounterfactualGoal):
             assert (found is None) == (not any(update(said.before, turn.state).values()))
             continue
-        own, goal = own_goal(said), found.goal
+        own, goal = _with_answers(own_goal(said), turn.system), found.goal
         assert goal.unspoken.items() <= own.unspoken.items() and goal.spoken and goal != own
         assert len(goal.spoken) <= max(limits.slots, len(own.spoken))
         assert len(found.dropped) <= limits.drop and len(found.added) <= limits.add
@@ -351,7 +356,7 @@ def test_the_laws_of_a_counterfactual_goal(number: int, seed: int, name: str, li
         for slot in found.added:
             assert slot not in said.before and slot not in turn.state
             together = [one for one in active if service_of(one) == service_of(slot)]
-            assert slot in combinations[name].addable(together)
+            assert slot in combinations[name].addable(together) or slot in _asked_slots(said, {service_of(slot)})
             assert service_of(slot) in map(service_of, own.spoken)
         _check_state(said, found)
 
@@ -428,3 +433,118 @@ def test_nobody_asks_for_what_is_refused() -> None:
     }
     refused = drawn_with_acts("no, Oslo", state, "Find", Act("CONFIRM", "city", ("York",)))
     assert {goal.goal.spoken["Tables_1-city"] for goal in refused} == {"Leeds", "Bath"}
+
+
+ASHLEY: State = {"hotel-name": ("ashley hotel",)}
+
+
+@pytest.mark.parametrize(
+    ("user", "system", "state"),
+    [
+        # an offer that the words go on from, though they describe something
+        ("yeah , has it free parking ?", "i suggest the ashley hotel .", ASHLEY | {"hotel-parking": ("yes",)}),
+        ("does it have free parking ?", "how about the ashley hotel ?", ASHLEY | {"hotel-parking": ("yes",)}),
+        # a yes to what the sentences before the question tell, and to what the question names
+        (
+            "yes , 7 tickets please",
+            "i have a train at 19:17 that arrives at 20:08 . would that work for you ?",
+            {"train-leaveat": ("19:17",), "train-arriveby": ("20:08",), "train-book people": ("7",)},
+        ),
+        (
+            "you book for 5 people",
+            "the train leaves at 20:21 . would that work ?",
+            {"train-leaveat": ("20:21",), "train-book people": ("5",)},
+        ),
+        (
+            "yes on thursday",
+            "are you departing from cambridge ?",
+            {"train-departure": ("cambridge",), "train-day": ("thursday",)},
+        ),
+    ],
+)
+def test_what_is_taken_up_stays_in_the_label(user: str, system: str, state: State) -> None:
+    for seed in SEEDS:
+        said = utterance(user, state, system, seed=seed)
+        taken = own_goal(said).unspoken
+        found = made(said, "neu")
+        assert taken and found.goal.unspoken == taken
+        assert all(found.state[slot] == state[slot] for slot in taken)
+
+
+@pytest.mark.parametrize(
+    ("system", "user", "before"),
+    [
+        ("the ashley s phone number is 01223 . shall i book it ?", "for 3 people", ASHLEY),
+        ("there is a nice one . would you like me to book it ?", "yes , for 3 people", {}),
+    ],
+)
+def test_of_what_is_chosen_only_the_booking_gets_more(system: str, user: str, before: State) -> None:
+    added = set()
+    for seed in SEEDS:
+        found = made(utterance(user, {"hotel-book people": ("3",)}, system, before, seed), "neu")
+        added |= {*found.added}
+    assert added == {"hotel-book day", "hotel-book stay"}
+
+
+def test_who_is_asked_answers() -> None:
+    area: State = {"hotel-area": ("dontcare",), "hotel-stars": ("4",)}
+    for seed in SEEDS:
+        asked = "is there a particular area you would like to stay in ?"
+        told = made(utterance("wherever you like , with 4 stars", area, asked, seed=seed))
+        assert "hotel-area" in told.goal.spoken, "words that the finder does not know leave it open"
+        added = made(utterance("with 4 stars", {"hotel-stars": ("4",)}, asked, seed=seed), "rare")
+        assert added.added[0] == "hotel-area"
+        full = utterance("with 4 stars", {"hotel-stars": ("4",)}, asked, seed=seed)
+        silent = draw_goal(full, O_VALUES, shipped("rare"), Limits(add=0))
+        assert silent == Unchanged("the system's question would go unanswered")
+        time = made(utterance("i arrive by 10:15", {"train-arriveby": ("10:15",)}, "when do you leave ?", seed=seed))
+        assert "train-arriveby" in time.goal.spoken
+
+
+def test_where_it_is_open_whether_an_offer_is_taken_the_turn_stays() -> None:
+    said = utterance("is the parking free ?", ASHLEY | {"hotel-parking": ("yes",)}, "i recommend the ashley hotel .")
+    found = draw_goal(said, O_VALUES, shipped("neu"))
+    assert found == Unchanged("it is open whether the user takes the offer")
+
+
+def test_no_name_is_added_to_a_choice_of_names() -> None:
+    state: State = {"hotel-parking": ("yes",)}
+    for seed in SEEDS:
+        found = draw_goal(
+            utterance("one with parking", state, "the ashley or the ritz , which would you like ?", seed=seed),
+            *(O_VALUES, shipped("neu")),
+        )
+        assert isinstance(found, CounterfactualGoal) and "hotel-name" not in found.added
+
+
+def test_the_song_that_is_chosen_has_its_singer() -> None:
+    told = Turn(
+        "Leeds?", "It is in York.", {}, system_frames=(Frame("Tables_1", acts=(Act("INFORM", "city", ("York",)),)),)
+    )
+    for acts, expected in (((), False), ((Act("NEGATE"),), False), ((Act("REQUEST_ALTS"),), True)):
+        turn = Turn("Thai", "Anything else?", {"Tables_1-food": ("Thai",)}, frames=(Frame("Tables_1", acts=acts),))
+        added = set()
+        for seed in range(40):
+            found = draw_goal(Utterance(Dialogue("d", (told, turn)), 1, TABLES, (seed,)), TABLE_VALUES, ANY_TABLE)
+            assert isinstance(found, CounterfactualGoal)
+            added |= {*found.added}
+        assert ("Tables_1-city" in added) == expected and "Tables_1-date" in added
+
+
+def test_what_is_taken_by_an_act_stays_though_another_service_is_spoken_of() -> None:
+    rooms = Service("Rooms_1", slots=(Slot("city"), Slot("nights")))
+    frames = (Frame("Tables_1", acts=(Act("SELECT"),)), Frame("Rooms_1", acts=(Act("INFORM", "city", ("Oslo",)),)))
+    turn = Turn(
+        "Good. A room in Oslo.", "It costs 9.", {"Tables_1-hour": ("6 am",), "Rooms_1-city": ("Oslo",)}, frames=frames
+    )
+    values = Dictionary({"Rooms_1-city": ["York", "Leeds"]})
+    found = draw_goal(Utterance(Dialogue("d", (turn,)), 0, Schema((*TABLES.services, rooms)), (1,)), values, ANY_TABLE)
+    assert isinstance(found, CounterfactualGoal) and found.goal.unspoken == {"Tables_1-hour": "6 am"}
+
+
+def test_a_date_in_other_words_is_no_other_date() -> None:
+    values = Dictionary({"Tables_1-date": ["11th of this month", "May 9th"]})
+    for seed in SEEDS:
+        turn = Turn("May 11th", "When?", {"Tables_1-date": ("May 11th",)})
+        found = draw_goal(Utterance(Dialogue("d", (turn,)), 0, TABLES, (seed,)), values, ANY_TABLE)
+        assert isinstance(found, CounterfactualGoal) and found.goal.spoken["Tables_1-date"] == "May 9th"

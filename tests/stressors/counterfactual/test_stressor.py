@@ -154,13 +154,26 @@ def test_what_filters_rejected_is_counted() -> None:
     assert quality.summary().fallbacks["no candidate passed the filters"] > 20
 
 
-def test_what_is_asked_must_be_taken_up_by_a_yes() -> None:
-    turn = Turn("yes , for 3 people", "do you need parking ?", {"hotel-parking": ("yes",)})
-    said = Utterance(Dialogue("d", (turn,)), 0, MULTIWOZ, ())
-    goal = Goal({"hotel-book people": "31"}, {"hotel-parking": "yes"})
+@pytest.mark.parametrize(
+    ("system", "taken"),
+    [("do you need parking ?", {"hotel-parking": "yes"}), ("are you leaving ely ?", {"train-departure": "ely"})],
+)
+def test_what_is_asked_must_be_taken_up_by_a_yes(system: str, taken: dict[str, str]) -> None:
+    said = Utterance(Dialogue("d", (Turn("yes , for 3 people", system),)), 0, MULTIWOZ, ())
+    goal = Goal({"hotel-book people": "31"}, taken)
     candidates = [Candidate("i need it for 31 people ."), Candidate("yes , for 31 people .")]
     assert [verdict.filter for verdict in Filters(None, offers=True).judge(said, goal, candidates)] == [UNTAKEN, ""]
     assert [verdict.filter for verdict in Filters(None).judge(said, goal, candidates)] == ["", ""]
+
+
+@pytest.mark.parametrize("known", ["state", "offer"])
+def test_a_place_that_has_its_name_is_not_looked_for(known: str) -> None:
+    name = {"hotel-name": ("ashley",)}
+    turns = (Turn("hello", state=name if known == "state" else {}), Turn("for 3", "shall i book the ashley ?", name))
+    said = Utterance(Dialogue("d", turns), 1, MULTIWOZ, ())
+    goal = Goal({"hotel-parking": "yes"}, {} if known == "state" else {"hotel-name": "ashley"})
+    candidates = [Candidate("i am looking for a place with free parking ."), Candidate("it should have free parking .")]
+    assert [verdict.filter for verdict in Filters(None, offers=True).judge(said, goal, candidates)] == [UNTAKEN, ""]
 
 
 class Silent(Generator):

@@ -60,6 +60,12 @@ def test_every_kind_can_be_had_alone_and_turned_off() -> None:
         assert not any(kind in turn.stress.tags for turn in others if turn.stress)
 
 
+def test_a_false_start_is_no_beginning_of_what_follows() -> None:
+    for seed in range(60):
+        after = one("book a table for seven .", "disfluency(rate=8, kinds=[restart])", seed).user
+        assert not re.search(r"\b(?:can|could) you\b", after), after
+
+
 def test_rate_zero_changes_nothing() -> None:
     assert stressed("disfluency(rate=0)", SIMULATED, reminder.schema("test")) == SIMULATED
 

@@ -139,6 +139,13 @@ def test_topics_that_a_service_covers_are_left_out() -> None:
     assert not any("umbrella" in text or "temperature" in text for text in embedded_utterances(weather, "far"))
 
 
+def test_a_place_to_sleep_is_not_foreign_where_rooms_are_booked() -> None:
+    hotels = Schema((Service("hotel", "find and book a place to stay"),))
+    assert any("campsite" in text for text in embedded_utterances(Schema(), "near"))
+    assert not any("campsite" in text or "caravan" in text for text in embedded_utterances(hotels, "near"))
+    assert not any("flight" in text for text in embedded_utterances(reminder.schema("test"), "near"))
+
+
 def test_another_corpus_is_asked_for_by_its_name() -> None:
     openings = [
         Dialogue(str(number), (Turn(f"Which {animal} sings the loudest?"),)) for number, animal in enumerate(ANIMALS)

@@ -20,11 +20,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
+from dstress.dialogue import Dialogue, Intent, Schema, Service, Slot, Turn
 from dstress.errors import DstressError, SpecError, UnknownNameError
 from dstress.llm import post as posting
 from dstress.llm.chat import Endpoint, Reply, read_reply
 from dstress.llm.post import Unanswered
+from dstress.predictions.base import Prediction
+from dstress.spec import print_value
 from dstress.storage.cache import ResponseCache, Spent
 from dstress.trackers import Failed, create
 from dstress.trackers.base import Answer, Context
@@ -268,6 +270,63 @@ def test_examples_are_drawn_from_training_data(server: Served, folder: Path, mod
     assert state
     # What it solves is what is said there.
     assert any(value.lower() in messages[1]["content"].lower() for value in state.values())
+
+
+def intending(*names: str) -> Schema:
+    return Schema(
+        tuple(
+            msgspec.structs.replace(service, intents=(Intent(name),))
+            for service, name in zip(SCHEMA.services, names, strict=True)
+        )
+    )
+
+
+@pytest.mark.parametrize("mode", ["json", "tools"])
+def test_intent_and_flag_are_asked_for_and_read(server: Served, folder: Path, mode: Any) -> None:
+    schema, text = intending("find", "ride"), '{"intent": "ride", "out_of_domain": false, "taxi-to": "the pub"}'
+    server.answer = lambda asked: completion(text) if mode == "json" else called(text)
+    tracker = Llm(server.url, "small", mode, utterance=True)
+    tracker.prepare(resources(folder, schema))
+    assert tracker.track(contexts(1, schema)) == [Prediction("d1", 0, PUB, intent="ride", ood=False)]
+    tracker.close()
+    [asked] = server.asked
+    shape = answer_schema(schema, utterance=True)
+    assert shape["required"][:2] == ["intent", "out_of_domain"]
+    assert shape["properties"]["intent"]["enum"] == ["find", "ride", None]
+    assert json.dumps(shape) in json.dumps(asked)
+    first = asked["messages"][0]["content"]
+    assert '"out_of_domain" is true if' in first and "intents: ride\n- taxi-to" in first
+
+
+@pytest.mark.parametrize(
+    ("answers", "intent", "ood"),
+    [
+        (['"intent": null, "out_of_domain": true'] * 2, "", True),
+        (['"intent": null, "out_of_domain": true', '"intent": "ride", "out_of_domain": false'], "ride", False),
+        (['"intent": 3, "out_of_domain": "no"', '"out_of_domain": true'], None, True),
+    ],
+)
+def test_what_parts_say_of_the_utterance_is_put_together(
+    server: Served, folder: Path, answers: list[str], intent: str | None, ood: bool
+) -> None:
+    left = iter(answers)
+    server.answer = lambda asked: completion(f'{{{next(left)}, "taxi-to": "the pub"}}')
+    schema = intending("find", "ride")
+    tracker = Llm(server.url, "small", utterance=True, slots=3, concurrency=1)
+    tracker.prepare(resources(folder, schema))
+    assert tracker.track(contexts(1, schema)) == [Prediction("d1", 0, PUB, intent=intent, ood=ood)]
+    tracker.close()
+
+
+def test_an_example_says_what_its_utterance_is(server: Served, folder: Path) -> None:
+    corpus = held("reminder:test")
+    server.answer = lambda asked: completion("{}")
+    tracker = Llm(server.url, "small", "json", 3, "reminder:train", slots=60, utterance=True)
+    tracker.prepare(resources(folder, corpus.schema))
+    tracker.track([Context(next(iter(corpus)), 0, corpus.schema)])
+    tracker.close()
+    solved = [json.loads(one["content"]) for one in server.asked[0]["messages"] if one["role"] == "assistant"]
+    assert len(solved) == 3 and all(one["intent"] and one["out_of_domain"] is False for one in solved)
 
 
 def test_an_example_from_another_schema_brings_its_own(server: Served, folder: Path) -> None:
@@ -765,7 +824,7 @@ def test_its_fingerprint_is_the_model_the_parameters_and_the_prompt(monkeypatch:
         return create(f'llm("http://h/v1", model=small{more})').fingerprint()
 
     others = [", mode=tools", ", seed=2", ", temperature=0.7", ", shots=1, train=reminder", ", version=2b"]
-    others += [", services=dialogue", ", slots=4", ", max_tokens=none"]
+    others += [", services=dialogue", ", slots=4", ", max_tokens=none", ", utterance=true"]
     assert len({found(), *map(found, others)}) == len(others) + 1
     assert found() == found(", concurrency=1, budget=5, price_in=1, price_out=2, timeout=1, retries=0")
     before = found()
@@ -805,12 +864,9 @@ def test_an_unknown_argument_is_told_with_the_nearest() -> None:
         create("llm(localhost, model=m)")
 
 
-_PRINTED = {None: "none", "": '""'}
-
-
 def test_an_argument_that_says_what_holds_anyway_changes_nothing() -> None:
     fields = msgspec.structs.fields(TrackerOptions)
-    spoken = ", ".join(f"{field.name}={_PRINTED.get(field.default, field.default)}" for field in fields)
+    spoken = ", ".join(f"{field.name}={print_value(field.default)}" for field in fields)
     plain = create('llm("http://h/v1", model=m)')
     assert create(f'llm("http://h/v1", model=m, {spoken})').spec == plain.spec
     signature = inspect.signature(Llm).parameters

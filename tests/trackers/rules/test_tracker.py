@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dstress import corpora
 from dstress.corpora.base import Corpus
-from dstress.dialogue import DONTCARE, Dialogue, Schema, Service, Slot, Turn
+from dstress.dialogue import DONTCARE, Dialogue, Intent, Schema, Service, Slot, Turn
 from dstress.predictions.base import Prediction
 from dstress.resources import Resources
 from dstress.scoring.score import score
@@ -80,13 +80,17 @@ def talk(*exchanges: str) -> Dialogue:
     return Dialogue("d", tuple(Turn(user, system) for system, user in zip(said[::2], said[1::2], strict=True)))
 
 
+def answer(made: Rules, dialogue: Dialogue, turn: int, state: Mapping[str, str]) -> Prediction:
+    (found,) = made.track([Context(dialogue, turn, made.schema, state)])
+    assert isinstance(found, Prediction)
+    return found
+
+
 def follow(made: Rules, dialogue: Dialogue) -> State:
     """The state after the last turn."""
     state: Mapping[str, str] = {}
     for turn in range(len(dialogue.turns)):
-        (answer,) = made.track([Context(dialogue, turn, made.schema, state)])
-        assert isinstance(answer, dict)
-        state = answer
+        state = answer(made, dialogue, turn, state).state
     return dict(state)
 
 
@@ -274,14 +278,64 @@ def test_the_example_of_the_page_is_true() -> None:
     dialogue = next(dialogue for dialogue in corpus if dialogue.id == name)
     lines = []
     for number, turn in enumerate(dialogue.turns):
-        (after,) = made.track([Context(dialogue, number, corpus.schema, state)])
-        assert isinstance(after, dict)
+        after = answer(made, dialogue, number, state).state
         changes = [f"{slot}={value}" for slot, value in after.items() if state.get(slot) != value]
         changes += [f"{slot} dropped" for slot in state if slot not in after]
         lines += [f"system: {turn.system}"] if turn.system else []
         lines += [f"user:   {turn.user}", *([f"    -> {', '.join(changes)}"] if changes else [])]
         state = after
     assert lines == shown
+
+
+INTENDED = Schema(
+    (
+        Service(
+            "tables",
+            "Find a restaurant and book a table",
+            (Slot("area", "", True, AREAS), Slot("name"), Slot("time"), Slot("phone")),
+            (Intent("find_restaurant", optional={"area": ""}), Intent("book_table", "", True, ("name", "time"))),
+        ),
+        Service("taxi", "Book a taxi", (Slot("destination"),), (Intent("order_taxi", "", True, ("destination",)),)),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "intent"),
+    [
+        (["a restaurant in the north"], "find_restaurant"),
+        (["a table at the Ruby Thistle"], "book_table"),
+        (["a restaurant in the north", "There is the Ruby Thistle.", "great, that one"], "book_table"),
+        (["a taxi to the Old Mill"], "order_taxi"),
+        (["a restaurant in the north", "Any time?", "at 19:00. and then a taxi to the Old Mill"], "order_taxi"),
+    ],
+)
+def test_the_intent_is_that_of_the_service_spoken_of(said: list[str], intent: str) -> None:
+    made, dialogue, state = tracker(INTENDED), talk(*said), State()
+    for turn in range(len(dialogue.turns)):
+        found = answer(made, dialogue, turn, state)
+        state = found.state
+    assert (found.intent, found.ood) == (intent, False)
+
+
+@pytest.mark.parametrize(
+    ("words", "foreign"),
+    [
+        ("do you know a remedy for hiccups?", True),
+        ("the stairs creak all night.", True),
+        ("the north", False),  # a value
+        ("what's their phone number?", False),  # a fact
+        ("what about the restaurant?", False),  # a service
+        ("yes, go ahead", False),
+        ("no, thank you, bye", False),
+        ("I don't mind", False),
+        ("...", False),
+    ],
+)
+def test_what_gives_no_evidence_is_out_of_domain(words: str, foreign: bool) -> None:
+    dialogue = talk("a restaurant in the north", "There is the Ruby Thistle. Shall I book it?", words)
+    found = answer(tracker(INTENDED), dialogue, 1, {"tables-area": "north"})
+    assert found.ood is foreign and bool(found.intent) is not foreign
 
 
 def test_labels_are_not_looked_at() -> None:
@@ -302,14 +356,12 @@ def test_it_can_be_sent_to_a_worker_and_knows_itself() -> None:
 def jga(corpus: Corpus, train: str | None, convention: str) -> float:
     made = Rules(train)
     made.prepare(Resources(corpus.schema, corpus, corpora.load, Path()))
-    answers = []
+    answers: list[Prediction] = []
     for dialogue in corpus:
         state: Mapping[str, str] = {}
         for turn in range(len(dialogue.turns)):
-            (answer,) = made.track([Context(dialogue, turn, corpus.schema, state)])
-            assert isinstance(answer, dict)
-            state = answer
-            answers.append(Prediction(dialogue.id, turn, answer))
+            answers.append(answer(made, dialogue, turn, state))
+            state = answers[-1].state
     return score(answers, corpus, convention=convention)["jga"].value
 
 

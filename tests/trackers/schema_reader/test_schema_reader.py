@@ -92,7 +92,7 @@ def hotels(count: int = 120) -> Corpus:
 @cache
 def learned() -> SchemaReaderModel:
     """Fitted by hand, without the loop."""
-    torch.manual_seed(1)
+    torch.manual_seed(2)
     model, corpus = SchemaReaderModel.create(Options(**SMALL), hotels()), hotels()
     examples, optimizer = model.examples(corpus, Random(1)), torch.optim.Adam(model.module.parameters())
     for step in range(STEPS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import combinations, islice
+from itertools import combinations, islice, pairwise
 from typing import Any, NamedTuple
 
 from dstress.dialogue import DONTCARE, service_of
@@ -174,6 +174,8 @@ class Composer:
         ranked: Iterable[Phrasing] = _rank(phrasings, 0.0)
         if any("=" in element for element in key):
             ranked = (phrasing for phrasing in ranked if self._names_flags(phrasing.tokens, situation))
+        if situation.gives_name:
+            ranked = (phrasing for phrasing in ranked if not _leaves_open(phrasing.tokens))
         if situation.kind in AFRESH:  # or else nobody knows what is cheap
             ranked = list(ranked)
             ranked = [phrasing for phrasing in ranked if self._introduces(phrasing.tokens)] or ranked
@@ -204,7 +206,7 @@ class Composer:
 
     def _find_leads(self, part: Key, situation: Situation, service: str = "") -> list[tuple[Template, float]]:
         """Templates that can open the answer, with their scores; for no slot at all the requests of a service."""
-        at = ACT_KINDS.index(situation.kind)
+        at, noun = ACT_KINDS.index(situation.kind), service_noun(service or service_of(min(part)))
         leads = []
         for template in self._library.wholes.get(part, ()) if part else self._library.heads.get(service, ()):
             shape = self._shape(template.tokens)
@@ -212,6 +214,8 @@ class Composer:
                 continue
             if situation.gives_name and shape.opening == "assent" and not _has_name(part):
                 continue
+            if situation.kind in AFRESH and ("the", noun) in pairwise(sentences_of(template.tokens)[0]):
+                continue  # "the taxi", of which nobody has spoken
             books_first = all(map(is_booking, shape.first))
             if books_first and shape.opening == "proposal" and situation.requested.isdisjoint(shape.first):
                 continue  # "how about 3 nights?" answers nobody who did not ask
@@ -261,7 +265,10 @@ class Composer:
         books = any(map(is_booking, elements_of(last)))
         if not all(map(is_booking, rest)) and books and (points_back(last) or not self._introduces(last)):
             return False  # "book it for 3 people in the north"
-        has_noun = self._introduces(last) or not words("joining.booking").isdisjoint(last)
+        books_noun = not words("joining.booking").isdisjoint(last)
+        if _has_name(elements_of(last)) and not books_noun and any(map(is_booking, rest)):
+            return False  # "a restaurant called curry garden at 5"
+        has_noun = books_noun or self._introduces([token for token in last if token not in words("joining.amenities")])
         return books or has_noun or not any(map(is_booking, rest))
 
     def _find_continuations(self, rest: Key) -> list[Phrasing]:
@@ -363,7 +370,19 @@ def _books_offer(tokens: Tokens) -> bool:
     return points_back(first) and not words("joining.booking").isdisjoint(first)
 
 
-def _has_name(elements: Key) -> bool:
+def _leaves_open(tokens: Tokens) -> bool:
+    """Whether words that give a name ask for any, or go on to look for something: "a place in the north"."""
+    named = False
+    for sentence in sentences_of(tokens):
+        gives_name = _has_name(elements_of(sentence))
+        text = " ".join(sentence)
+        if "any" in sentence or (named and not gives_name and any(phrase in text for phrase in words("joining.vague"))):
+            return True
+        named = named or gives_name
+    return False
+
+
+def _has_name(elements: Iterable[str]) -> bool:
     return any(element.endswith("name") for element in elements)
 
 
@@ -418,6 +437,8 @@ def _can_be_added(phrase: Template, request: _OpenRequest) -> bool:
     """Whether a phrase can be said after a request: "that serves" and "for 3 tickets" only after what they were."""
     is_known = request.body[-1] in phrase.after
     if phrase.tokens[0] in words("joining.relative"):
+        if not words("joining.pointing").isdisjoint(request.sentence):
+            return False  # "i would like it to be cheap that has wifi"
         return is_known and any(token in request.sentence for token in phrase.after if not is_placeholder(token))
     if is_known or request.describes:
         return is_known

@@ -12,7 +12,7 @@ from dstress.generators.templates.acts.learning import ActLibrary, learn_for
 from dstress.generators.templates.composition import Composer
 from dstress.generators.templates.filler import Filler
 from dstress.generators.templates.system_acts import ActTagger
-from dstress.generators.templates.tokens import element_for
+from dstress.generators.templates.tokens import element_for, words
 from dstress.generators.templates.training import Learned, learn
 from dstress.generators.templates.unseen_slots import borrow_templates
 from dstress.generators.templates.writing import write_sentence
@@ -65,6 +65,8 @@ class Templates(Generator):
             element_for(slot, value) for slot, value in goal.spoken.items() if find_value(system, slot, (value,))
         )
         act = self._tagger.tag(system)
+        if goal.may_decline and act.kind == "asks" and act.kind_toward(key) == "turns":
+            return []  # whatever is said leaves the question unanswered, and nobody has said it
         act = act._replace(offers=act.offers and goal.may_decline)
         phrasings = self._composer.compose(key, act, goal.unspoken, heard)
         random = random_for("templates", system, sorted(goal.spoken.items()), sorted(goal.unspoken.items()))
@@ -72,6 +74,8 @@ class Templates(Generator):
         candidates: dict[str, float] = {}
         for score, tokens in sorted(scored, key=lambda item: (-item[0], item[1])):
             text = write_sentence(self._filler.fill(tokens, goal.spoken, self._style), self._style)
+            if any(phrase in text.lower() for phrase in words("misfits")):
+                continue
             if text and text not in candidates and not find_unsaid(text, goal):
                 candidates[text] = score
                 if len(candidates) >= n:

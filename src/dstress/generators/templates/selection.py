@@ -88,13 +88,13 @@ class Selector:
         lexical = [token for token in plain if not is_placeholder(token) and token != PLURAL]
         if not words("unclean").isdisjoint(lexical) or not words("numbers").isdisjoint(lexical):
             return False
-        if any(phrase in " ".join(plain) for phrase in words("phrases")):
+        if any(phrase in " ".join(plain) for phrase in words("phrases")) or _counts_nothing(plain):
             return False
         if any(self._used[token] < self._often or token[0].isdigit() for token in lexical):
             return False
         if not any(element.endswith(_NEGATED) for element in elements) and not words("negations").isdisjoint(lexical):
             return False
-        if not any(element.endswith(_LEFT_OPEN) for element in elements) and not words("openness").isdisjoint(lexical):
+        if not any(element.endswith(_LEFT_OPEN) for element in elements) and _leaves_open(lexical):
             return False
         return not self._leaks(plain, elements)
 
@@ -161,6 +161,23 @@ def _has_wrong_article(tokens: Sequence[str]) -> bool:
         (article == "a" and word[0] in "aeio" and not word.startswith(("one", "eu")))
         or (article == "an" and word.isalpha() and word[0] not in "aeiouh")
         for article, word in pairwise(tokens)
+    )
+
+
+def _leaves_open(tokens: Sequence[str]) -> bool:
+    """Whether words say that something does not matter."""
+    text = " ".join(tokens)
+    return not words("openness").isdisjoint(tokens) or any(phrase in text for phrase in words("left_open"))
+
+
+def _counts_nothing(tokens: Sequence[str]) -> bool:
+    """Whether it is open what a number of people is for: "i would like it for 33"."""
+    followed = zip(tokens, tokens[1:], tokens[2:], (*tokens[3:], "."), strict=False)
+    units = inflection.table()["units"].values()
+    return any(
+        (first, second) == ("it", "for") and is_placeholder(third) and bare_name(element_in(third)) == "people"
+        for first, second, third, after in followed
+        if after not in units
     )
 
 

@@ -151,7 +151,7 @@ class ActTagger(NamedTuple):
             kind = "invites" if requested else "confirm"
         noun, is_plain = self.topics.find(tokens_of(system))
         requested = requested if kind != "more" else frozenset()
-        return SystemAct(kind, requested, noun, is_plain, kind in ("book", "confirm", "invites") and _offers(system))
+        return SystemAct(kind, requested, noun, is_plain, kind in ("book", "confirm", "invites") and is_offer(system))
 
 
 @lru_cache(maxsize=4096)
@@ -197,7 +197,12 @@ def _kind(system: str) -> str:
     return "book" if any(f" {word} " in f" {question_text} " for word in table["book"]) else "polar"
 
 
-def _offers(system: str) -> bool:
+def wants_value(system: str) -> bool:
+    """Whether a system turn asks for something and does not only want a yes to what it offers."""
+    return _kind(system) in ("asks", "polar") and not is_offer(system)
+
+
+def is_offer(system: str) -> bool:
     """Whether the last question is for a yes or a no to something: "shall i book it ?", not "any other wishes ?"."""
     last = _questions(system)[-1:]
     phrases = lists()["system"]["offers"]

@@ -325,6 +325,10 @@
     } else if (!slots.length) {
       box.append(make("p", { class: "hint" }, "The state is empty, in the gold and in the answer."));
     }
+    const said = entry ? [["original", turn[5]], [example.variant, entry[9]]] : [["", turn[5]]];
+    for (const [where, words] of said) {
+      if (words) box.append(make("p", { class: "said", dir: "auto" }, where ? `It answers, ${where}: ${words}` : `It answers: ${words}`));
+    }
     return box;
   }
 

@@ -9,9 +9,8 @@ from typing import NamedTuple
 from dstress.dialogue import service_of
 from dstress.generators.base import Candidate, Goal
 from dstress.generators.classifiers.base import Exchange, SlotClassifier
-from dstress.generators.matching import find_oversaid, find_unsaid, takes_up
+from dstress.generators.matching import find_oversaid, find_unsaid, seeks, takes_up
 from dstress.generators.templates.tokens import has_bookings
-from dstress.text.slot_names import is_named_entity_slot
 from dstress.text.utterance import Utterance
 
 CANDIDATES = "candidates"
@@ -87,12 +86,8 @@ class Filters:
             return Verdict(candidate, UNSAID, "not said: " + ", ".join(missing))
         if extra := find_oversaid(candidate.text, goal):
             return Verdict(candidate, OVERSAID, extra)
-        if self.offers and not takes_up(candidate.text):
-            schema = utterance.schema
-            booked = has_bookings(schema.slots)
-            asked = [slot for slot in goal.unspoken if not (booked and is_named_entity_slot(slot, schema))]
-            if asked:
-                return Verdict(candidate, UNTAKEN, "no yes to " + ", ".join(asked))
+        if self.offers and (ignored := _ignored_offers(candidate.text, goal, utterance)):
+            return Verdict(candidate, UNTAKEN, ignored)
         return Verdict(candidate)
 
     def _extra_slots(self, candidates: Sequence[tuple[Utterance, Goal, Candidate]]) -> list[frozenset[str]]:
@@ -109,3 +104,18 @@ class Filters:
             # Not those of services that the dialogue is not about: SGD has several that words alone do not tell apart.
             extras.append(frozenset(slot for slot in extra if not services or service_of(slot) in services))
         return extras
+
+
+def _ignored_offers(text: str, goal: Goal, utterance: Utterance) -> str:
+    """What words leave aside that is settled: an offer that wants a yes, or a place that has its name already."""
+    booked = has_bookings(utterance.schema.slots)
+    asked = [slot for slot in goal.unspoken if not (booked and slot.endswith("-name"))]
+    if asked and not takes_up(text):
+        return "no yes to " + ", ".join(asked)
+    services = set(map(service_of, goal.spoken))
+    named = [
+        slot
+        for slot in (*goal.unspoken, *utterance.before)
+        if slot.endswith("-name") and slot not in goal.spoken and services == {service_of(slot)}
+    ]
+    return "looks for something else than " + ", ".join(named) if booked and named and seeks(text) else ""

@@ -4,8 +4,8 @@ The turn-level goal of a user turn is changed by three operations, in this order
 those that are left, *add* slots that go with them. Only what the user alone brought up is dropped or changed. A value
 that the system named and the user repeats stays, and is to be said again: it is a choice among offers. So does, unsaid,
 what the system offers and the user takes up: then only what belongs to a booking is added. What else no words of the
-user's say goes: a value that the user only refers to ("on the same day"), one that no words express, and what the label
-takes back.
+user's say goes: a value that the user only refers to ("on the same day") and one that no words express. Turns that take
+a value back have no other goal, nor have those that would leave the system's question unanswered.
 
 Every choice has random numbers of its own, by operation and slot: goals that are drawn with other limits or other
 dictionaries differ only where those decide.
@@ -13,7 +13,7 @@ dictionaries differ only where those decide.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -23,20 +23,26 @@ from dstress.errors import SpecError
 from dstress.generators.base import Goal
 from dstress.generators.flags import as_yes_or_no, is_flag
 from dstress.generators.goals import additions, own_goal, state_with
-from dstress.generators.templates.acts.annotation import named_by_system, requested_in
-from dstress.generators.templates.system_acts import asked_in
-from dstress.generators.templates.tokens import has_bookings, is_booking, words
+from dstress.generators.matching import takes_up
+from dstress.generators.templates.acts.annotation import acts_of, named_by_system, requested_in, takes_offer
+from dstress.generators.templates.library import points_back
+from dstress.generators.templates.system_acts import asked_in, is_offer, wants_value
+from dstress.generators.templates.tokens import has_bookings, is_booking, sentences_of, tokens_of, words
 from dstress.stressors.base import Unchanged
 from dstress.stressors.counterfactual.combinations import Combinations
 from dstress.stressors.values.dictionary import Dictionary
 from dstress.stressors.values.substitution import are_plausible, is_heard, meaning_of
 from dstress.text.letters import words_of
 from dstress.text.mentions import find_value
+from dstress.text.slot_kinds import kind_of
 from dstress.text.slot_names import is_named_entity_slot
+from dstress.text.times import date_of
 from dstress.text.utterance import Utterance
 from dstress.trackers.rules.slot_profiles import concepts
 from dstress.trackers.rules.words import keys_of
 
+_TURNING_AWAY = frozenset({"NEGATE_INTENT", "REQUEST_ALTS"})
+"""Who only says no to a confirmation stays with what is chosen."""
 _TRIES = 4
 """Draws of one value, before all that fit are listed."""
 
@@ -90,12 +96,20 @@ def draw_goal(
     added = additions(utterance)
     if not added:
         return None
-    own = own_goal(utterance)
+    retracted = utterance.before.keys() - utterance.turn.state.keys()
+    if not set(map(service_of, retracted)).isdisjoint(map(service_of, added)):
+        return Unchanged("the user takes a value back")
+    own = _with_answers(own_goal(utterance), utterance.turn.system)
     offered = {slot for slot, forms in added.items() if _is_offered(utterance, slot, forms)}
     if not own.spoken and not (limits.offers and offered == added.keys()):
         return Unchanged("the user says no value of the turn")
     free = frozenset(own.spoken.keys() - offered)
-    own = Goal(own.spoken, _taken_up(utterance, own, free))
+    taken = _taken_up(utterance, own, free)
+    services = set(map(service_of, own.spoken))
+    open_offers = [slot for slot in own.unspoken if slot.endswith("-name") and slot in offered and slot not in taken]
+    if not _offers_choice(utterance.turn.system) and not services.isdisjoint(map(service_of, open_offers)):
+        return Unchanged("it is open whether the user takes the offer")
+    own = Goal(own.spoken, taken)
     draft = _Draft(utterance, own, dictionary, free)
     draft.drop(limits)
     if limits.change:
@@ -105,8 +119,49 @@ def draw_goal(
     if not (draft.dropped or draft.changed or draft.added):
         return Unchanged("no other value or slot fits")
     goal = Goal(draft.spoken, own.unspoken, may_decline=True)
+    asked = _asked_slots(utterance, set(map(service_of, goal.spoken)))
+    if asked and asked.isdisjoint(goal.slots):
+        return Unchanged("the system's question would go unanswered")
     operations = (tuple(draft.dropped), tuple(draft.changed), tuple(draft.added))
     return CounterfactualGoal(goal, state_with(utterance, goal), *operations, draft.tag())
+
+
+def _with_answers(own: Goal, system: str) -> Goal:
+    """A goal in which a slot that the system asks for and that is left open is said: some words leave it open
+    ("wherever you like") that nobody lists."""
+    answers = {slot: value for slot, value in own.unspoken.items() if value == DONTCARE and _is_asked_for(system, slot)}
+    return Goal({**own.spoken, **answers}, {slot: own.unspoken[slot] for slot in own.unspoken if slot not in answers})
+
+
+def _asked_slots(utterance: Utterance, services: Collection[str]) -> frozenset[str]:
+    """What answers the system's question: slots that it names and the label tells, or that are of these services.
+
+    Who is asked for one time may give another.
+    """
+    system, told = utterance.turn.system, additions(utterance)
+    spoken_of = [slot for slot in utterance.schema.slots if service_of(slot) in services]
+    asked = requested_in(utterance.turn).intersection((*told, *spoken_of))
+    if not asked:
+        slots = {*told, *(spoken_of if wants_value(system) else ())}
+        asked = frozenset(slot for slot in slots if _is_asked_for(system, slot))
+    if any(kind_of(slot) == "time" for slot in asked):
+        asked = asked.union(slot for slot in spoken_of if kind_of(slot) == "time")
+    return asked
+
+
+def _goes_on_from(utterance: Utterance) -> bool:
+    """Whether the user's words go on from what the system offers: they say yes, or speak of it."""
+    return takes_up(utterance.text) or any(map(points_back, sentences_of(tuple(tokens_of(utterance.text)))))
+
+
+def _takes_offer(utterance: Utterance, own: Goal) -> bool:
+    """Whether the user says yes to what the system offers, or only books."""
+    return is_offer(utterance.turn.system) and (takes_up(utterance.text) or all(map(is_booking, own.spoken)))
+
+
+def _offers_choice(system: str) -> bool:
+    """Whether the system asks which of several it is to be."""
+    return not words("system.choice").isdisjoint(asked_in(system).split())
 
 
 def _is_offered(utterance: Utterance, slot: str, forms: tuple[str, ...]) -> bool:
@@ -118,10 +173,11 @@ def _is_offered(utterance: Utterance, slot: str, forms: tuple[str, ...]) -> bool
 def _taken_up(utterance: Utterance, own: Goal, free: frozenset[str]) -> dict[str, str]:
     """What the user takes up without saying it: a name that the system gives, or else what it asks to be said yes to.
 
-    One who describes something else takes up nothing, nor does one who has a choice of several names.
+    One who describes something else takes up nothing, unless the words go on from it ("yes , and does it have
+    parking ?"), nor does one who has a choice of several names.
     """
     services = set(map(service_of, own.spoken or own.unspoken))
-    if has_bookings(utterance.schema.slots):
+    if has_bookings(utterance.schema.slots) and not _goes_on_from(utterance):
         services -= {service_of(slot) for slot in free if not is_booking(slot)}
 
     def heard(system: str, *, names: bool) -> dict[str, str]:
@@ -134,10 +190,12 @@ def _taken_up(utterance: Utterance, own: Goal, free: frozenset[str]) -> dict[str
         }
 
     system = utterance.turn.system
-    asked = asked_in(system)
-    if not words("system.choice").isdisjoint(asked.split()):
-        return {}
-    return heard(system, names=True) or heard(asked_in(system, polar=True), names=False)
+    by_acts = {slot: value for slot, value in own.unspoken.items() if takes_offer(utterance.turn, service_of(slot))}
+    if by_acts or _offers_choice(system):
+        return by_acts
+    # A yes to "would that work ?" is one to the train that the sentences before it tell of.
+    offer = system if _takes_offer(utterance, own) else asked_in(system, polar=True)
+    return heard(system, names=True) or heard(offer, names=False)
 
 
 class _Draft:
@@ -204,20 +262,41 @@ class _Draft:
         return ("seen" if seen else "unseen") if new else ""
 
     def _addable(self, combinations: Combinations) -> list[str]:
-        """What may be added, in random order: by service, the slots that go with all its active ones."""
+        """What may be added, in random order: by service, the slots that go with all its active ones; and first what
+        the system asks for, if nothing of it is said yet."""
         active = [*self.spoken, *self.own.unspoken]
+        services = dict.fromkeys(map(service_of, self.spoken or self.own.unspoken))
+        asked = _asked_slots(self.utterance, services)
+        listed = [
+            slot
+            for service in services
+            for slot in combinations.addable(other for other in active if service_of(other) == service)
+        ]
+        if asked.isdisjoint(active):
+            listed += [slot for slot in self.utterance.schema.slots if slot in asked and slot not in listed]
         known = {*self.utterance.before, *self.utterance.turn.state}
-        bookings_only = self.own.unspoken and has_bookings(self.utterance.schema.slots)
+        has_chosen, has_choice = self._chosen_services(), _offers_choice(self.utterance.turn.system)
         addable = [
             slot
-            for service in dict.fromkeys(map(service_of, self.spoken or self.own.unspoken))
-            for slot in combinations.addable(other for other in active if service_of(other) == service)
+            for slot in listed
             if slot not in known
-            and service_of(slot) == service
-            and (is_booking(slot) or not bookings_only)
+            and service_of(slot) in services
+            and (is_booking(slot) or service_of(slot) not in has_chosen)
+            and not (has_choice and slot.endswith("-name"))
             and self._is_of_intent(slot)
+            and not self._is_told(slot)
         ]
-        return self._shuffled("add", addable)
+        return sorted(self._shuffled("add", addable), key=lambda slot: slot not in asked)
+
+    def _chosen_services(self) -> set[str]:
+        """The services of which it is settled what is to be booked, where slots tell what belongs to that: the place
+        has its name, or the user says yes to an offer. Who then describes something would turn away from it."""
+        utterance = self.utterance
+        if not has_bookings(utterance.schema.slots):
+            return set()
+        if self.own.unspoken or _takes_offer(utterance, self.own):
+            return set(map(service_of, utterance.schema.slots))
+        return {service_of(slot) for slot in utterance.before if slot.endswith("-name")}
 
     def _shuffled(self, operation: str, slots: Iterable[str]) -> list[str]:
         """Slots in an order that is random; of any two always the same, whatever the others are."""
@@ -233,6 +312,14 @@ class _Draft:
         return not intents or any(
             slot == slot_id(service, own) for one in intents for own in (*one.required, *one.optional)
         )
+
+    def _is_told(self, slot: str) -> bool:
+        """Whether the system's acts have told a slot's value of what it offers, and the user does not turn away: the
+        song that is chosen has its singer."""
+        turn = self.utterance.turn
+        if _TURNING_AWAY & acts_of(turn.frames):
+            return False
+        return any(named_by_system(each, slot) for each in (*self.utterance.history, turn))
 
     def _draw(self, slot: str) -> bool:
         """Give a slot a new value that goes with the others; False if there is none."""
@@ -287,8 +374,9 @@ def _is_asked_for(system: str, slot: str) -> bool:
 
 @lru_cache(maxsize=16_384)
 def _meaning(value: str) -> str | int | float:
-    """What a value means: `yes`, `true` and `free` are one."""
-    return as_yes_or_no(value) or meaning_of(value)
+    """What a value means: `yes`, `true` and `free` are one, and so are "March 11th" and "11th of this month"."""
+    date = date_of(value)
+    return as_yes_or_no(value) or (f"day {date[1]}" if date else meaning_of(value))
 
 
 @lru_cache(maxsize=16_384)

@@ -13,13 +13,14 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from dstress.errors import unknown
+from dstress.resources import Resources
 from dstress.stressors.base import Outcome, Rewrite, TurnStressor, still_says
 from dstress.text.edits import apply
 from dstress.text.inflection import edits_with_articles
 from dstress.text.mentions import Mention, find_value
 from dstress.text.tables import read_table
 from dstress.text.utterance import Utterance
-from dstress.text.writing_style import WritingStyle, capitalise, opens_sentence, style_of, write
+from dstress.text.writing_style import WritingStyle, capitalise, corpus_style, opens_sentence, style_of, write
 
 _SENTENCE_END = re.compile(r"\s*[.?!]+(?=\s|$)|\s*$")
 _YES = ("true", "free")
@@ -30,7 +31,7 @@ class Indirect(TurnStressor):
     """A value is implied instead of said: "money is no object" for expensive; the label stays.
 
     One value of a turn, where it is said once and in words that the table knows how to turn around. `kinds` are the
-    kinds of values; turns are tagged with the kind that they imply.
+    kinds of values, by default those of which people talk so; turns are tagged with the kind that they imply.
     """
 
     languages = ("en",)
@@ -40,11 +41,16 @@ class Indirect(TurnStressor):
         for kind in kinds:
             if kind not in _kinds():
                 raise unknown("kind of implied value", kind, _kinds())
-        self.kinds = kinds or tuple(_kinds())
+        self.kinds = kinds or tuple(name for name, kind in _kinds().items() if not kind.riddle)
+
+    def prepare(self, resources: Resources) -> None:
+        """Learn how the corpus writes: an utterance without marks does not show it."""
+        super().prepare(resources)
+        self._usual = corpus_style(resources.corpus)
 
     def rewrite_utterance(self, utterance: Utterance) -> Outcome:
         """The utterance with one of its values implied."""
-        style = style_of(utterance.text, utterance.turn.system)
+        style = style_of(utterance.text, utterance.turn.system, self._usual)
         by_value = [ways for mention in utterance.mentions if (ways := list(self._ways(utterance, mention, style)))]
         return utterance.random.choice(utterance.random.choice(by_value)) if by_value else None
 
@@ -95,6 +101,7 @@ def _imply(text: str, match: re.Match[str], template: str, implication: str, sty
 class _Kind(NamedTuple):
     """Values of one kind: of which slots and said how, which words are turned around, and what implies them."""
 
+    riddle: bool
     slots: re.Pattern[str]
     said: re.Pattern[str]
     rewrites: list[tuple[str, str]]
@@ -117,6 +124,7 @@ def _kinds() -> dict[str, _Kind]:
 
     return {
         name: _Kind(
+            entry.get("riddle", False),
             re.compile(entry["slots"]),
             re.compile(entry.get("said", ".*"), re.IGNORECASE),
             [(expand(pattern), template) for pattern, template in entry["rewrites"]],

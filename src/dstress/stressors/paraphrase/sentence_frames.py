@@ -16,7 +16,7 @@ from dstress.stressors.paraphrase.masks import Masks
 from dstress.text.inflection import agree_articles
 from dstress.text.tables import read_table
 from dstress.text.utterance import Ranges
-from dstress.text.writing_style import capitalise, style_of, write
+from dstress.text.writing_style import WritingStyle, capitalise, style_of, write
 
 _SENTENCE = re.compile(r"\S.*?(?:[.?!]+(?=\s|$)|$)", re.DOTALL)
 _SPACED_MARK = re.compile(r"\s+([.,?!;:]+)(?=\s|$)")
@@ -51,8 +51,8 @@ class _Grammar(NamedTuple):
 class Sentences:
     """An utterance, ready to be said in other sentences as often as one likes; `kept` stretches stay as they are."""
 
-    def __init__(self, text: str, kept: Ranges, system: str = "") -> None:
-        style = style_of(text, system)
+    def __init__(self, text: str, kept: Ranges, system: str = "", usual: WritingStyle | None = None) -> None:
+        style = style_of(text, system, usual)
         # TRADE's preparation writes hardly a contraction, and those that it has left in one word.
         self._style = style._replace(apostrophes=style.apostrophes and (not style.spaced or " '" in text))
         self._masks = Masks(text, kept)

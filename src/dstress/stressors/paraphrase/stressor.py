@@ -21,6 +21,7 @@ from dstress.stressors.paraphrase.sentence_frames import Sentences
 from dstress.text.edits import differing_words
 from dstress.text.similarity import Encoder
 from dstress.text.utterance import Ranges, Utterance
+from dstress.text.writing_style import corpus_style
 from dstress.translators import Translation
 from dstress.translators.round_trip import Backtranslation
 
@@ -85,8 +86,9 @@ class Paraphrase(TurnStressor):
         return () if self.regeneration is None else (self.regeneration.training(train),)
 
     def prepare(self, resources: Resources) -> None:
-        """Every step of every route can be taken, and the encoder is there if it was asked for."""
+        """Learn how the corpus writes. Every step of every route can be taken, and an encoder is there if asked for."""
         super().prepare(resources)
+        self._usual = corpus_style(resources.corpus)
         if self.backtranslation is not None:
             self.backtranslation.check()
         if self.regeneration is not None:
@@ -130,7 +132,8 @@ class Paraphrase(TurnStressor):
         return best or SAME
 
     def _drafts(self, utterance: Utterance, further: Sequence[str]) -> Iterator[str]:
-        sentences = Sentences(utterance.text, [*utterance.protected, *_references(utterance)], utterance.turn.system)
+        kept = [*utterance.protected, *_references(utterance)]
+        sentences = Sentences(utterance.text, kept, utterance.turn.system, self._usual)
         yield from (sentences.restate(utterance.random) for _ in range(DRAFTS))
         yield from further
 

@@ -8,6 +8,7 @@ rate, filled with words that sound alike.
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
@@ -46,7 +47,7 @@ class Draw(Generic[T]):
         self.weight = self.sums[-1] if weights else 0.0
 
     def __call__(self, random: Random) -> T:
-        return random.choices(self.items, cum_weights=self.sums)[0]
+        return self.items[bisect(self.sums, random.random() * self.weight, 0, len(self.items) - 1)]
 
 
 class Knobs(NamedTuple):

@@ -32,6 +32,9 @@ _TOKEN = re.compile(
       | (?P<mark>[^\s\w])""",
     re.VERBOSE,
 )
+_INTRICATE = re.compile(r"[^a-z' ,.?!]|[a-z]\.[a-z]|(?<![a-z])'")
+"""What no mere words and pauses have: digits, other marks, dots between letters."""
+_PLAIN_TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)*'?|[,.?!]")
 _SPLIT = re.compile(r"\b(wi|e)[- ]?(fi|mail)\b")
 _RUN = re.compile(r"\d+|[a-z]+")
 _PAUSES = {";": ",", ":": ",", "!": "."}
@@ -54,13 +57,22 @@ def said(text: str) -> tuple[str, ...]:
     plain = text.lower() if text.isascii() else _unaccented(text)
     plain = _SPLIT.sub(lambda match: str(_table()["joined"][match[1] + match[2]]), join_clitics(plain))
     found: list[str] = []
+    if not _INTRICATE.search(plain):  # words and pauses, as in most utterances
+        for token in _PLAIN_TOKEN.findall(plain):
+            found += _say("word" if token[0].isalpha() else "pause", token)
+        return tuple(found)
     before = ""
     for match in _TOKEN.finditer(plain):
         kind = str(match.lastgroup)
         after_number = before in ("time", "number")
-        found += ["A", "M"] if after_number and match.group() == "am" else _SAYERS[kind](match.group())
+        found += ("A", "M") if after_number and match.group() == "am" else _say(kind, match.group())
         before = kind
     return tuple(found)
+
+
+@lru_cache(maxsize=65536)
+def _say(kind: str, token: str) -> tuple[str, ...]:
+    return tuple(_SAYERS[kind](token))
 
 
 def join_clitics(text: str) -> str:
@@ -75,12 +87,13 @@ def _unaccented(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """The spoken words alone: what the word error rate counts."""
-    return list(_words(text))
+    return list(spoken_words(text))
 
 
 @lru_cache(maxsize=65536)
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.lower() for word in said(text) if word[0].isalpha())
+def spoken_words(text: str) -> tuple[str, ...]:
+    """The spoken words alone, for who does not change them."""
+    return tuple([word.lower() for word in said(text) if word[0].isalpha()])
 
 
 def comparable(spoken: Iterable[str]) -> list[str]:

@@ -9,6 +9,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 
+_REMEMBERED = 50_000
 BITS, HASHES = 8, 5
 """Bits for each word, and places that each word sets."""
 
@@ -28,11 +29,16 @@ class Vocabulary:
 
     def __init__(self, text: str) -> None:
         self._bits = b64decode(text)
+        self._seen: dict[object, bool] = {}
 
     def __contains__(self, word: object) -> bool:
-        if not self._bits:
-            return True
-        return all(self._bits[place >> 3] >> (place & 7) & 1 for place in _places(str(word), 8 * len(self._bits)))
+        known = self._seen.get(word)
+        if known is None:
+            places = _places(str(word), 8 * len(self._bits)) if self._bits else ()
+            known = all(self._bits[place >> 3] >> (place & 7) & 1 for place in places)
+            if len(self._seen) < _REMEMBERED:
+                self._seen[word] = known
+        return known
 
 
 def _places(word: str, size: int) -> Iterator[int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dstress.stressors.speech.mishearing import Error
-from dstress.stressors.speech.spoken import join_clitics, words
+from dstress.stressors.speech.spoken import join_clitics, spoken_words
 from dstress.text.writing_style import capitalise
 
 _MARKS = (".", ",", "?", "!")
@@ -24,15 +24,19 @@ def write_errors(text: str, errors: Iterable[Error]) -> str:
         heard |= {place: new if place == start else () for place in range(start, end)}
     if not heard and not added:
         return text
-    spoken = words(text)
-    chunks = [(chunk, words(chunk)) for chunk in join_clitics(text).split()]
-    if [word for _, own in chunks for word in own] != spoken:  # what is said hangs on two chunks: `$ 5`
-        chunks = [(word, [word]) for word in spoken]
+    spoken = spoken_words(text)
+    chunks = [(chunk, spoken_words(chunk)) for chunk in join_clitics(text).split()]
+    if tuple([word for _, own in chunks for word in own]) != spoken:  # what is said hangs on two chunks: `$ 5`
+        chunks = [(word, (word,)) for word in spoken]
     written: list[str] = []
+    touched = heard.keys() | added.keys()
     at = 0
     for chunk, own in chunks:
         places = range(at, at + len(own))
         at += len(own)
+        if touched.isdisjoint(places):
+            written.append(chunk)
+            continue
         written += [word for place in places for word in added.get(place, ())]
         if heard.keys().isdisjoint(places):
             written.append(chunk)

@@ -47,7 +47,7 @@ class CausalModel(GenerativeModel):
     def loss(self, batch: Batch, embeddings: Any = None) -> Loss:
         """Of the answers' tokens; scores of other places are not even computed."""
         embeddings = self.embed(batch) if embeddings is None else embeddings
-        hidden = self.module.base_model(inputs_embeds=embeddings).last_hidden_state
+        hidden = self.module.base_model(inputs_embeds=embeddings, use_cache=False).last_hidden_state
         labels = batch["labels"][:, 1:]
         is_answer = labels != IGNORED
         return cross_entropy(self.module.get_output_embeddings()(hidden[:, :-1][is_answer]), labels[is_answer])

@@ -9,24 +9,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
 from dstress.dialogue import Schema
+from dstress.learning.lessons import Lesson
 from dstress.trackers.base import Context, Exchange
 from dstress.trackers.learned import LabelledTurn
 
 _NONE = "none"
 Objective = Literal["state", "response", "contrast"]
-
-
-class Lesson(NamedTuple):
-    """A prompt and the text that should follow it."""
-
-    name: str
-    prompt: str
-    answer: str
 
 
 class FormOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -13,11 +13,13 @@ import torch
 from torch.nn import functional
 
 from dstress.learning.base import Batch, Loss
+from dstress.learning.lessons import Lesson
 from dstress.learning.recipe import read_settings
 from dstress.learning.tensors import pad_rows
 from dstress.resources import Material
 from dstress.trackers.base import Answer, Context
-from dstress.trackers.generative.backbones import Backbone, Shape, learn_tokenizer, read_backbone, remake_backbone
+from dstress.trackers.generative.backbones import Backbone, Shape, learn_tokenizer
+from dstress.trackers.generative.decoding import can_decode, decode
 from dstress.trackers.generative.forms import FormOptions, create_form
 from dstress.trackers.learned import Model, labelled_turns
 
@@ -71,7 +73,7 @@ class GenerativeModel(Model):
     def create(cls, options: Options, train: Material) -> Self:
         """From the checkpoint; without one, tokens are learned from the corpus."""
         if options.checkpoint:
-            return cls(options, read_backbone(options.checkpoint, cls.auto))
+            return cls(options, Backbone.read(options.checkpoint, cls.auto))
         form, random = create_form(options), Random(0)
         texts = (
             text
@@ -97,11 +99,14 @@ class GenerativeModel(Model):
     @classmethod
     def restore(cls, saved: Mapping[str, Any], folder: Path) -> Self:
         """The checkpoint that it began with is not needed again."""
-        return cls(read_settings(saved, Options, str(folder)), remake_backbone(folder, cls.auto))
+        return cls(read_settings(saved, Options, str(folder)), Backbone.remake(folder, cls.auto))
 
     def examples(self, train: Material, random: Random) -> list[TokenLesson]:
         """The lessons of every turn; what is forgotten is other at each epoch."""
-        lessons = [lesson for turn in labelled_turns(train) for lesson in self.form.teach(turn, random)]
+        return self.learn([lesson for turn in labelled_turns(train) for lesson in self.form.teach(turn, random)])
+
+    def learn(self, lessons: Sequence[Lesson]) -> list[TokenLesson]:
+        """Lessons of any task."""
         prompts = self._tokens([lesson.prompt for lesson in lessons])
         answers = self._tokens([lesson.answer for lesson in lessons])
         longest, longest_answer, end = self.options.longest, self.options.longest_answer, self.backbone.end
@@ -127,18 +132,27 @@ class GenerativeModel(Model):
 
     def generate(self, prompts: Sequence[Sequence[int]]) -> list[str]:
         """What follows on each prompt."""
-        tokens = pad_rows(prompts, self.backbone.pad, left=self.pads_left)
-        mask = pad_rows([[1] * len(prompt) for prompt in prompts], 0, left=self.pads_left)
-        output = self.module.generate(
-            input_ids=tokens.to(self.module.device),
-            attention_mask=mask.to(self.module.device),
-            max_new_tokens=self.options.longest_answer,
-            do_sample=False,
-            num_beams=1,
-            pad_token_id=self.backbone.pad,
-            eos_token_id=self.backbone.end,
+        pad, end, longest, device = (
+            self.backbone.pad,
+            self.backbone.end,
+            self.options.longest_answer,
+            self.module.device,
         )
-        written = output[:, tokens.shape[1] :] if self.pads_left else output
+        tokens = pad_rows(prompts, pad, left=self.pads_left).to(device)
+        mask = pad_rows([[1] * len(prompt) for prompt in prompts], 0, left=self.pads_left).to(device)
+        if self.pads_left and can_decode(self.module):
+            written = decode(self.module, tokens, mask, pad=pad, end=end, longest=longest)
+        else:
+            output = self.module.generate(
+                input_ids=tokens,
+                attention_mask=mask,
+                max_new_tokens=longest,
+                do_sample=False,
+                num_beams=1,
+                pad_token_id=pad,
+                eos_token_id=end,
+            )
+            written = output[:, tokens.shape[1] :] if self.pads_left else output
         texts: list[str] = self.backbone.tokenizer.batch_decode(written, skip_special_tokens=True)
         return texts
 

@@ -9,29 +9,32 @@ from dstress.dialogue import Schema, slot_id
 from dstress.llm.chat import Reply
 from dstress.llm.found_json import Found, find_json
 from dstress.text.slot_names import SlotNames
-from dstress.trackers.llm.prompt import TOOL
+from dstress.trackers.llm.prompt import INTENT, OOD, TOOL
 from dstress.trackers.wire import Unreadable, read_value
 
 _STATE = "state"
 
 
 class ReadState(NamedTuple):
-    """A state; why slots of the answer are not in it; and whether the answer broke off."""
+    """A state; why slots of the answer are not in it; whether the answer broke off; what it says of the utterance."""
 
     state: dict[str, str]
     lost: tuple[str, ...] = ()
     is_cut: bool = False
+    intent: str | None = None
+    ood: bool | None = None
 
 
-def read_state_of(reply: Reply, schema: Schema) -> ReadState:
-    """The state in a reply's call or, where it has none, in its text.
+def read_state_of(reply: Reply, schema: Schema, utterance: bool = False) -> ReadState:
+    """The state in a reply's call or, where it has none, in its text; and what the utterance is, if that was asked.
 
     What is wrong with a slot costs that slot; raises Unreadable where nothing can be read.
     """
     text = _read_call(reply) if reply.calls else reply.text
     found = _last_object(text)
+    labels, slots = _labels(found.value) if utterance else ({}, found.value)
     names, read, lost = SlotNames(schema), dict[str, str | None](), dict[str, str]()
-    for name, value in _pairs(found.value, schema):
+    for name, value in _pairs(slots, schema):
         slot = names.split(name)
         problem = "" if slot in schema.slots else f"the schema has no slot {slot[:80]!r}"
         try:
@@ -45,7 +48,17 @@ def read_state_of(reply: Reply, schema: Schema) -> ReadState:
     if lost and lost.keys() >= read.keys():
         raise Unreadable(next(iter(lost.values())))
     state = {slot: value for slot, value in read.items() if value and slot not in lost}
-    return ReadState(state, tuple(lost.values()), found.is_cut)
+    intent, ood = labels.get(INTENT, ...), labels.get(OOD)
+    intent = "" if intent is None else intent if isinstance(intent, str) else None
+    return ReadState(state, tuple(lost.values()), found.is_cut, intent, ood if isinstance(ood, bool) else None)
+
+
+def _labels(data: Any) -> tuple[dict[str, Any], Any]:
+    """What an answer says of the utterance, and the rest of it."""
+    if not isinstance(data, Mapping):
+        return {}, data
+    labels = {name: data[name] for name in (INTENT, OOD) if name in data}
+    return labels, {name: value for name, value in data.items() if name not in labels}
 
 
 def _read_call(reply: Reply) -> str:

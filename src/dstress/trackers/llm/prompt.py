@@ -3,6 +3,7 @@
 An answer has one property for each slot, null where the user has not filled it: `{"hotel-area": "north", "hotel-stars":
 null}`. Each slot comes once, and a value ends after so many letters: a small model that repeats itself ends too, where
 an open list of slots would go on until `max_tokens`. Values are bound to those of the schema where it lists them.
+Where it is asked what the utterance is, `intent` and `out_of_domain` come before the slots; no slot can be called so.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dstress.dialogue import DONTCARE, Schema, Service, Slot, service_of, slot_i
 from dstress.trackers.base import Context, Exchange
 
 TOOL = "set_state"
+INTENT, OOD = "intent", "out_of_domain"
 _MOST_LISTED = 100
 """Possible values of a slot that are listed and enforced; endpoints limit how many a schema may hold."""
 _MOST_SUCH_AS = 5
@@ -57,9 +59,15 @@ def split_schema(schema: Schema, most: int) -> list[Schema]:
     return [Schema(tuple(part)) for part in parts]
 
 
-def messages(context: Context, schema: Schema, shots: Sequence[Context], mode: str) -> Messages:
-    """The whole conversation with the model about the slots of `schema`: what to do, solved examples, the turn."""
-    first = f"{texts()['instructions'].strip()}\n\n{texts()[mode]}\n\n{schema_text(schema)}"
+def messages(
+    context: Context, schema: Schema, shots: Sequence[Context], mode: str, utterance: bool = False
+) -> Messages:
+    """The whole conversation with the model about the slots of `schema`: what to do, solved examples, the turn.
+
+    `utterance` is whether to ask what the last utterance is, too.
+    """
+    asked = [texts()["instructions"], *([texts()["utterance"]] if utterance else []), texts()[mode]]
+    first = "\n\n".join([*(text.strip() for text in asked), schema_text(schema, utterance)])
     conversation: Messages = [{"role": "system", "content": first}]
     for number, shot in enumerate(shots):
         state = {slot: forms[0] for slot, forms in shot.gold.state.items()}
@@ -68,13 +76,19 @@ def messages(context: Context, schema: Schema, shots: Sequence[Context], mode: s
             shown, own = schema, ""
         else:  # An example from another schema, such as the original of a renamed one, brings its own.
             shown = narrow(shot.schema, [service_of(slot) for slot in state])
-            own = schema_text(shown) + "\n\n"
+            own = schema_text(shown, utterance) + "\n\n"
         conversation.append({"role": "user", "content": own + dialogue_text(shot)})
-        conversation += _solution({slot: state.get(slot) for slot in shown.slots}, mode, f"call_{number}")
+        solution = (_labels(shot) if utterance else {}) | {slot: state.get(slot) for slot in shown.slots}
+        conversation += _solution(solution, mode, f"call_{number}")
     return [*conversation, {"role": "user", "content": dialogue_text(context)}]
 
 
-def _solution(answer: Mapping[str, str | None], mode: str, call: str) -> Messages:
+def _labels(shot: Context) -> dict[str, str | bool | None]:
+    intent = next((frame.intent for frame in shot.gold.frames if frame.intent), None)
+    return {INTENT: intent, OOD: shot.gold.ood}
+
+
+def _solution(answer: Mapping[str, str | bool | None], mode: str, call: str) -> Messages:
     text = msgspec.json.encode(answer).decode()
     if mode == "json":
         return [{"role": "assistant", "content": text}]
@@ -95,11 +109,14 @@ def dialogue_text(context: Context) -> str:
     return "\n".join(lines)
 
 
-def schema_text(schema: Schema) -> str:
-    """The services and slots in words."""
+def schema_text(schema: Schema, intents: bool = False) -> str:
+    """The services and slots in words, and the intents if they are asked for."""
     lines = [texts()["services"]]
     for service in schema.services:
         lines.append(f"\n{service.name}: {service.description}" if service.description else f"\n{service.name}")
+        if intents and service.intents:
+            named = "; ".join(f"{intent.name}: {intent.description}".removesuffix(": ") for intent in service.intents)
+            lines.append(f"{texts()['intents']}: {named}")
         lines += [f"- {slot_id(service.name, slot.name)}{_describe(slot)}" for slot in service.slots]
     return "\n".join(lines)
 
@@ -117,9 +134,9 @@ def _is_listed(slot: Slot) -> bool:
     return slot.categorical and 0 < len(slot.values) <= _MOST_LISTED
 
 
-def constraint(schema: Schema, mode: str) -> dict[str, Any]:
+def constraint(schema: Schema, mode: str, utterance: bool = False) -> dict[str, Any]:
     """The request's fields that bind the model to the shape: a JSON schema, or a tool that it has to call."""
-    shape = answer_schema(schema)
+    shape = answer_schema(schema, utterance)
     if mode == "json":
         named = {"name": "dialogue_state", "strict": True, "schema": shape}
         return {"response_format": {"type": "json_schema", "json_schema": named}}
@@ -132,12 +149,17 @@ def constraint(schema: Schema, mode: str) -> dict[str, Any]:
     }
 
 
-def answer_schema(schema: Schema) -> dict[str, Any]:
+def answer_schema(schema: Schema, utterance: bool = False) -> dict[str, Any]:
     """The JSON schema of an answer."""
+    properties: dict[str, dict[str, Any]] = {}
+    if utterance:
+        intents = dict.fromkeys(intent.name for service in schema.services for intent in service.intents)
+        properties = {INTENT: {"type": ["string", "null"], "enum": [*intents, None]}, OOD: {"type": "boolean"}}
+    properties |= {name: _value_schema(slot) for name, slot in schema.slots.items()}
     return {
         "type": "object",
-        "properties": {name: _value_schema(slot) for name, slot in schema.slots.items()},
-        "required": list(schema.slots),
+        "properties": properties,
+        "required": list(properties),
         "additionalProperties": False,
     }
 

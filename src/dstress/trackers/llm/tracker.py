@@ -18,14 +18,17 @@ from dstress.llm import few_shot, found_json
 from dstress.llm.chat import BAD_REPLY, Reply
 from dstress.llm.client import OVER_BUDGET, Client, Options, Question
 from dstress.llm.post import Unanswered, checked_url
+from dstress.predictions.base import Prediction
 from dstress.resources import Resources
 from dstress.trackers.base import Answer, Context, Failed, Tracker
 from dstress.trackers.llm import answer, examples, prompt
+from dstress.trackers.llm.answer import ReadState
 from dstress.trackers.wire import Unreadable
 
 _BATCHES = 8
 
-State = dict[str, str] | Failed
+Part = ReadState | Failed
+"""What was read of the answer to one question."""
 
 
 class TrackerOptions(Options, frozen=True, kw_only=True):
@@ -35,6 +38,8 @@ class TrackerOptions(Options, frozen=True, kw_only=True):
     """Whether the prompt shows the whole schema, or only the services that the corpus says the dialogue is about."""
     slots: int = 30
     """How many slots one request asks about; a larger schema is asked about in parts."""
+    utterance: bool = False
+    """Whether to ask for the user's intent, and whether the utterance is out of domain."""
 
     def __post_init__(self) -> None:
         """Refuse what can never work."""
@@ -64,6 +69,7 @@ class Llm(Tracker):
         max_tokens: int | None = 1024,
         services: Literal["all", "dialogue"] = "all",
         slots: int = 30,
+        utterance: bool = False,
         concurrency: int = 8,
         budget: float | None = None,
         price_in: float = 0.0,
@@ -106,7 +112,8 @@ class Llm(Tracker):
         self._client.count(turns=len(contexts))
         asked = [self._questions(context) for context in contexts]
         answers = iter(self._client.ask_all([*chain.from_iterable(asked)], self._folder, self._failed))
-        return [_join([next(answers) for _ in questions]) for questions in asked]
+        parts = [[next(answers) for _ in questions] for questions in asked]
+        return [_join(context, answered) for context, answered in zip(contexts, parts, strict=True)]
 
     def reads(self, train: str) -> tuple[str, ...]:
         """The split that examples are drawn from."""
@@ -116,6 +123,7 @@ class Llm(Tracker):
         """The endpoint, the model, every parameter that it is sent, and the words and the code that make the prompt."""
         made_of = [self.base_url, self.model, self.mode, self.shots, self.train, self.options.parameters()]
         made_of += [self.options.services, self.options.slots, self.options.version]
+        made_of += [self.options.utterance] if self.options.utterance else []
         digest = hashlib.sha256(msgspec.json.encode(["llm", *made_of]))
         digest.update(prompt.template())
         for module in (prompt, answer, found_json, examples, few_shot):
@@ -130,44 +138,54 @@ class Llm(Tracker):
         """Close connections and the cache."""
         self._client.close()
 
-    def _questions(self, context: Context) -> list[Question[State]]:
+    def _questions(self, context: Context) -> list[Question[Part]]:
         """What to ask about a turn: once, or where the schema is large, once for each part of it."""
         schema = context.schema
         if self.options.services == "dialogue":
             schema = prompt.narrow(schema, context.services)
         return [self._question(context, part) for part in prompt.split_schema(schema, self.options.slots)]
 
-    def _question(self, context: Context, part: Schema) -> Question[State]:
+    def _question(self, context: Context, part: Schema) -> Question[Part]:
         """The question about a part. Where no tool is called although it has to be, JSON is asked for."""
         question = self._question_in(self.mode, context, part)
         if self.mode == "json":
             return question
         return question._replace(otherwise=self._question_in("json", context, part).request)
 
-    def _question_in(self, mode: str, context: Context, part: Schema) -> Question[State]:
-        messages = prompt.messages(context, part, self._examples, mode)
+    def _question_in(self, mode: str, context: Context, part: Schema) -> Question[Part]:
+        utterance = self.options.utterance
+        messages = prompt.messages(context, part, self._examples, mode, utterance)
         read = partial(self._read, context.schema, part)
-        return self._client.question(messages, prompt.constraint(part, mode), read, self._repeat)
+        return self._client.question(messages, prompt.constraint(part, mode, utterance), read, self._repeat)
 
-    def _read(self, schema: Schema, part: Schema, reply: Reply) -> dict[str, str]:
+    def _read(self, schema: Schema, part: Schema, reply: Reply) -> ReadState:
         try:
-            read = answer.read_state_of(reply, schema)
+            read = answer.read_state_of(reply, schema, self.options.utterance)
         except Unreadable as problem:
             raise Unanswered(BAD_REPLY, str(problem)) from None
         is_uncalled = self.mode == "tools" and not reply.calls
         self._client.count(cut=read.is_cut, lost_slots=len(read.lost), uncalled=is_uncalled)
-        return {slot: value for slot, value in read.state.items() if slot in part.slots}
+        return read._replace(state={slot: value for slot, value in read.state.items() if slot in part.slots})
 
     def _failed(self, problem: Unanswered) -> Failed:
         self._client.count(over_budget=problem.category == OVER_BUDGET)
         return Failed(str(problem))
 
 
-def _join(parts: Sequence[State]) -> Answer:
-    """The state that the parts make together; a part that failed fails the turn, and is all that is asked for again."""
-    state: dict[str, str] = {}
+def _join(context: Context, parts: Sequence[Part]) -> Answer:
+    """What the parts say together; a part that failed fails the turn, and is all that is asked for again.
+
+    Of several parts the first that knows an intent is right, and the utterance is foreign only if it is so to all.
+    """
+    read: list[ReadState] = []
     for part in parts:
         if isinstance(part, Failed):
             return part
-        state |= part
-    return state
+        read.append(part)
+    state = {slot: value for part in read for slot, value in part.state.items()}
+    intents = [part.intent for part in read if part.intent is not None]
+    flags = [part.ood for part in read if part.ood is not None]
+    if not intents and not flags:
+        return state
+    intent = next(filter(None, intents), "" if intents else None)
+    return Prediction(context.dialogue, context.turn, state, intent=intent, ood=all(flags) if flags else None)

@@ -28,6 +28,7 @@ class Phrasing:
         self.open = patterns["open"]
         self.open_alone = patterns["open_alone"]
         self.question = patterns["question"]
+        self.courtesies = patterns["courtesies"]
 
     def questions(self, words: Words) -> frozenset[int]:
         """The numbers of the sentences that ask something: by their mark, or if none has one, by their words."""

@@ -40,19 +40,19 @@ class StateUpdater:
         known = tuple(schema.by_name[name] for name in services if name in schema.by_name)
         return cls(Schema(known), counts, ValueStyle.of(schema))
 
-    def track(self, context: Context) -> dict[str, str]:
+    def read_turn(self, context: Context) -> TurnEvidence:
+        """All that the turn and those before it say."""
+        user, system, history = self.read(context.user), self.read(context.system), context.history
+        focus = find_requested_service(system, self.slots, find_focus(system, history, self.read))
+        requested = find_requested_slots(system, self.slots, focus)
+        offer = find_offer(system, history, self.read)
+        return TurnEvidence(user, system, context.previous or {}, self.slots, focus, requested, offer, self.style)
+
+    def track(self, turn: TurnEvidence) -> dict[str, str]:
         """The state after the turn: the state before it, with what the user has changed."""
-        turn = self._read_turn(context)
         # By value, yes or no, pointing, naming, not caring, agreeing: the plainest first.
         update = choose_slots(turn) | read_flags(turn)
         for rule in (resolve_references, read_bare_name, read_dontcares, accept_proposal, accept_offer, confirm_values):
             update |= rule(turn, update)
         dropped = drop_slots(turn, update)
         return {slot: value for slot, value in turn.state.items() if slot not in dropped} | update
-
-    def _read_turn(self, context: Context) -> TurnEvidence:
-        user, system, history = self.read(context.user), self.read(context.system), context.history
-        focus = find_requested_service(system, self.slots, find_focus(system, history, self.read))
-        requested = find_requested_slots(system, self.slots, focus)
-        offer = find_offer(system, history, self.read)
-        return TurnEvidence(user, system, context.previous or {}, self.slots, focus, requested, offer, self.style)

@@ -10,11 +10,13 @@ import hashlib
 from collections.abc import Sequence
 from importlib.resources import files
 
+from dstress.predictions.base import Prediction
 from dstress.resources import Resources
 from dstress.trackers.base import Answer, Context, Tracker
 from dstress.trackers.rules.lexicon import Counts, count_values
 from dstress.trackers.rules.slot_profiles import is_numbered
 from dstress.trackers.rules.state_update import StateUpdater
+from dstress.trackers.rules.utterance import find_intent, find_service, is_out_of_domain
 
 
 class Rules(Tracker):
@@ -36,11 +38,19 @@ class Rules(Tracker):
         self._all_services = tuple(service.name for service in resources.schema.services)
 
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
-        """The state of each turn, from the state before it."""
-        return [self._updater(context).track(context) for context in contexts]
+        """The state of each turn, from the state before it; and what the user intends, if that is our business."""
+        return [self._answer(context) for context in contexts]
 
-    def _updater(self, context: Context) -> StateUpdater:
-        """SGD says which of its many services a dialogue is about; elsewhere that has to be found out."""
+    def _answer(self, context: Context) -> Prediction:
+        updater = self.updater(context)
+        turn = updater.read_turn(context)
+        state = updater.track(turn)
+        foreign, service = is_out_of_domain(turn, state), self.schema.by_name.get(find_service(turn, state))
+        intent = find_intent(service, state, turn.slots) if service and not foreign else ""
+        return Prediction(context.dialogue, context.turn, state, intent=intent, ood=foreign)
+
+    def updater(self, context: Context) -> StateUpdater:
+        """The rules for a turn. SGD says which services a dialogue is about; elsewhere that has to be found out."""
         services = context.services if self._is_numbered and context.services else self._all_services
         if services not in self._updaters:
             self._updaters[services] = StateUpdater.for_services(self.schema, services, self._counts)

@@ -102,6 +102,7 @@ class SchemaReaderModel(Model):
     """An encoder that reads pages, and how the training data write."""
 
     options_type: ClassVar[type[msgspec.Struct]] = Options
+    reads_schema = True
 
     def __init__(self, knowledge: Knowledge, backbone: Backbone) -> None:
         self.knowledge, self.options, self.backbone = knowledge, knowledge.options, backbone

@@ -162,7 +162,7 @@ class Pages:
                     if id.startswith(prefix):
                         own[id] = value
                     else:
-                        others.append(Piece(MEMORY, self.backbone.read(remember(id, value))))
+                        others.append(Piece(MEMORY, self.backbone.tokenize(remember(id, value))))
             yield Window(context, service, [*_cut(others[::-1], left)[::-1], *latest[::-1]], own)
 
     def make(self, window: Window, part: Part) -> Page:
@@ -185,7 +185,7 @@ class Pages:
         exchanges = context.history[::-1][: self.options.exchanges - 1]
         words = [(USER, context.user), (SYSTEM, context.system)]
         words += [(EARLIER, text) for system, user in exchanges for text in (user, system)]
-        return _cut([Piece(kind, self.backbone.read(text)) for kind, text in words], self.options.longest - 2)
+        return _cut([Piece(kind, self.backbone.tokenize(text)) for kind, text in words], self.options.longest - 2)
 
     def lists(self, slot: Slot) -> bool:
         """Whether its values are on the page."""
@@ -228,10 +228,10 @@ class Pages:
         return self._entries[id(thing)]
 
     def _tokens(self, text: str, longest: int) -> list[int]:
-        return self.backbone.read(text).tokens[:longest] or [self.backbone.part]
+        return self.backbone.tokenize(text).tokens[:longest] or [self.backbone.part]
 
     def _current(self, value: str) -> list[int]:
-        return self.backbone.read(value).tokens[:_LONGEST_CURRENT]
+        return self.backbone.tokenize(value).tokens[:_LONGEST_CURRENT]
 
     def lay_out(self, page: Page) -> Sheet:
         """The page in tokens."""

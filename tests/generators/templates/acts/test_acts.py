@@ -22,8 +22,8 @@ def test_words_of_training_that_do_the_same_say_the_new_values_with_capitals() -
 def test_a_value_stands_only_where_one_of_its_kind_stood() -> None:
     assert said(KNOWN, {"Tables_1-guests": "1"}, OPENING) == ["I need a table for 1 person."]
     assert said(KNOWN, {"Tables_1-guests": "3"}, OPENING) == []
-    shapes = ["one", "number", "month and day", "day of month", "day", "clock", "near day", "name"]
-    values = ["one", "3", "March 3rd", "3rd of March", "the 3rd", "5:30 pm", "tomorrow", "Olive Press"]
+    shapes = ["one", "number", "month and day", "day of month", "day", "clock", "near day", "near day", "name"]
+    values = ["one", "3", "March 3rd", "3rd of March", "the 3rd", "5:30 pm", "tomorrow", "next Monday", "Olive Press"]
     assert [shape_of(value) for value in values] == shapes
 
 
@@ -74,6 +74,44 @@ def test_slips_and_names_numbers_and_rare_words_outside_values_teach_nothing() -
     made = generator(train)
     assert said(made, {"Tables_1-city": "York"}, ASKING) == []
     assert said(made, {"Tables_1-guests": "1"}, plural) == []
+
+
+def test_a_bare_wish_only_answers_its_question() -> None:
+    many = {"system": "How many?", "wants": ("REQUEST guests",)}
+    asking = turn("For [guests:4].", **many)
+    for wish in ("I want {}.", "Get me {} please.", "Get {}, please."):
+        made = generator(dialogues(*USUAL, turn(wish.format("[guests:2]"), **many)))
+        assert said(made, {"Tables_1-guests": "3"}, asking) == [wish.format(3)]
+        assert said(made, {"Tables_1-city": "York", "Tables_1-guests": "3"}, ASKING) == []
+
+
+def test_nothing_is_asked_for_twice() -> None:
+    again = turn("Please book a table for [date:March 5th].", system="When?", wants=("REQUEST date",))
+    opening = turn("Please book me a table.", "INFORM_INTENT intent=BookTable")
+    other = turn("I need it for [date:March 5th].", system="When?", wants=("REQUEST date",))
+    made = generator(dialogues(*USUAL[2:4], USUAL[5], again, opening, other))
+    assert said(made, {"Tables_1-date": "May 9th"}, OPENING) == ["Please book me a table. I need it for May 9th."]
+
+
+def test_words_about_the_value_of_another_slot_teach_nothing() -> None:
+    made = generator(dialogues(*USUAL[:1], USUAL[5], turn("I want the city for [date:March 5th].", system="When?")))
+    assert said(made, {"Tables_1-date": "May 9th"}, turn("On [date:May 3rd].", system="When?")) == []
+
+
+def test_a_value_with_a_noun_of_its_own_stands_before_no_other() -> None:
+    made = generator(dialogues(*USUAL[:1], USUAL[5], turn("I want a [city:Leeds] table.", **ASKED)))
+    assert said(made, {"Tables_1-city": "York"}, ASKING) == ["I want a York table."]
+    assert said(made, {"Tables_1-city": "Love Story"}, ASKING) == []
+
+
+def test_who_asks_for_another_does_not_speak_of_it() -> None:
+    offered = {"system": "How about Olive Press?", "wants": ("OFFER name=Olive Press",)}
+    asking = [
+        turn(f"What else is there? {each}", "REQUEST_ALTS", **offered)
+        for each in ("It's on [date:March 5th].", "I need a table on [date:March 5th].")
+    ]
+    made = generator(dialogues(*USUAL[:1], USUAL[5], *asking))
+    assert said(made, {"Tables_1-date": "May 9th"}, asking[0]) == ["What else is there? I need a table on May 9th."]
 
 
 def test_a_direction_that_is_another_slots_is_a_wrong_label() -> None:

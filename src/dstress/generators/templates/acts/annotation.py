@@ -9,6 +9,8 @@ from typing import NamedTuple
 from dstress.dialogue import Dialogue, Frame, Turn, slot_id
 
 GIVES, SELECTS, OPENS, ASKS = "INFORM", "SELECT", "INFORM_INTENT", "REQUEST"
+TAKING = frozenset({SELECTS, "AFFIRM", "AFFIRM_INTENT"})
+"""What a user does who takes up an offer."""
 _GLANCED = 50
 """Dialogues that tell whether a corpus has such acts."""
 
@@ -51,6 +53,11 @@ def named_by_system(turn: Turn, slot: str) -> list[str]:
     service, _, bare = slot.partition("-")
     frames = (frame for frame in turn.system_frames if frame.service == service)
     return [value for frame in frames for act in frame.acts if act.slot == bare for value in act.values]
+
+
+def takes_offer(turn: Turn, service: str) -> bool:
+    """Whether the user takes up an offer of a service."""
+    return any(frame.service == service and TAKING & acts_of((frame,)) for frame in turn.frames)
 
 
 def doing_of(turn: Turn, service: str, elements: frozenset[str]) -> Doing:

@@ -20,13 +20,20 @@ from dstress.generators.templates.acts.annotation import (
     named_by_system,
     replied_to,
     requested_in,
+    takes_offer,
 )
-from dstress.generators.templates.acts.delexical import PLACEHOLDER, is_fragment, shape_of, word_lists, words_in
+from dstress.generators.templates.acts.delexical import (
+    PLACEHOLDER,
+    is_bare_wish,
+    is_fragment,
+    shape_of,
+    word_lists,
+    words_in,
+)
 from dstress.generators.templates.acts.learning import ActLibrary, ActTemplate
 from dstress.generators.templates.tokens import element_for, slot_of
 from dstress.text.utterance import random_for
 
-_TAKING = frozenset({SELECTS, "AFFIRM", "AFFIRM_INTENT"})
 _ORDER = ("NEGATE", "NEGATE_INTENT", "AFFIRM", "AFFIRM_INTENT", SELECTS, "THANK_YOU", "REQUEST_ALTS", "GOODBYE")
 """In which order users do several things."""
 _TRIED, _FOLLOWING, _WAYS, _OPENERS = 20, 4, 24, 4
@@ -34,6 +41,9 @@ _TRIED, _FOLLOWING, _WAYS, _OPENERS = 20, 4, 24, 4
 _FLUENT, _USUAL, _PIECE, _WORD, _CHANCE = 2.5, 0.4, 1.5, 0.1, 0.6
 """What counts: usual words, words that were said often; against further pieces, length; and chance."""
 _START = 3
+_THING = re.compile(r"\b(?:an?|the) [a-z]+\b")
+_POINTING = frozenset({"it", "it's"})
+_BEFORE_NOUN = re.compile(r"\[([^\]]+)\] \w")
 _TWICE = re.compile(r"\b(\w+) \1\b", re.IGNORECASE)
 _ARTICLE = re.compile(r"\b(an?) \[([^\]]+)\]", re.IGNORECASE)
 
@@ -83,8 +93,7 @@ def compose(library: ActLibrary, request: Request, n: int) -> list[Candidate]:
 
 def _is_taken_up(turn: Turn, slot: str) -> bool:
     """Whether the user agrees to a value that the label holds without the user's words."""
-    takes = any(frame.service == service_of(slot) and _TAKING & acts_of((frame,)) for frame in turn.frames)
-    return takes or bool(named_by_system(turn, slot))
+    return takes_offer(turn, service_of(slot)) or bool(named_by_system(turn, slot))
 
 
 class _Composition:
@@ -95,6 +104,7 @@ class _Composition:
         """Openers for some of the acts, a template for the others, further sentences for what it does not say."""
         turn = self._situation.turn
         turns_to = doing.intent and doing.service not in {frame.service for frame in turn.system_frames}
+        turns_away = turns_to or "REQUEST_ALTS" in doing.acts
         requested = requested_in(turn)
         asked = frozenset(element for element in doing.elements if slot_of(element) in requested)
         for acts in _parts(doing.acts):
@@ -108,12 +118,12 @@ class _Composition:
                 leads = [
                     lead
                     for lead in self._fitting(self._library.wholes, whole, _TRIED)
-                    if (elements <= asked or not _only_answers(lead.text, whole))
-                    and not (turns_to and "it" in words_in(lead.text))
+                    if (elements <= asked or not _only_answers(lead, whole))
+                    and not (turns_away and not _POINTING.isdisjoint(words_in(lead.text)))
                 ]
                 rests = list(islice(self._further(doing.service, doing.elements - elements), _WAYS)) if leads else []
                 for lead, (score, further) in product(leads, rests):
-                    if _begin_alike(lead.text, further):
+                    if _begin_alike(lead.text, further) or _ask_alike(lead.text, further):
                         continue
                     text = " ".join((*openers, self._filled(lead), *further))
                     cost = _PIECE * len(openers) - _CHANCE * self._situation.random.random()
@@ -156,6 +166,11 @@ class _Composition:
             return False
         if not lists["further"].isdisjoint(words) and not situation.goes_further:
             return False
+        if any(map(_is_name, situation.values)) and not lists["vague"].isdisjoint(words) and not _says_name(template):
+            return False
+        for match in _BEFORE_NOUN.finditer(template.text):
+            if situation.values[match[1]].lower().endswith(tuple(lists["own_nouns"])):
+                return False  # "an eccentric story movie"
         return all(_goes_after(match[1], situation.values[match[2]]) for match in _ARTICLE.finditer(template.text))
 
     def _filled(self, template: ActTemplate) -> str:
@@ -171,16 +186,34 @@ def _parts(elements: frozenset[str]) -> list[frozenset[str]]:
     return [frozenset(part) for size in range(len(ordered), -1, -1) for part in combinations(ordered, size)]
 
 
-def _only_answers(text: str, doing: Doing) -> bool:
+def _only_answers(lead: ActTemplate, doing: Doing) -> bool:
     """Whether words need their question: no sentence, or a yes or no to whether something is wanted."""
     gives_flag = any("=" in element for element in doing.elements)
-    replies = not word_lists()["replies"].isdisjoint(words_in(text)[:1])
-    return (gives_flag and replies) or (not doing.acts and is_fragment(text))
+    replies = not word_lists()["replies"].isdisjoint(words_in(lead.text)[:1])
+    fragment = not doing.acts and is_fragment(lead.text)
+    return (gives_flag and replies) or fragment or is_bare_wish(lead.text, dict(lead.shapes))
 
 
 def _begin_alike(text: str, others: Iterable[str]) -> bool:
     """Whether sentences begin alike, so that together they sound like a list."""
     return any(words_in(text)[:_START] == words_in(other)[:_START] for other in others)
+
+
+def _ask_alike(text: str, others: Iterable[str]) -> bool:
+    """Whether sentences ask for the same twice: "make an appointment", "make the appointment for Monday"."""
+    asked, things = frozenset(words_in(text)) & word_lists()["asked_once"], {*_THING.findall(text.lower())}
+    return any(
+        len(asked.intersection(words_in(other))) > 1 or not things.isdisjoint(_THING.findall(other.lower()))
+        for other in others
+    )
+
+
+def _is_name(slot: str) -> bool:
+    return slot.endswith("name") or slot in ("title", "track")
+
+
+def _says_name(template: ActTemplate) -> bool:
+    return any(map(_is_name, PLACEHOLDER.findall(template.text)))
 
 
 def _goes_after(article: str, value: str) -> bool:

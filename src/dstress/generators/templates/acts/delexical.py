@@ -20,6 +20,9 @@ PLACEHOLDER = re.compile(r"\[([^\]]+)\]")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z\[])")
 _WORD = re.compile(r"\[[^\]]+\]|[^\W\d_]+(?:['’][^\W\d_]+)*|\d+")
 _SLIP = re.compile(r"\bi\b|\s[.,?!]|\.\.|[.?!] [a-z]")
+_LAST_VALUE = re.compile(r"(\w+) (?:only |just )?\[([^\]]+)\](?:,? please)?\W*$", re.IGNORECASE)
+_WISHES = frozenset({"like", "want", "need", "prefer", "me"})
+_BEFORE_COUNT = frozenset({"for", "of", "least", "with"})
 _CLOCK = re.compile(r"[\d:]+(?: ?[ap]m)?", re.IGNORECASE)
 
 
@@ -89,7 +92,8 @@ def shape_of(value: str) -> str:
             return "clock" if _CLOCK.fullmatch(value) else "time"
         if date_of(value) is not None:  # "on the March 4th", "on the the 4th"
             return "day" if value.startswith("the ") else "day of month" if value[0].isdigit() else "month and day"
-    return "near day" if value.lower() in word_lists()["near_days"] else "name"
+    folded = value.lower()
+    return "near day" if folded in word_lists()["near_days"] or folded.startswith("next ") else "name"
 
 
 def words_in(text: str) -> list[str]:
@@ -118,6 +122,14 @@ def is_written_well(text: str) -> bool:
 def is_fragment(text: str) -> bool:
     """Whether words are no sentence, only an answer."""
     return word_lists()["verbs"].isdisjoint(words_in(text))
+
+
+def is_bare_wish(text: str, shapes: Mapping[str, str]) -> bool:
+    """Whether a sentence names a value and does not tell what it is, so that only its question does: "I want Leeds",
+    "Get 3, please"; not "for 3". The shapes are those of its values."""
+    ends = filter(None, map(_LAST_VALUE.search, split_sentences(text)))
+    bare = [(end[1].lower(), shapes[end[2]]) for end in ends if end[1].lower() not in _BEFORE_COUNT]
+    return any(before in _WISHES or shape in ("one", "number") for before, shape in bare)
 
 
 def flag_words(element: str) -> frozenset[str]:

@@ -16,6 +16,7 @@ from dstress.generators.templates.acts.delexical import (
     delexicalise,
     end_sentence,
     flag_words,
+    is_bare_wish,
     is_fragment,
     is_written_well,
     split_sentences,
@@ -25,6 +26,7 @@ from dstress.generators.templates.acts.delexical import (
 from dstress.generators.templates.scores import Fluency
 from dstress.generators.templates.tokens import flag_of, slot_of, tokens_of
 from dstress.resources import Material, Resources
+from dstress.text.letters import name_words
 
 _OPENER = 6
 """Words of an opener, at most."""
@@ -39,8 +41,9 @@ _ELSEWHERE = 8
 _AGREEING = frozenset({SELECTS, "AFFIRM"})
 _DENYING = frozenset({"NEGATE", "NEGATE_INTENT", "REQUEST_ALTS"})
 _OTHERS = frozenset({"other", "others", "another", "else", "there", "or"})
-_NUMBERS_AND_SLIPS = re.compile(r"\d|\$|\w[.?!]\w")
+_NUMBERS_AND_SLIPS = re.compile(r"\d|\$|\w[.?!]\w|\[\],? \[\]")
 _BEFORE = re.compile(r"(\w+) \[([^\]]+)\]")
+_DEFINITE = re.compile(r"\bthe (\w+)", re.IGNORECASE)
 _NAME = re.compile(r"(?<!^)\b(?!I\b)[A-Z]")
 
 
@@ -208,6 +211,8 @@ class _Learner:
         doing, plain = made.doing, PLACEHOLDER.sub("[]", made.text)
         if not is_written_well(plain) or _NUMBERS_AND_SLIPS.search(plain):
             return False
+        if _refers_to_other_slot(made.text, self._services[doing.service], doing.elements):
+            return False
         if any(_NAME.search(sentence) for sentence in split_sentences(plain)):
             return False  # a name that is no placeholder
         if any(_fits_ill(made.text, slot, shape) for slot, shape in made.shapes.items()):
@@ -236,8 +241,12 @@ class _Learner:
 
 
 def _fits_ill(text: str, slot: str, shape: str) -> bool:
-    """Whether a slip stands beside a value: "1 tickets", "on tomorrow"."""
-    slips = {"one": rf"\[{slot}\] (?:\w{{3,}}s|people)\b", "near day": rf"\bon \[{slot}\]"}
+    """Whether a slip stands beside a value: "1 tickets", "on tomorrow", "for it a 5 pm"."""
+    slips = {
+        "one": rf"\[{slot}\] (?:\w{{3,}}s|people)\b",
+        "near day": rf"\bon \[{slot}\]",
+        "clock": rf"\ban? \[{slot}\]",
+    }
     return shape in slips and bool(re.search(slips[shape], text))
 
 
@@ -266,9 +275,16 @@ def _further_sentences(made: Delexicalised) -> Iterator[Delexicalised]:
         elements |= {element for element, places in homes.items() if places == [at]}
         words = words_in(sentence)
         goes_on = lists["replies"].isdisjoint(words[:1]) and lists["anew"].isdisjoint(words)
-        if elements and goes_on and not is_fragment(sentence):
+        if elements and goes_on and not is_fragment(sentence) and not is_bare_wish(sentence, made.shapes):
             doing = Doing(made.doing.service, "", frozenset(), frozenset(elements))
             yield made._replace(doing=doing, text=sentence)
+
+
+def _refers_to_other_slot(text: str, service: Service, elements: frozenset[str]) -> bool:
+    """Whether a text speaks of the value of another slot: "share the location with [contact_name]"."""
+    given = {slot_of(element).partition("-")[2] for element in elements}
+    named = {name_words(slot.name)[-1] for slot in service.slots if slot.name not in given}
+    return any(match[1].lower() in named for match in _DEFINITE.finditer(text))
 
 
 def _words_of_other_slots(service: Service, elements: frozenset[str]) -> frozenset[str]:

@@ -1,0 +1,51 @@
+"""The means over a suite's tasks, RADDLE's Avg. and Avg.c: of the columns that there are, and what they are without."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite, nan
+
+import numpy as np
+
+from dstress.metrics.measures import AVERAGE, measure_of
+from dstress.runs.folder import Cell
+from dstress.scoring.resampling import percentile_interval
+from dstress.scoring.scorecard import Score, signature_text
+from dstress.scoring.tally import Tally
+from dstress.suites.base import Average
+
+
+def average_cells(
+    average: Average, cells: Sequence[Cell], tallies: Mapping[str, Tally], signature: dict[str, str], level: float
+) -> Cell:
+    """The mean of the columns that have a score, in points; `n` is how many they are.
+
+    A column that a system does not answer is absent, and never 0. The interval resamples dialogues, the same ones in
+    every column; there is none where a column is more than a metric of a variant.
+    """
+    found = [(cell, cell.score) for cell in cells if cell.task and cell.task not in average.without and cell.score]
+    there = [(cell, measure_of(cell.metric).scale, score.value) for cell, score in found if isfinite(score.value)]
+    if not there:
+        return Cell(average.column, "", AVERAGE, None, "none of its columns has a score")
+    low = high = nan
+    if all(cell.variant in tallies and cell.metric in tallies[cell.variant].metrics for cell, *_ in there):
+        resampled = {name: tally.resampled() for name, tally in tallies.items()}
+        draws = [
+            scale * tallies[cell.variant].metrics[cell.metric].value(resampled[cell.variant][cell.metric])
+            for cell, scale, _ in there
+        ]
+        low, high = percentile_interval(np.mean(draws, axis=0)[:, None], lambda sums: sums[..., 0], level)
+    value = float(np.mean([scale * value for _, scale, value in there]))
+    text = signature_text(AVERAGE, signature | {"columns": str(len(there))})
+    return Cell(average.column, "", AVERAGE, Score(value, low, high, len(there), text))
+
+
+def absent_columns(averages: Sequence[Cell], cells: Sequence[Cell]) -> list[str]:
+    """A note of what the averages are without."""
+    absent = [cell.column for cell in cells if cell.task and not cell.score]
+    if not averages or not absent:
+        return []
+    names = " and ".join(average.column for average in averages)
+    return [
+        f"{names}: means without {', '.join(absent)}, which has no score; they compare with means of the same columns"
+    ]

@@ -1,0 +1,1 @@
+"""TripPy's family."""
