@@ -157,8 +157,21 @@ def test_seeds_are_put_together_by_the_names_of_runs(runs: dict[str, Run], tmp_p
     assert [r["mark"] for r in table.records if r["measure"] == record["measure"]] == [BEST, WORST]
     told = CliRunner().invoke(cli, ["compare", "--seeds", *(str(run.path) for run in made), "--json", "-"])
     assert json.loads(told.output)[0]["median"] == pytest.approx(record["median"])
+    refused = CliRunner().invoke(cli, ["compare", "--seeds", *(str(run.path) for run in made), "--metrics", "jga"])
+    assert refused.exit_code == 2
     with pytest.raises(DstressError, match="a single run"):
         group_by_seed([*made, runs["gold"]])
+
+
+def test_a_run_gives_its_dialogues_and_tables_to_another(runs: dict[str, Run], tmp_path: Path) -> None:
+    given = named(runs["gold"], tmp_path / "given")
+    (given.path / "database").mkdir(exist_ok=True)
+    (given.path / "database" / "hotel.json").write_text("[]")
+    given.share_corpus(tmp_path / "other")
+    assert (tmp_path / "other" / "database" / "hotel.json").read_text() == "[]"
+    names = {file.name for file in (given.path / "stressed").iterdir()}
+    assert {file.name for file in (tmp_path / "other" / "stressed").iterdir()} == names
+    assert {folder.name for folder in (tmp_path / "other").iterdir()} == {"database", "stressed"}
 
 
 def test_what_overlaps_is_no_finding() -> None:

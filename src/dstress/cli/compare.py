@@ -69,6 +69,8 @@ def command(
       dstress compare --seeds runs/copy-1 runs/copy-2 runs/copy-3 runs/causal-1 runs/causal-2 runs/causal-3
     """
     if seeds:
+        if gold or convention or metrics or slices or format_ or allow_partial:
+            raise click.UsageError("--seeds goes by the tables of the runs; it takes no other choice than the output")
         table = seed_table(group_by_seed(RunFolder.open(Path(file)) for file in files))
         if not OutputFiles(json_file, markdown_file, latex_file, csv_file).write(table.records, [table]):
             print_table(table)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -50,7 +48,7 @@ def evaluate_checkpoints(
     for step, tracker in sorted(trackers.items()):
         path = out / f"{step:07}"
         if runs:
-            _share_stressed(runs[0], path)
+            runs[0].share_corpus(path)  # all are asked about the same dialogues, which need not be stressed again
         runs.append(evaluate(suite, tracker, corpus, path, _at_step(options, step), engine))
     runs[-1].report(out / REPORT, runs[:-1])
     with replacing(out / FORGOTTEN) as lines:
@@ -64,14 +62,3 @@ def _at_step(options: RunOptions, step: int) -> RunOptions:
         options.on_progress(f"step {step:,}: {what}", done, total)
 
     return options._replace(report=False, on_progress=on_progress)
-
-
-def _share_stressed(first: Run, path: Path) -> None:
-    """All checkpoints are asked about the same dialogues, which need not be stressed again."""
-    target = path / "stressed"
-    if target.exists():
-        return
-    path.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path) as folder:
-        shutil.copytree(first.path / "stressed", Path(folder) / "stressed")
-        (Path(folder) / "stressed").rename(target)

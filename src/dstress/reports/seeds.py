@@ -58,9 +58,9 @@ def seed_table(systems: Mapping[str, Sequence[RunFolder]]) -> Table:
     runs = [run for own in systems.values() for run in own]
     require_comparable(runs)
     rows, records = [], []
-    for place, cell in enumerate(runs[0].scores.table):
+    for cell in runs[0].scores.table:
         measure = measure_of(cell.metric)
-        found = {name: _summarise(own, place) for name, own in systems.items()}
+        found = {name: _summarise(own, cell.column) for name, own in systems.items()}
         known = {name: summary for name, summary in found.items() if summary}
         marks = _marks(known, measure.sign) if len(systems) > 1 else {}
         rows.append((cell.column, *(_shown(found[name], measure.unit, marks.get(name, "")) for name in systems)))
@@ -76,9 +76,9 @@ def seed_table(systems: Mapping[str, Sequence[RunFolder]]) -> Table:
     return Table(("measure", *heads), rows, caption, records)
 
 
-def _summarise(runs: Sequence[RunFolder], place: int) -> Summary | None:
-    scores = [run.scores.table[place].score for run in runs]
-    values = [score.value for score in scores if score is not None and math.isfinite(score.value)]
+def _summarise(runs: Sequence[RunFolder], column: str) -> Summary | None:
+    cells = [cell for run in runs for cell in run.scores.table if cell.column == column]
+    values = [cell.score.value for cell in cells if cell.score is not None and math.isfinite(cell.score.value)]
     return Summary.of(values) if len(values) == len(runs) else None
 
 

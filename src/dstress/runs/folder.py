@@ -14,6 +14,8 @@ Files are whole or not there, but for the answers, which are added as they come 
 from __future__ import annotations
 
 import errno
+import shutil
+import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -262,6 +264,14 @@ class RunFolder(Displayed):
             out.write(msgspec.json.encode(schema))
         with replacing(path.with_suffix(".json")) as out:
             out.write(msgspec.json.format(msgspec.json.encode(describe()), indent=2) + b"\n")
+
+    def share_corpus(self, path: Path) -> None:
+        """Give this run's dialogues and tables to another run, in `path`, unless it has some of its own."""
+        path.mkdir(parents=True, exist_ok=True)
+        for name in (_DATABASE, "stressed"):
+            if (self.path / name).is_dir() and not (path / name).exists():
+                with tempfile.TemporaryDirectory(dir=path) as folder:  # whole or not there
+                    Path(shutil.copytree(self.path / name, Path(folder) / name)).rename(path / name)
 
     def predictions_path(self, variant: str, repeat: int = 1) -> Path:
         """Where the answers to a variant are."""
