@@ -131,8 +131,8 @@ class SpanModel(Model):
 
     def __init__(self, knowledge: Knowledge, backbone: Backbone) -> None:
         self.knowledge, self.options, self.backbone = knowledge, knowledge.options, backbone
-        self.spellings, self.numbers = Spellings(knowledge.spellings), {s: n for n, s in enumerate(knowledge.slots)}
-        options = knowledge.options
+        self.spellings, options = Spellings(knowledge.spellings), knowledge.options
+        self.numbers = {slot: number for number, slot in enumerate(knowledge.slots)}
         heads = backbone.module.config.num_attention_heads
         self.module = Network(backbone.module, len(knowledge.slots), 2 * options.exchanges, heads, options.dropout)
 

@@ -1,7 +1,8 @@
 """The network of TripPy's family: an encoder reads the dialogue, and every slot asks what the turn does to it.
 
 In TripPy the gates hang on one vector for the whole dialogue. Here each slot is a query with the value that it has: it
-looks at the other slots and at the words, then gates, pointers into the words and references to slots are read off it.
+looks at the other slots and at the words, then pointers into the words and references to slots are read off it. The
+gate sees what the pointer looks at, which is learned much sooner than where to look by the gate alone.
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ class Network(torch.nn.Module):  # type: ignore[misc, unused-ignore]
             for query, key in zip((start, end), self.token_keys(hidden).chunk(2, dim=-1), strict=True)
         )
         no_word = (batch["pieces"] < 0)[:, None]
+        # The first token stands for no word at all, and there is always one to look at.
         elsewhere = no_word.index_fill(-1, no_word.new_zeros(1, dtype=torch.long), value=False)
         seen = torch.bmm(start.masked_fill(elsewhere, FORBIDDEN).softmax(-1).to(hidden.dtype), hidden)
         refers = refer @ self.slot_keys(self.slot_embedding.weight).T * scale
