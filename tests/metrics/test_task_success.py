@@ -179,3 +179,13 @@ def test_where_the_state_changes_is_what_a_response_is_about() -> None:
     assert active_domains(answers, states) == [(service,) if service else () for service in expected]
     said = [Prediction("d", number, {}, domains=("taxi", "hotel")) for number, _ in enumerate(states)]
     assert active_domains(said, states) == [("taxi", "hotel")] * len(states)
+
+
+def test_all_right_is_not_certain() -> None:
+    """The rule of three, on a scale of 100."""
+    dialogues = [Dialogue(f"d{number}", (Turn("?", state=NORTH),), goal=IN_NORTH) for number in range(20)]
+    corpus = Corpus("mine", "", SCHEMA, lambda: iter(dialogues))
+    corpus.open_database = lambda: DATABASE
+    answers = [Prediction(one.id, 0, OF_NORTH, response="[hotel_name] ?") for one in dialogues]
+    found = score(answers, corpus, metrics=["inform"])["inform"]
+    assert (found.value, found.high) == (100.0, 100.0) and found.low == pytest.approx(100 * 0.025 ** (1 / 20))

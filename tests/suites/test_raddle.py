@@ -24,6 +24,7 @@ from dstress.runs.folder import Cell
 from dstress.runs.scores import find_errors
 from dstress.scoring.score import ScoringOptions
 from dstress.scoring.scorecard import Score
+from tests.paths import DOCS
 
 GPT_2 = "40.52 67.36 31.36 62.72 28.82 59.44 22.31 54.15 30.40 54.16 31.41 65.95 28.28 51.29 47.37 83.86"
 SOLOIST = "53.17 76.13 40.27 64.89 37.18 63.61 22.73 57.77 38.21 65.71 36.81 70.48 69.05 96.98 56.28 96.18"
@@ -54,6 +55,16 @@ def test_averages_are_those_of_the_paper(points: str, expected: tuple[float, flo
     values = [cell.score.value for cell in found if cell.score]
     assert values == pytest.approx(expected, abs=0.0075)
     assert [cell.score.n for cell in found if cell.score] == [16, 14] and not absent_columns(found, row(points))
+
+
+def test_the_rows_of_the_page_have_the_averages_that_they_say() -> None:
+    text = (DOCS / "suites.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ")[1:] for line in text.splitlines() if line.count(" | ") == 18 and "JGA" not in line]
+    assert len(rows) == 4
+    for shown in rows:
+        numbers = [number.strip(" |") for number in shown]
+        values = [cell.score.value for cell in averages(row(" ".join(numbers[2:]))) if cell.score]
+        assert values == pytest.approx([float(number) for number in numbers[:2]], abs=0.0075), shown
 
 
 def test_an_absent_column_is_left_out_and_not_0() -> None:

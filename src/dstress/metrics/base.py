@@ -45,6 +45,13 @@ class Metric(ABC):
     """Which way the gate, the findings and the plots call better."""
     unit: ClassVar[str] = PERCENT
     """What it is measured in, such as `slots`; only percent are multiplied by 100 for people to read."""
+    ceiling: ClassVar[float | None] = None
+    """The highest value there may be, where it is measured from 0 in something else than percent, which end at 1."""
+
+    @property
+    def highest(self) -> float | None:
+        """The highest value there may be, the lowest being 0; None where it has no such ends."""
+        return 1.0 if self.unit == PERCENT else self.ceiling
 
     def missing(self, alignment: Alignment) -> str:
         """Why the metric cannot be computed here ("the predictions have no intents"); `` where it can."""

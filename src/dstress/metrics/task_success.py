@@ -42,6 +42,7 @@ class Inform(Metric):
     needs_states = False
     on_request = reads_responses = True
     unit = POINTS
+    ceiling = 100.0
 
     def missing(self, alignment: Alignment) -> str:
         columns = alignment.columns

@@ -20,7 +20,7 @@ from dstress.corpora.base import Corpus
 from dstress.errors import DstressError, PredictionError, UnknownNameError
 from dstress.metrics import metrics
 from dstress.metrics.base import Floats, Metric
-from dstress.metrics.measures import measure_of, require_metric
+from dstress.metrics.measures import require_metric
 from dstress.scoring.garbage import without_collection
 from dstress.scoring.left_out import LeftOut, predictions_within
 from dstress.scoring.open_pair import Gold, Predictions, PredictionSource, open_pair
@@ -118,7 +118,8 @@ class Scored(msgspec.Struct):
             metric.value,
             options.level,
             options.interval,
-            self.tally.counted_dialogues(name) if measure_of(name).bounded else None,
+            None if metric.highest is None else self.tally.counted_dialogues(name),
+            metric.highest or 1.0,
         )
         return Score(float(metric.value(sums)), low, high, metric.count(sums), signature_text(name, self.signature))
 

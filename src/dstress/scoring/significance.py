@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dstress.metrics.base import PERCENT, Metric
+from dstress.metrics.base import Metric
 from dstress.metrics.consistency import OverRuns
 from dstress.scoring.resampling import (
     TIE,
@@ -82,13 +82,13 @@ class PairedTest(NamedTuple):
         names = ("difference", "low", "high", "p", "at_floor", "dialogues")
         return {name: getattr(self, name) for name in names} | {"p_holm": p_holm}
 
-    def within_bounds(self, level: float) -> PairedTest:
-        """The same of values between 0 and 1: they differ by 1 at most, also in dialogues of a kind not seen."""
+    def within_bounds(self, level: float, highest: float = 1.0) -> PairedTest:
+        """The same of values with ends: they differ by `highest` at most, also in dialogues of a kind not seen."""
         low, high = self.low, self.high
         if math.isnan(low) and not math.isnan(self.p):
-            unseen = unseen_share(self.dialogues, level)
+            unseen = highest * unseen_share(self.dialogues, level)
             low, high = self.difference - unseen, self.difference + unseen
-        return self._replace(low=max(low, -1.0), high=min(high, 1.0))  # in this order nan stays nan
+        return self._replace(low=max(low, -highest), high=min(high, highest))  # in this order nan stays nan
 
 
 def paired_test(
@@ -106,8 +106,8 @@ def paired_test_of_metric(
     test = paired_test_of_totals(*evenly_weighed(system, baseline, metric.count), metric.value, resamples, seed, level)
     before, after = (float(evaluate(metric.value, totals.sum(axis=0))) for totals in (baseline, system))
     test = test._replace(baseline=before, system=after, difference=after - before)  # without the scale's rounding
-    bounded = metric.bounded if isinstance(metric, OverRuns) else metric.unit == PERCENT
-    return test.within_bounds(level) if bounded else test
+    highest = (1.0 if metric.bounded else None) if isinstance(metric, OverRuns) else metric.highest
+    return test if highest is None else test.within_bounds(level, highest)
 
 
 def evenly_weighed(system: Floats, baseline: Floats, count: Count) -> tuple[Floats, Floats]:
