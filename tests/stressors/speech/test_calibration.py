@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dstress.errors import DstressError
@@ -61,6 +61,7 @@ def utterances(count: int) -> list[tuple[str, Speaker]]:
 @given(
     st.floats(0.01, 0.25), st.floats(0, 40), st.floats(0.8, 8), st.floats(0.05, 0.6), st.sampled_from([50, 300, 3000])
 )
+@example(clean=0.125, middle=0.0, width=1.25, above=0.5625, count=50)  # steeper than the search believes
 def test_any_reachable_rate_is_found(clean: float, middle: float, width: float, above: float, count: int) -> None:
     target = clean + above
     pool = Curve(curve(clean, middle, width))

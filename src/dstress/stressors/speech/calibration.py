@@ -107,6 +107,7 @@ class CalibrationSearch:
         at, slope = curve
         loud, soft = LOUDEST, SOFTEST
         tried: list[_Point] = []
+        widths = [soft - loud]
         while len(tried) < _MOST_TRIALS and soft - loud > _FINEST:
             point = _Point(at, self._measure(at, size))
             if tried and tried[-1].snr != at:
@@ -116,8 +117,12 @@ class CalibrationSearch:
                 break
             loud, soft = (at, soft) if point.rate > target else (loud, at)
             step = at + max(-_LONGEST_STEP, min(_LONGEST_STEP, (target - point.rate) / slope))
-            # A step that leaves the bracket would try a level that is known to be wrong: halve the bracket instead.
-            at = round(step if loud < step < soft else (loud + soft) / 2, 2)
+            widths.append(soft - loud)
+            is_between = loud > LOUDEST and soft < SOFTEST
+            # A step that leaves the bracket would try a level that is known to be wrong, and where the curve is steeper
+            # than is believed steps go to and fro between its ends: halve the bracket instead.
+            is_slow = is_between and widths[-1] > widths[-3] / 2
+            at = round(step if loud < step < soft and not is_slow else (loud + soft) / 2, 2)
         return min(tried, key=lambda each: abs(each.rate - target)), slope
 
     def _measure(self, snr: float | None, size: int) -> float:
