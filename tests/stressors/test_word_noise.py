@@ -34,7 +34,7 @@ def test_replaced_by_a_synonym() -> None:
     assert outcomes("I am looking for it", "replace") == {
         f"I am {other} it" for other in ("searching for", "hunting for", "seeking")
     }
-    assert outcomes("Thanks .", "replace") == {"Thank you .", "Cheers ."}
+    assert outcomes("Thanks .", "replace") == {"Thank you ."}
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,12 @@ def test_had_better_is_no_would() -> None:
     )
 
 
+def test_what_belongs_to_somebody_is_no_is() -> None:
+    phrase = "Let's see. Is it safe if it's my cat's name? That's St Anne's, and everyone's there."
+    expected = "let us see . is it safe if it is my cat s name ? that is st anne s , and everyone is there ."
+    assert write(phrase, TRADE) == expected
+
+
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_any_text_has_a_style(text: str, system: str) -> None:
     assert isinstance(write(text, style_of(text, system)), str)

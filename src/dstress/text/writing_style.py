@@ -27,6 +27,12 @@ _LARGE_I = re.compile(r"\bI\b")
 _CONTRACTED = re.compile(rf"(?<=\w)({CONTRACTION})")
 _MARK = re.compile(r"(?<=[\w%])([.,!?:;]+)(?=\s|$)")
 _FULL = {"n't": " not", "'m": " am", "'d": " would", "'s": " is", "'ll": " will", "'re": " are", "'ve": " have"}
+_OWNER = re.compile(
+    r"\b(?!(?:it|that|what|who|where|when|why|how|there|here|he|she|this|every\w+|some\w+|no\w+|one)['’])(\w+)['’]s\b",
+    re.I,
+)
+"""A word whose 's is no "is", but says whose something is: "my cat's name"."""
+_LET_US = re.compile(r"(?<=\blet)['’]s\b", re.I)
 _HAD = re.compile(r"['’]d(?= better\b)")
 _IRREGULAR = re.compile(r"\b(ca|wo)(?= not\b)")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -115,7 +121,8 @@ def usual_capitals(corpus: Iterable[Dialogue]) -> dict[str, str]:
 def write(phrase: str, style: WritingStyle) -> str:
     """A phrase of plain English ("I'd love that, thanks.") in a style. Its first letter stays as it is, if cased."""
     if not style.apostrophes:
-        phrase = _HAD.sub(" had", phrase)
+        phrase = _LET_US.sub(" us", _HAD.sub(" had", phrase))
+        phrase = _OWNER.sub(r"\1 s", phrase)
         phrase = _CONTRACTED.sub(lambda match: _FULL[match[0].replace("’", "'")], phrase)
         phrase = _IRREGULAR.sub(lambda match: {"ca": "can", "wo": "will"}[match[0]], phrase)
     if style.spaced:
