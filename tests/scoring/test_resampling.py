@@ -13,6 +13,7 @@ from scipy import stats
 
 from dstress.scoring import resampling as statistics
 from dstress.scoring.resampling import (
+    Bounds,
     Interval,
     PoissonAccumulator,
     bca_interval,
@@ -280,7 +281,7 @@ def test_an_interval_without_spread_is_as_wide_as_the_dialogues_allow(kind, righ
     """At 0 and 1 it is the exact binomial interval of as many dialogues, whatever the number of turns."""
     totals = np.tile((right * 8, 8.0), (dialogues, 1))
     sums = resampled_sums(totals, 50, 0)
-    low, high = interval(totals, sums, ratio, 0.95, kind, dialogues)
+    low, high = interval(totals, sums, ratio, 0.95, kind, Bounds(dialogues))
     exact = stats.binomtest(0, dialogues).proportion_ci(0.95).high
     assert (low, high) == pytest.approx((right * (1 - exact), right + (1 - right) * exact))
     unbounded = interval(totals, sums, ratio, 0.95, kind, None)
@@ -292,7 +293,7 @@ def test_an_interval_with_spread_is_left_alone(kind):
     totals = np.array([[3.0, 4.0], [1.0, 5.0], [2.0, 2.0]])
     sums = resampled_sums(totals, 50, 0)
     plain = percentile_interval(sums, ratio) if kind == "percentile" else bca_interval(totals, sums, ratio)
-    assert interval(totals, sums, ratio, 0.95, kind, 3) == plain
+    assert interval(totals, sums, ratio, 0.95, kind, Bounds(3)) == plain
 
 
 def test_a_stream_counts_the_dialogues_that_have_something_to_count():
@@ -302,5 +303,5 @@ def test_a_stream_counts_the_dialogues_that_have_something_to_count():
     other.add(["d"], totals[:1])
     stream.merge(other)
     assert stream.counted.tolist() == [0, 3]
-    found = interval(None, stream.sums, ratio, 0.95, "percentile", int(stream.counted.max()))
+    found = interval(None, stream.sums, ratio, 0.95, "percentile", Bounds(int(stream.counted.max())))
     assert found == pytest.approx((0, 1 - 0.025 ** (1 / 3)))

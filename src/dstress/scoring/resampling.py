@@ -100,27 +100,33 @@ def as_totals(totals: Floats) -> Floats:
     return checked
 
 
+class Bounds(NamedTuple):
+    """Of a value between 0 and `highest`: over how many dialogues it is."""
+
+    dialogues: int
+    highest: float = 1.0
+
+
 def interval(
     totals: Floats | None,
     resampled: Floats,
     value: Value,
     level: float,
     kind: Literal["percentile", "bca"],
-    bounded_over: int | None,
-    highest: float = 1.0,
+    bounds: Bounds | None,
 ) -> Interval:
     """The interval of a kind; of a stream, whose `totals` by dialogue were not kept, the percentile interval.
 
     Where no resample changes the value (all right, all wrong, one dialogue), the data show no spread, which is not
-    certainty: a value that 0 and `highest` bound may be as far off as `unseen_share` allows for the `bounded_over`
-    dialogues that it counts; of one without bounds (None) nothing is known.
+    certainty: a value with bounds may be as far off as `unseen_share` allows for the dialogues that it counts; of one
+    without bounds nothing is known.
     """
     draws = defined(evaluate(value, resampled))
     if draws.size and np.ptp(draws) <= tolerance(float(draws[0])):
-        if bounded_over is None:
+        if bounds is None:
             return UNKNOWN
-        point, unseen = float(draws[0]), unseen_share(bounded_over, level)
-        return Interval(point * (1 - unseen), point + (highest - point) * unseen)
+        point, unseen = float(draws[0]), unseen_share(bounds.dialogues, level)
+        return Interval(point * (1 - unseen), point + (bounds.highest - point) * unseen)
     if kind == "bca" and totals is not None:
         return bca_interval(totals, resampled, value, level)
     return percentile_interval(resampled, value, level)

@@ -24,7 +24,7 @@ from dstress.metrics.measures import require_metric
 from dstress.scoring.garbage import without_collection
 from dstress.scoring.left_out import LeftOut, predictions_within
 from dstress.scoring.open_pair import Gold, Predictions, PredictionSource, open_pair
-from dstress.scoring.resampling import interval
+from dstress.scoring.resampling import Bounds, interval
 from dstress.scoring.responses import DomainSource, Responses
 from dstress.scoring.scorecard import UNITS, Score, Scorecard, SlotErrors, signature_text
 from dstress.scoring.shards import Plan, Watcher, in_halves, tally_pairs
@@ -118,8 +118,7 @@ class Scored(msgspec.Struct):
             metric.value,
             options.level,
             options.interval,
-            None if metric.highest is None else self.tally.counted_dialogues(name),
-            metric.highest or 1.0,
+            None if metric.highest is None else Bounds(self.tally.counted_dialogues(name), metric.highest),
         )
         return Score(float(metric.value(sums)), low, high, metric.count(sums), signature_text(name, self.signature))
 

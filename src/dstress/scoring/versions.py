@@ -17,7 +17,7 @@ from dstress.metrics.consistency import Names, OverRuns, paired, places_of
 from dstress.metrics.sensitivity import DiffRel, NeverRight, OnOriginal, OverVariants, Sensitivity
 from dstress.schema_names import names_back
 from dstress.scoring.open_pair import LoadedSystem, PredictionSource, load_system, usual_convention
-from dstress.scoring.resampling import counted_dialogues, interval, resampled_sums
+from dstress.scoring.resampling import Bounds, counted_dialogues, interval, resampled_sums
 from dstress.scoring.score import COMPARING, ScoringOptions
 from dstress.scoring.scorecard import UNITS, Score, Scorecard, signature_text
 from dstress.scoring.slices import CHANGED, KEYS, SLICES, Slicing, missing_key, possible_slices
@@ -291,7 +291,7 @@ def _card(
             metric.value,
             options.level,
             options.interval,
-            int(counted_dialogues(totals).max()) if metric.bounded else None,
+            Bounds(int(counted_dialogues(totals).max())) if metric.bounded else None,
         )
         sums = totals.sum(axis=0)
         text = signature_text(metric.name, signature)
