@@ -1,26 +1,26 @@
-"""Fit the slot classifier `encoder` on a machine with a GPU and nothing but torch, transformers and numpy.
+"""Fit the slot classifier `encoder` on a machine with a GPU, from a file of data that another machine has made.
 
     python -m benchmarks.fit_slot_classifier write --train mwz21-trade:train --dev mwz21-trade:dev FILE
     python -m benchmarks.fit_slot_classifier fit --data FILE --backbone FOLDER --out FOLDER
 
-`write` makes the data file, with dstress. `fit` runs where dstress need not be installed, and leaves a folder for
-`encoder(folder=...)`. It prints precision and recall on dev, and on dev with values that training lacks.
+`write` makes the data file. `fit` needs no corpus, and leaves a folder for `encoder(folder=...)`. It prints precision
+and recall on dev, and on dev with values that training lacks.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
-import importlib.util
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
+
+from dstress.learning.base import Session
 
 HELD = 25
 """Every so many dialogues one is held out of training, to set the threshold on."""
@@ -67,7 +67,9 @@ def fit(args: argparse.Namespace) -> None:
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    tuning, drawing = _module("encoder_network"), _module("thresholds")
+    from dstress.generators.classifiers import encoder_network
+    from dstress.generators.classifiers.thresholds import break_even
+
     with gzip.open(args.data, "rt", encoding="utf-8") as stream:
         data = json.load(stream)
     slots, train = data["slots"], data["train"][: args.dialogues]
@@ -76,25 +78,29 @@ def fit(args: argparse.Namespace) -> None:
     tokenizer = AutoTokenizer.from_pretrained(args.backbone, local_files_only=True)
     backbone = AutoModel.from_pretrained(args.backbone, local_files_only=True).float()
     torch.manual_seed(args.seed)
-    network = tuning.Network(backbone, 2 * len(slots)).to(device)
-    held = list(_lessons(tuning, train[::HELD]))
-    lessons = [lesson for lesson, _ in _lessons(tuning, [one for at, one in enumerate(train) if at % HELD])]
-    recipe = tuning.Recipe(args.epochs, args.batch, args.rate, args.others, args.seconds, args.seed)
-    tuning.fit(network, tokenizer, lessons, recipe, lambda text: print(text, flush=True))
+    network = encoder_network.Network(backbone, 2 * len(slots)).to(device)
+    held = list(_lessons(train[::HELD]))
+    lessons = [lesson for lesson, _ in _lessons([one for at, one in enumerate(train) if at % HELD])]
+    chosen = {name: getattr(args, name) for name in ("epochs", "batch", "rate", "seed")}
+    options = msgspec.structs.replace(encoder_network.OPTIONS, **chosen)
+    session = Session(seconds=args.seconds, say=lambda text: print(text, flush=True))
+    encoder_network.fit(network, tokenizer, lessons, [lesson for lesson, _ in held], options, session)
 
-    tokens = tuning.ExchangeTokenizer(tokenizer)
+    tokens = encoder_network.ExchangeTokenizer(tokenizer)
 
     def judged(found: list[Any]) -> NDArray[np.float32]:
         exchanges = [(one.history, one.system, one.user) for one, _ in found]
-        logits: NDArray[np.float32] = tuning.compute_logits(network, tokens, exchanges, 256 if device == "cuda" else 1)
+        logits: NDArray[np.float32] = encoder_network.compute_logits(
+            network, tokens, exchanges, 256 if device == "cuda" else 1
+        )
         return logits
 
     logits, (spoken, offered, unsure, _) = judged(held), _wanted(held, len(slots))
     thresholds = [
-        drawing.break_even(logits[:, : len(slots)], spoken, 1 - unsure),
-        drawing.break_even(logits[:, len(slots) :], offered, np.ones_like(offered)),
+        break_even(logits[:, : len(slots)], spoken, 1 - unsure),
+        break_even(logits[:, len(slots) :], offered, np.ones_like(offered)),
     ]
-    dev = list(_lessons(tuning, data["dev"][: args.dialogues]))
+    dev = list(_lessons(data["dev"][: args.dialogues]))
     figures: dict[str, Any] = {}
     Path(args.out).mkdir(parents=True, exist_ok=True)
     kept: dict[str, Any] = {}
@@ -108,30 +114,19 @@ def fit(args: argparse.Namespace) -> None:
                 figures[f"{name}, {kind} at {cut[0]:.2f}"] = [precision, recall]
                 print(f"{name:<20} {kind:<22} from {cut[0]:6.3f}: {precision:.2%} {recall:.2%}", flush=True)
     np.savez_compressed(Path(args.out) / "logits.npz", **kept)
-    notes = {"slots": slots, "thresholds": thresholds, "figures": figures, "recipe": recipe._asdict()}
-    notes["recipe"]["seconds"] = str(recipe.seconds)
-    tuning.save(network, Path(args.out), notes)
-    print(f"{args.out}: {(Path(args.out) / tuning.WEIGHTS).stat().st_size:,} bytes", flush=True)
+    notes = {"slots": slots, "thresholds": thresholds, "figures": figures, "recipe": msgspec.to_builtins(options)}
+    encoder_network.save(network, Path(args.out), notes)
+    print(f"{args.out}: {(Path(args.out) / encoder_network.WEIGHTS).stat().st_size:,} bytes", flush=True)
 
 
-def _module(name: str) -> ModuleType:
-    """A module by its file: the package around it needs what may not be there."""
-    path = Path(__file__).parents[1] / "src" / "dstress" / "generators" / "classifiers" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise SystemExit(f"{path} is not there")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def _lessons(tuning: ModuleType, dialogues: list[list[Any]]) -> Iterator[tuple[Any, list[int]]]:
+def _lessons(dialogues: list[list[Any]]) -> Iterator[tuple[Any, list[int]]]:
     """Lessons, each with the slots of the update."""
+    from dstress.generators.classifiers.encoder_network import TrainingExample
+
     for turns in dialogues:
         history: tuple[str, ...] = ()
         for system, user, label, unsure, update, others in turns:
-            yield tuning.TrainingExample(history, system, user, others, label, unsure), update
+            yield TrainingExample(history, system, user, others, label, unsure), update
             history += tuple(filter(None, (system, user)))
 
 
@@ -181,7 +176,6 @@ def run() -> None:
     fitter.add_argument("--epochs", type=int, default=6)
     fitter.add_argument("--batch", type=int, default=32)
     fitter.add_argument("--rate", type=float, default=2e-4)
-    fitter.add_argument("--others", type=float, default=0.5)
     fitter.add_argument("--seconds", type=float, default=float("inf"))
     fitter.add_argument("--seed", type=int, default=1)
     fitter.add_argument("--dialogues", type=int, default=None, help="so many only, to try it out")

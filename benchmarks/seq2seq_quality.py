@@ -20,6 +20,7 @@ from dstress.generators import Candidate, Generator, Request, generators, matchi
 from dstress.generators.goals import own_goal
 from dstress.generators.network.examples import examples_of
 from dstress.generators.network.generator import Seq2Seq, load
+from dstress.learning.recipe import TrainingOptions
 from dstress.resources import Resources
 from dstress.stressors.counterfactual import combinations, goals
 from dstress.stressors.values import dictionary
@@ -73,12 +74,12 @@ def main() -> None:
 def _perplexity(folder: Path, corpus: Corpus) -> None:
     from dstress.generators.network.training import perplexity_of
 
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    network = load(folder, config)
+    network, trained = load(folder), json.loads((folder / "training.json").read_text(encoding="utf-8"))
     examples = list(examples_of(corpus))[::4]
     network.module.float()
-    print(f"{config['backbone']}, {config['weights']:,} weights, best epoch {config['best']}")
-    print(f"perplexity {perplexity_of(network, examples):.3f} on {len(examples):,} turns (its own tokens)")
+    print(f"{network.options}, {trained['weights']:,} weights, best evaluation {trained['best']}")
+    perplexity = perplexity_of(network, examples, TrainingOptions(batch=128))
+    print(f"perplexity {perplexity:.3f} on {len(examples):,} turns (its own tokens)")
 
 
 def _sample(corpus: Corpus, count: int) -> list[Utterance]:

@@ -14,12 +14,6 @@ from tests.generators.training import training
 from tests.parts import need
 
 
-def called(out: Path, *arguments: str) -> Result:
-    need("models")
-    train = training("reminder", None, 60)
-    return invoke("utterances", train, "--dev", training("reminder", None, 20), "--out", str(out), *arguments)
-
-
 def invoke(*told: str) -> Result:
     result = CliRunner().invoke(command, list(told))
     if isinstance(result.exception, DstressError):
@@ -28,21 +22,34 @@ def invoke(*told: str) -> Result:
     return result
 
 
-def test_a_small_network_is_trained(tmp_path: Path) -> None:
-    small = ("--set", "epochs=2", "--set", "width=32", "--set", "layers=1", "--set", "heads=2")
-    called(tmp_path / "said", *small, "--json", str(tmp_path / "told.json"))
-    told = json.loads((tmp_path / "told.json").read_text())
-    assert [epoch["epoch"] for epoch in told["epochs"]] == [1, 2]
-    assert json.loads((tmp_path / "said" / "config.json").read_text())["best"] == told["best"]
-    assert (tmp_path / "said" / "weights.pt").stat().st_size > 1000
+def test_the_network_of_a_generator_is_trained_by_the_same_loop(tmp_path: Path) -> None:
+    need("torch", "models")
+    small = ["training.epochs=2", "model.width=32", "model.layers=1", "model.heads=2"]
+    settings = [part for setting in small for part in ("--set", setting)]
+    train, dev, out = training("reminder", None, 60), training("reminder", None, 20), tmp_path / "said"
+    told = ["utterances", train, "--dev", dev, "--out", str(out), "--device", "cpu", *settings]
+    result = invoke(*told)
+    assert "epoch 2, step" in result.stderr
+    assert f"stress with counterfactual(generator=seq2seq(folder={out}))" in result.stdout
+    best = json.loads((out / "training.json").read_text())["best"]
+    assert f"dev perplexity {best['perplexity']:.4f}" in result.stdout
+    assert "has ended already" in invoke(*told, "--resume").stderr
 
 
 @pytest.mark.parametrize(
-    ("setting", "words"), [("epoch=2", "did you mean 'epochs'"), ("epochs=two", "epochs"), ("epochs=0", "above 0")]
+    ("setting", "words"),
+    [
+        ("model.widht=2", "did you mean 'width'"),
+        ("model.heads=3", "evenly"),
+        ("training.metric=jga", "perplexity"),
+        ("start=there", "no start"),
+    ],
 )
-def test_wrong_settings_are_told(tmp_path: Path, setting: str, words: str) -> None:
+def test_wrong_settings_of_utterances_are_told(tmp_path: Path, setting: str, words: str) -> None:
+    need("torch", "models")
+    few = training("reminder", None, 8)
     with pytest.raises(DstressError, match=words):
-        called(tmp_path / "said", "--set", setting)
+        invoke("utterances", few, "--dev", few, "--out", str(tmp_path / "said"), "--set", setting)
     assert not (tmp_path / "said").exists()
 
 
@@ -76,8 +83,7 @@ def test_time_budgets_are_times(tmp_path: Path) -> None:
     assert json.loads((out / "training.json").read_text())["stopped"] == "time budget"
 
 
-def test_a_recipe_that_is_not_there_and_a_missing_corpus_are_told(tmp_path: Path) -> None:
+def test_a_recipe_that_is_not_there_is_told(tmp_path: Path) -> None:
     need("torch", "models")
     with pytest.raises(DstressError, match="unknown recipe 'copy-remainder'; did you mean 'copy-reminder'"):
         invoke("copy-remainder", "--out", str(tmp_path / "a"))
-    assert "needs --dev" in CliRunner().invoke(command, ["utterances", "--out", str(tmp_path / "a")]).stderr

@@ -17,9 +17,9 @@ need("torch", "models")
 import torch
 
 from dstress.errors import DstressError
+from dstress.learning.pretrained import Pretrained
 from dstress.trackers.encoders import Backbone, EncoderOptions, learn_tokenizer
 from dstress.trackers.generative.backbones import Backbone as GenerativeBackbone
-from dstress.trackers.pretrained import Pretrained
 
 TEXTS = ["somewhere in the northern part, thanks", "I want the Larkspur or the Gables, whichever is cheaper"] * 2
 PRINT = f"from dstress.trackers.encoders import learn_tokenizer; print(learn_tokenizer({TEXTS!r}, 90).get_vocab())"

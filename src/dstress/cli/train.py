@@ -5,25 +5,19 @@ from __future__ import annotations
 import math
 import re
 import sys
-import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from dstress.cli.output import SEEDS, console, json_option, write_json
 from dstress.cli.progress import counting
 from dstress.cli.stress import engine_for
-from dstress.corpora import load
-from dstress.errors import DstressError, unknown
+from dstress.generators.network import FAMILY as UTTERANCES
 from dstress.learning.base import Session
 from dstress.learning.devices import require_torch
 from dstress.learning.recipe import LOWER_IS_BETTER, read_recipe
 
-if TYPE_CHECKING:
-    from dstress.generators.network.training import TrainingOptions
-
-_UTTERANCES = "utterances"
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
@@ -66,7 +60,7 @@ def command(
 
     CORPUS and --dev stand in for the corpora that the recipe names. What is trained is then a tracker: copy(path=DIR).
     The recipe `utterances` trains the network of counterfactual(generator=seq2seq(folder=DIR)), from scratch, or with
-    --set model=NAME from any Hugging Face sequence-to-sequence checkpoint; it needs CORPUS and --dev.
+    --set model.checkpoint=NAME from any Hugging Face sequence-to-sequence checkpoint.
 
     \b
     Examples
@@ -76,11 +70,6 @@ def command(
       dstress train utterances mwz21-trade:train --dev mwz21-trade:dev --out said
     """
     require_torch("training")
-    if recipe == _UTTERANCES:
-        if not corpus or not dev:
-            raise click.UsageError("`utterances` is trained on a CORPUS and needs --dev")
-        _train_utterances(corpus, dev, out, settings, json_file)
-        return
     from dstress.pipeline.train import train
 
     changes = [*settings, *([f"training.seed={seed}"] if seed is not None else [])]
@@ -101,38 +90,6 @@ def command(
     best, metric = result["best"], read.training.metric
     value = f"{best[metric]:.4f}" if metric in LOWER_IS_BETTER else f"{best[metric]:.2%}"
     then = f'go on with start = "{out}"' if read.prefinetune else f"track with {read.family}(path={out})"
+    if read.family == UTTERANCES:
+        then = f"stress with counterfactual(generator=seq2seq(folder={out}))"
     console().print(f"dev {metric} {value} after step {best['step']:,}; {then}", markup=False)
-
-
-def _train_utterances(corpus: str, dev: str, out: Path, settings: tuple[str, ...], json_file: str | None) -> None:
-    """The network of the generator `seq2seq`."""
-    from dstress.generators.network.examples import write_examples
-    from dstress.generators.network.training import fit, read_data
-
-    options = _training_options(settings)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "examples.jsonl.gz")
-        write_examples(load(corpus), load(dev), path, {"train": corpus, "dev": dev})
-        examples, chosen_by, about = read_data(path)
-        config = fit(examples, chosen_by, out, options, about, lambda line: click.echo(line, err=True))
-    if json_file:
-        write_json(config, json_file)
-        return
-    best = config["best"]
-    console().print(f"dev perplexity {best['dev_perplexity']:.3f} after epoch {best['epoch']}; written to {out}")
-
-
-def _training_options(settings: tuple[str, ...]) -> TrainingOptions:
-    """The options of `utterances`, from `name=value`."""
-    import msgspec
-
-    from dstress.generators.network.training import TrainingOptions
-
-    values = {name: value for name, _, value in (text.partition("=") for text in settings)}
-    known = list(TrainingOptions.__dataclass_fields__)
-    if wrong := next((name for name in values if name not in known), None):
-        raise unknown("setting", wrong, known)
-    try:
-        return msgspec.convert(values, TrainingOptions, strict=False)
-    except msgspec.ValidationError as error:
-        raise DstressError(f"--set: {error}") from None

@@ -19,7 +19,7 @@ def require_transformers() -> Any:
     try:
         import transformers
     except ImportError as error:
-        raise MissingExtraError("this tracker needs transformers", fix="pip install 'dstress[models]'") from error
+        raise MissingExtraError("this network needs transformers", fix="pip install 'dstress[models]'") from error
     return transformers
 
 

@@ -6,11 +6,11 @@ import copy
 import json
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import tomli_w
@@ -20,9 +20,10 @@ from dstress.corpora import load
 from dstress.corpora.base import Corpus
 from dstress.engines.base import Engine
 from dstress.errors import DstressError, SpecError, unknown
+from dstress.generators.network import FAMILY as UTTERANCES
 from dstress.learning.base import Session, Task
 from dstress.learning.checkpoints import BEST, NOTES, RECIPE, RESULT, write_notes
-from dstress.learning.devices import choose_device, require_torch
+from dstress.learning.devices import choose_device, require_torch, require_transformers
 from dstress.learning.lessons import Tutor
 from dstress.learning.recipe import Recipe, TrainingOptions, read_settings
 from dstress.metrics.measures import require_metric
@@ -37,6 +38,9 @@ from dstress.text.tables import is_table_file
 from dstress.trackers import trackers
 from dstress.trackers.base import Context, Failed
 from dstress.trackers.learned import LearnedTracker, Model
+
+if TYPE_CHECKING:
+    from dstress.generators.network.backbone import Backbone
 
 _LOSS = "loss"
 _TASKS = "tasks"
@@ -55,18 +59,17 @@ def train(
     require_torch("training")
     import torch
 
-    from dstress.learning.loop import fit
-
+    session = session or Session()
+    choose_device(session.device)  # a device that is not there is told before anything is written
+    if recipe.family == UTTERANCES:
+        return _train_utterances(recipe, out, session, resume=resume)
     tracker, options = _family(recipe.family), recipe.training
     _check_metric(recipe)
     conventions.create(options.convention)
-    session = session or Session()
-    choose_device(session.device)  # a device that is not there is told before anything is written
     dev, kind = load(recipe.dev).take(0, options.evaluate_on, options.seed), tracker.model_class()
     if recipe.start and recipe.model:
         raise SpecError("a training that goes on from a checkpoint has its [model] already", fix="leave [model] out")
     settings = read_settings(recipe.model, kind.options_type, f"the recipe of {recipe.family}, [model]")
-    busy = DstressError("another process trains into this folder", where=str(out), fix="wait for it, or give another")
     train = _load_training_data(recipe, session, engine)
     torch.manual_seed(options.seed)
     with without_collection():
@@ -74,12 +77,8 @@ def train(
     tutors = {name: Tutor(Path(name)) for name in recipe.prefinetune or () if name not in TASKS}
     if recipe.prefinetune:
         model.learn([])  # a family that cannot is told before anything is written
-    _open_folder(out, recipe, resume)
-    with only_one(out / ".lock", busy):
-        if resume and (done := _finished(out, session.seconds)):
-            session.say("this training has ended already")
-            return done
-        _require_same_data(model, out)
+
+    def create_task() -> Task:
         for name in recipe.prefinetune or ():
             tutors[name] = tutors.get(name) or Tutor(write_task(name, train, dev, out / _TASKS))
         with without_collection():
@@ -90,9 +89,53 @@ def train(
             lambda: {options.metric: _evaluate(model, tracker, dev, options)},
             lambda folder: write_notes(folder, tracker.family, recipe.train, model.save(folder)),
         )
-        if tutors:
-            task = _teach(task, model, list(tutors.values()), options)
-        return fit(task, options, out, session)
+        return _teach(task, model, list(tutors.values()), options) if tutors else task
+
+    return _fit(recipe, out, session, model, create_task, resume=resume)
+
+
+def _train_utterances(recipe: Recipe, out: Path, session: Session, *, resume: bool) -> dict[str, Any]:
+    """The network of the generator `seq2seq`: the same loop over other examples."""
+    require_transformers()
+    import torch
+
+    from dstress.generators.network.backbone import Options
+    from dstress.generators.network.examples import examples_of
+    from dstress.generators.network.training import create_task, kind_of
+
+    if recipe.start or recipe.augment or recipe.prefinetune:
+        raise SpecError(f"the recipe of {UTTERANCES} has no start, augment or prefinetune", fix="leave them out")
+    options, settings = recipe.training, read_settings(recipe.model, Options, f"the recipe of {UTTERANCES}, [model]")
+    dev = list(examples_of(load(recipe.dev).take(0, options.evaluate_on, options.seed)))
+    train = list(examples_of(load(recipe.train)))
+    if not train or not dev:
+        raise DstressError("there is nothing to train on, or to choose the best checkpoint by")
+    torch.manual_seed(options.seed)
+    backbone = kind_of(settings).create(settings, train)
+    task = create_task(backbone, train, dev, recipe.train, options)
+    return _fit(recipe, out, session, backbone, lambda: task, resume=resume)
+
+
+def _fit(
+    recipe: Recipe,
+    out: Path,
+    session: Session,
+    learner: Model | Backbone,
+    create_task: Callable[[], Task],
+    *,
+    resume: bool,
+) -> dict[str, Any]:
+    """Train into a folder that is new, or that has begun with the same recipe and data."""
+    from dstress.learning.loop import fit
+
+    _open_folder(out, recipe, resume)
+    busy = DstressError("another process trains into this folder", where=str(out), fix="wait for it, or give another")
+    with only_one(out / ".lock", busy):
+        if resume and (done := _finished(out, session.seconds)):
+            session.say("this training has ended already")
+            return done
+        _require_same_data(learner, out)
+        return fit(create_task(), recipe.training, out, session)
 
 
 def _check_metric(recipe: Recipe) -> None:
@@ -173,7 +216,7 @@ def _finished(out: Path, seconds: float) -> dict[str, Any] | None:
     return result if result["stopped"] != "time budget" or seconds <= result["seconds"] else None
 
 
-def _require_same_data(model: Model, out: Path) -> None:
+def _require_same_data(model: Model | Backbone, out: Path) -> None:
     """Going on with other data would mix two trainings."""
     notes = out / BEST / NOTES
     if not notes.is_file():

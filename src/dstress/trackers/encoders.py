@@ -16,9 +16,9 @@ import torch
 
 from dstress.errors import DstressError
 from dstress.learning.devices import require_transformers
+from dstress.learning.pretrained import Pretrained
 from dstress.text.mentions import find_value
 from dstress.text.similarity import Encoder
-from dstress.trackers.pretrained import Pretrained
 
 MINILM = "minilm"
 IGNORED = -100

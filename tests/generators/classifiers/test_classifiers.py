@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dstress.corpora import load, reminder
 from dstress.corpora.base import Corpus
@@ -25,6 +26,7 @@ from dstress.generators.classifiers.encoder import Encoder
 from dstress.generators.classifiers.examples import Labelled, label_turns, training_examples
 from dstress.generators.classifiers.linear import Linear
 from dstress.generators.classifiers.unseen_values import UnseenValues
+from dstress.learning.base import Session
 from dstress.resources import Material, Resources
 from tests.parts import need
 from tests.stressors.samples import in_memory
@@ -355,8 +357,11 @@ def test_encoder_learns_which_words_speak_about_a_slot(tiny: Path) -> None:
         encoder_network.TrainingExample((), "which?", " ".join(words), (), [at for at in (0, 1) if label[at]])
         for words, label in zip(texts, labels, strict=True)
     ]
-    recipe = encoder_network.Recipe(epochs=12, batch=16, rate=3e-3)
-    encoder_network.fit(network, tokenizer, examples[:120], recipe, lambda text: None)
+    options, lines = replace(encoder_network.OPTIONS, epochs=12, batch=16, rate=3e-3), list[str]()
+    session = Session(say=lines.append)
+    encoder_network.fit(network, tokenizer, examples[:120], examples[120:], options, session)
+    assert len(lines) == 12
+    assert "epoch 12, step 96 of 96: loss" in lines[-1]  # as the loop of `learning` says it
     exchanges = [(example.history, example.system, example.user) for example in examples[120:]]
     tokens = encoder_network.ExchangeTokenizer(tokenizer)
     hits = encoder_network.compute_logits(network, tokens, exchanges, 1) > 0
@@ -372,8 +377,8 @@ def test_unsure_columns_teach_nothing(tiny: Path) -> None:
     for label in ([0], [0, 1]):
         network, tokenizer = encoder._make_network(1)
         example = encoder_network.TrainingExample((), "where to?", "to the north", (), label, [1])
-        recipe = encoder_network.Recipe(epochs=2, batch=4)
-        encoder_network.fit(network, tokenizer, [example] * 4, recipe, lambda text: None)
+        options = replace(encoder_network.OPTIONS, epochs=2, batch=4)
+        encoder_network.fit(network, tokenizer, [example] * 4, [example], options, Session())
         network.classifier.bias.data.zero_()  # it starts from how often a label is there
         tokens = encoder_network.ExchangeTokenizer(tokenizer)
         answers.append(encoder_network.compute_logits(network, tokens, [((), "", "north")], 1))

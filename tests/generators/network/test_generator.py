@@ -7,14 +7,13 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.parts import need
 
@@ -23,12 +22,13 @@ need("torch", "models")
 import torch
 
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
-from dstress.errors import DstressError, MissingExtraError, SpecError
+from dstress.errors import DstressError, SpecError
 from dstress.generators import Candidate, Goal, Request, generators
 from dstress.generators.goals import own_goal
 from dstress.generators.matching import find_unsaid
-from dstress.generators.network import training
-from dstress.generators.network.examples import example_of, examples_of, slot_in_words, write_examples
+from dstress.generators.network.backbone import Options
+from dstress.generators.network.constraints import Constraints, Placeholders
+from dstress.generators.network.examples import example_of, examples_of, slot_in_words
 from dstress.generators.network.filler import Filled, fill
 from dstress.generators.network.generator import Seq2Seq, load
 from dstress.generators.network.joints import Joiner
@@ -40,18 +40,19 @@ from dstress.generators.network.linear_form import (
     in_plain_words,
     known_from,
     linearize,
-    read_example,
-    write_example,
 )
+from dstress.generators.network.training import create_task, kind_of, perplexity_of
 from dstress.generators.network.vocabulary import Vocabulary, words_in
+from dstress.learning import loop
+from dstress.learning.base import Session
+from dstress.learning.recipe import TrainingOptions
 from dstress.resources import Resources
 from dstress.text.utterance import Utterance
 from dstress.text.writing_style import WritingStyle
 from tests.trackers.serving import held
 
-TINY = training.TrainingOptions(
-    epochs=12, batch=16, rate=3e-3, warmup=30, width=64, layers=1, heads=2, dropout=0.0, device="cpu"
-)
+TINY = Options(width=64, layers=1, heads=2, dropout=0.0)
+BRIEF = TrainingOptions(epochs=12, batch=16, rate=3e-3, decay="linear", metric="perplexity")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -68,11 +69,21 @@ def examples() -> tuple[list[Example], list[Example]]:
     return list(examples_of(held("reminder:train"))), list(examples_of(held("reminder:dev")))[:60]
 
 
+def fitted(train: list[Example], dev: list[Example], out: Path, model: Options, options: TrainingOptions) -> Path:
+    out.mkdir()
+    torch.manual_seed(options.seed)
+    task = create_task(kind_of(model).create(model, train), train, dev, "reminder:train", options)
+    loop.fit(task, options, out, Session("cpu"))
+    return out
+
+
 @pytest.fixture(scope="module")
 def folder(examples: tuple[list[Example], list[Example]], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("seq2seq") / "trained"
-    training.fit(*examples, out, TINY, {"train": "reminder:train"}, lambda line: None)
-    return out
+    return fitted(*examples, tmp_path_factory.mktemp("seq2seq") / "trained", TINY, BRIEF)
+
+
+def perplexities(folder: Path) -> list[float]:
+    return [each["perplexity"] for each in json.loads((folder / "training.json").read_text("utf-8"))["evaluations"]]
 
 
 def prepared(folder: Path, **more: Any) -> Seq2Seq:
@@ -141,7 +152,7 @@ def test_a_turn_becomes_an_example() -> None:
     )
     assert [part for part in example.user if part.wish >= 0] == [Part("Acorn House", 0), Part("3", 1)]
     assert example.clean
-    assert read_example(write_example(example)) == example
+    assert example.name == "dialogue d, turn 0"
 
 
 @pytest.mark.parametrize(
@@ -249,103 +260,47 @@ def test_a_value_fits_into_its_sentence(text: str, values: list[str], style: Wri
 # Training
 
 
-def test_it_learns(folder: Path) -> None:
-    config = json.loads((folder / "config.json").read_text("utf-8"))
-    perplexities = [epoch["dev_perplexity"] for epoch in config["epochs"]]
-    assert len(perplexities) == TINY.epochs
-    assert min(perplexities) < 25 < perplexities[0]
-    assert config["best"]["dev_perplexity"] == min(perplexities)
-    assert config["train"] == "reminder:train"
-    assert config["options"]["seed"] == 1
-
-
-def test_the_best_epoch_is_kept(folder: Path, examples: tuple[list[Example], list[Example]]) -> None:
-    config = json.loads((folder / "config.json").read_text("utf-8"))
-    network = load(folder, config, "cpu")
+def test_it_learns_and_the_best_epoch_is_kept(folder: Path, examples: tuple[list[Example], list[Example]]) -> None:
+    told = perplexities(folder)
+    assert len(told) == BRIEF.epochs
+    assert min(told) < 25 < told[0]
+    network = load(folder, "cpu")
     network.module.float()
-    assert training.perplexity_of(network, examples[1]) == pytest.approx(config["best"]["dev_perplexity"], rel=1e-3)
+    assert perplexity_of(network, examples[1], BRIEF) == pytest.approx(min(told), rel=1e-4)
 
 
-def test_the_same_seed_gives_the_same_network(examples: tuple[list[Example], list[Example]], tmp_path: Path) -> None:
-    few = examples[0][:32], examples[1][:8]
-
-    def trained(name: str, seed: int) -> dict[str, Any]:
-        options = training.TrainingOptions(epochs=1, batch=8, width=16, layers=1, heads=1, seed=seed, device="cpu")
-        training.fit(*few, tmp_path / name, options, {}, lambda line: None)
-        found: dict[str, Any] = torch.load(tmp_path / name / "weights.pt", weights_only=True)
-        return found
-
-    one, two, other = trained("one", 1), trained("two", 1), trained("other", 2)
-    assert all(torch.equal(one[name], two[name]) for name in one)
-    assert not all(torch.equal(one[name], other[name]) for name in one)
+def test_options_that_cannot_work(examples: tuple[list[Example], list[Example]], tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="evenly"):
+        Options(width=100, heads=3)
+    with pytest.raises(ValueError, match="shares"):
+        Options(joined=1.0)
+    with pytest.raises(SpecError, match="judged by their perplexity"):
+        fitted(*examples, tmp_path / "x", TINY, TrainingOptions())
 
 
-def test_the_learning_rate_goes_up_and_down() -> None:
-    rates = [training.pace(step, 10, 100) for step in range(101)]
-    assert rates[0] == pytest.approx(0.1)
-    assert max(rates) == 1.0
-    assert rates[9] == 1.0
-    assert rates[100] == 0.0
-    assert rates[10:] == sorted(rates[10:], reverse=True)
+# What may be said
 
 
-def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    class First:
-        schema = held("reminder:train").schema
+def test_values_are_said_once_before_the_end_and_no_word_twice_in_a_row() -> None:
+    words = Vocabulary.learn([["a", "a", "b", "b"]])
+    required, free, other = words.values[:3]
+    a, b = words.encode(["a", "b"])
 
-        def __iter__(self) -> Iterator[Dialogue]:
-            return iter(held("reminder:train").dialogues[:8])
+    def next_words(*said: int, forces_values: bool = False) -> set[str]:
+        goals = [Placeholders([required], [required, free])]
+        constraints = Constraints(words, goals, 1, "cpu", forces_values=forces_values)
+        scores = constraints(torch.tensor([[words.end, *said]]), torch.zeros(1, len(words)))
+        return set(words.decode(torch.isfinite(scores[0]).nonzero().flatten().tolist()))
 
-    counts = write_examples(First(), First(), tmp_path / "data.gz", {"train": "mine"})
-    assert counts["train_examples"] == counts["dev_examples"] > 20
-    arguments = ["--data", str(tmp_path / "data.gz"), "--out", str(tmp_path / "out"), "--limit", "20"]
-    training.main([*arguments, "--epochs", "1", "--width", "16", "--layers", "1", "--heads", "1", "--device", "cpu"])
-    assert "epoch 1: train loss" in capsys.readouterr().out
-    config = json.loads((tmp_path / "out" / "config.json").read_text("utf-8"))
-    assert (config["train"], config["options"]["width"]) == ("mine", 16)
-    with pytest.raises(DstressError, match="there already"):
-        training.main(arguments)
-    (tmp_path / "bad.gz").write_bytes(b"nothing")
-    with pytest.raises(DstressError, match="no file of examples"):
-        training.main(["--data", str(tmp_path / "bad.gz"), "--out", str(tmp_path / "other")])
-
-
-def test_training_needs_only_torch_and_msgspec() -> None:
-    """It goes to machines with a GPU that have little else."""
-    code = """
-import sys
-
-class Missing:
-    def find_spec(self, name, path=None, target=None):
-        if name in ("numpy", "rapidfuzz", "httpx", "click", "rich", "transformers", "platformdirs", "jinja2"):
-            raise ModuleNotFoundError(name)
-
-sys.meta_path.insert(0, Missing())
-from dstress.generators.network import training
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-
-
-def test_a_failed_training_leaves_no_folder(
-    examples: tuple[list[Example], list[Example]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(torch, "save", full)
-    options = training.TrainingOptions(epochs=1, width=16, layers=1, heads=1, device="cpu")
-    with pytest.raises(OSError, match="no space"):
-        training.fit(examples[0][:8], examples[1][:8], tmp_path / "out", options, {}, lambda line: None)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_options_that_cannot_work(tmp_path: Path) -> None:
-    with pytest.raises(DstressError, match="above 0"):
-        training.TrainingOptions(epochs=0)
-    with pytest.raises(DstressError, match="evenly"):
-        training.TrainingOptions(width=100, heads=3)
-    with pytest.raises(DstressError, match="nothing to train on"):
-        training.fit([], [], tmp_path / "x", TINY, {}, print)
+    assert next_words() == {"<value_1>", "<value_2>", "a", "b"}
+    assert next_words(a) == {"<value_1>", "<value_2>", "b"}
+    assert next_words(a, required) == {"<value_2>", "<end>", "a", "b"}
+    assert next_words(free, required) == {"<end>", "a", "b"}
+    assert words.decode([other])[0] not in next_words(a, b)
+    assert next_words(*[a, b] * 4) == {"<value_1>", "<value_2>", "a"}
+    assert next_words(*[a, b] * 4, forces_values=True) == {"<value_1>"}
+    assert next_words(required, *[a, b] * 19) == {"<end>"}  # the last place
+    assert next_words(*[a, b] * 19, a) == set()
 
 
 # Speaking
@@ -451,12 +406,9 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory, examples: tuple[list[Ex
 def test_a_checkpoint_is_tuned_and_asked(
     checkpoint: Path, examples: tuple[list[Example], list[Example]], tmp_path: Path
 ) -> None:
-    options = training.TrainingOptions(
-        model=str(checkpoint), epochs=5, batch=16, rate=1e-2, warmup=5, joined=0.0, device="cpu"
-    )
-    config = training.fit(examples[0], examples[1][:30], tmp_path / "tuned", options, {}, lambda line: None)
-    first, *_, last = (epoch["dev_perplexity"] for epoch in config["epochs"])
-    assert last < first
+    model, options = Options(str(checkpoint), joined=0.0), replace(BRIEF, epochs=5, rate=1e-2)
+    told = perplexities(fitted(examples[0], examples[1][:30], tmp_path / "tuned", model, options))
+    assert told[-1] < told[0]
     generator = prepared(tmp_path / "tuned", beam=4)
     wanted = requests(3)
     together = generator.generate_all(wanted, 4)
@@ -467,9 +419,8 @@ def test_a_checkpoint_is_tuned_and_asked(
 
 
 def test_no_such_checkpoint(examples: tuple[list[Example], list[Example]], tmp_path: Path) -> None:
-    options = training.TrainingOptions(model=str(tmp_path / "none"), device="cpu")
-    with pytest.raises(MissingExtraError, match="cannot be read"):
-        training.fit(*examples, tmp_path / "out", options, {}, lambda line: None)
+    with pytest.raises(DstressError, match="cannot be read"):
+        fitted(*examples, tmp_path / "out", Options(str(tmp_path / "none")), BRIEF)
 
 
 # What is wrong from the start
@@ -491,44 +442,34 @@ def test_without_a_folder() -> None:
 def test_a_folder_without_a_network(tmp_path: Path) -> None:
     with pytest.raises(DstressError, match=r"no trained network.*\n.*dstress train utterances"):
         prepared(tmp_path)
-    (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(DstressError, match="no trained network"):
+
+
+def test_a_folder_of_an_earlier_version_is_to_be_trained_again(tmp_path: Path) -> None:
+    """Its network was dstress's own: a config.json and weights.pt at the top."""
+    (tmp_path / "config.json").write_text('{"format": 2, "backbone": "scratch", "slots": []}')
+    (tmp_path / "weights.pt").write_bytes(b"")
+    with pytest.raises(DstressError, match=r"of an earlier version\n.*dstress train utterances"):
         prepared(tmp_path)
-    (tmp_path / "config.json").write_text('{"format": 99, "slots": []}')
-    with pytest.raises(DstressError, match="another version"):
-        prepared(tmp_path)
 
 
-# The keys of a network of one layer in a folder of format 1, in their order.
-LAYER = ["own.asks", "own.tells", "own.gives", "own_norm", "thought_norm"]
-READING = ["reading.asks", "reading.tells", "reading.gives", "reading_norm"]
-KEYS_OF_FORMAT_1 = [
-    "words.weight",
-    "places.weight",
-    *(f"encoder.0.{part}.{kind}" for part in [*LAYER, "wide", "narrow"] for kind in ("weight", "bias")),
-    *(f"decoder.0.{part}.{kind}" for part in [*LAYER, *READING, "wide", "narrow"] for kind in ("weight", "bias")),
-    *(f"{part}.{kind}" for part in ("read_well", "said_well") for kind in ("weight", "bias")),
-]
-
-
-def test_a_folder_of_format_1_still_loads(folder: Path, generator: Seq2Seq, tmp_path: Path) -> None:
-    old = tmp_path / "old"
-    shutil.copytree(folder, old)
-    weights = torch.load(folder / "weights.pt", weights_only=True)
-    torch.save(dict(zip(KEYS_OF_FORMAT_1, weights.values(), strict=True)), old / "weights.pt")
-    config = json.loads((folder / "config.json").read_text("utf-8"))
-    assert config["format"] == 2
-    (old / "config.json").write_text(json.dumps(config | {"format": 1}), "utf-8")
-    wanted = requests(8)
-    assert prepared(old).generate_all(wanted, 5) == generator.generate_all(wanted, 5)
+def test_a_checkpoint_of_a_tracker(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "best", tmp_path / "copy")
+    notes = json.loads((tmp_path / "copy" / "model.json").read_text("utf-8"))
+    (tmp_path / "copy" / "model.json").write_text(json.dumps(notes | {"family": "copy"}), "utf-8")
+    with pytest.raises(DstressError, match="a checkpoint of copy, not of utterances"):
+        prepared(tmp_path / "copy")
+    del notes["model"]["vocabulary"]
+    (tmp_path / "copy" / "model.json").write_text(json.dumps(notes), "utf-8")
+    with pytest.raises(DstressError, match="vocabulary"):
+        prepared(tmp_path / "copy")
 
 
 def test_damaged_weights(folder: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "copy"
-    shutil.copytree(folder, copy)
-    (copy / "weights.pt").write_bytes((copy / "weights.pt").read_bytes()[:1000])
-    with pytest.raises(DstressError, match="the network cannot be read"):
-        prepared(copy)
+    shutil.copytree(folder / "best", tmp_path / "copy")
+    weights = tmp_path / "copy" / "weights.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(DstressError, match="the weights cannot be read"):
+        prepared(tmp_path / "copy")
 
 
 def test_a_network_for_other_services(folder: Path) -> None:

@@ -13,6 +13,7 @@ from random import Random
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import msgspec
 import numpy as np
 
 from dstress.errors import DstressError, MissingExtraError, SpecError
@@ -26,11 +27,13 @@ from dstress.generators.classifiers.examples import (
 )
 from dstress.generators.classifiers.thresholds import break_even
 from dstress.generators.classifiers.unseen_values import UnseenValues
+from dstress.learning.base import Session
 from dstress.resources import Material, Resources
 from dstress.text import similarity
 
 if TYPE_CHECKING:
-    from dstress.generators.classifiers.encoder_network import ExchangeTokenizer, Network, Recipe, TrainingExample
+    from dstress.generators.classifiers.encoder_network import ExchangeTokenizer, Network, TrainingExample
+    from dstress.learning.recipe import TrainingOptions
 
 _HOW = "fit one on a GPU with benchmarks/fit_slot_classifier.py and name its folder: encoder(folder=...)"
 _WORDINGS = 3
@@ -140,13 +143,13 @@ class Encoder(SlotClassifier):
 
     def _find_or_fit(self, home: Path, examples: list[Labelled]) -> Path:
         """The folder of weights for this corpus, backbone and recipe. They are fitted where nobody has yet."""
-        from dstress.generators.classifiers.encoder_network import ExchangeTokenizer, Recipe, compute_logits, fit, save
+        from dstress.generators.classifiers.encoder_network import OPTIONS, ExchangeTokenizer, compute_logits, fit, save
 
         learnt, held_out = hold_out(examples)
         slots = sorted({slot for example in examples for slot in (*example.slots, *example.offers)})
         training = _with_wordings(learnt, slots)
-        recipe = Recipe(epochs=self.epochs, batch=64)
-        folder = home / _fit_key(training, slots, recipe, self._backbone_folder)
+        options = msgspec.structs.replace(OPTIONS, epochs=self.epochs, batch=64)
+        folder = home / _fit_key(training, slots, options, self._backbone_folder)
         if folder.is_dir():
             return folder
         network, tokenizer = self._make_network(len(slots))
@@ -156,13 +159,13 @@ class Encoder(SlotClassifier):
                 f"{1 + len(training) * self.epochs // (60 * _PACE)} minutes on one core; {_HOW}",
                 stacklevel=2,
             )
-        fit(network, tokenizer, training, recipe, lambda text: None)
+        fit(network, tokenizer, training, _as_they_are(held_out, slots), options, Session())
         exchanges = [example.exchange for example in held_out]
         logits = compute_logits(network, ExchangeTokenizer(tokenizer), exchanges, _GPU_BATCH)
         targets, weights = label_tables(held_out, slots)
         spoken, offers = np.s_[:, : len(slots)], np.s_[:, len(slots) :]
         thresholds = [break_even(logits[part], targets[part], weights[part]) for part in (spoken, offers)]
-        notes = {"slots": slots, "thresholds": thresholds, "recipe": recipe._asdict()}
+        notes = {"slots": slots, "thresholds": thresholds, "recipe": msgspec.to_builtins(options)}
         home.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=home, prefix=".") as temporary:
             save(network, Path(temporary) / "new", notes)
@@ -201,18 +204,24 @@ def _read_notes(folder: Path) -> dict[str, Any]:
 
 def _with_wordings(examples: Sequence[Labelled], slots: Sequence[str]) -> list[TrainingExample]:
     """Examples for the network, with other wordings in which values are made up."""
+    unseen, random = UnseenValues(examples), Random(7)
+    wordings = [{unseen.rewrite_utterance(example, random) for _ in range(_WORDINGS)} for example in examples]
+    return [
+        training._replace(others=sorted(others - {training.user}))
+        for training, others in zip(_as_they_are(examples, slots), wordings, strict=True)
+    ]
+
+
+def _as_they_are(examples: Sequence[Labelled], slots: Sequence[str]) -> list[TrainingExample]:
     from dstress.generators.classifiers.encoder_network import TrainingExample
 
-    unseen, random = UnseenValues(examples), Random(7)
-    training = []
-    for example in examples:
-        others = sorted({unseen.rewrite_utterance(example, random) for _ in range(_WORDINGS)} - {example.exchange.user})
-        training.append(TrainingExample(*example.exchange, others, *label_columns(example, slots)))
-    return training
+    return [TrainingExample(*example.exchange, (), *label_columns(example, slots)) for example in examples]
 
 
-def _fit_key(training: Sequence[TrainingExample], slots: Sequence[str], recipe: Recipe, backbone: Path) -> str:
+def _fit_key(
+    training: Sequence[TrainingExample], slots: Sequence[str], options: TrainingOptions, backbone: Path
+) -> str:
     """Names what the weights depend on; folders of kept weights bear it."""
     config = (backbone / "config.json").read_bytes() if (backbone / "config.json").is_file() else b""
-    text = json.dumps([training, slots, recipe._replace(seconds=0)]).encode("utf-8", "surrogatepass")
+    text = json.dumps([training, slots, msgspec.to_builtins(options)]).encode("utf-8", "surrogatepass")
     return blake2b(text + config, digest_size=8).hexdigest()

@@ -1,7 +1,6 @@
 """A BERT-type encoder that learns which slots an exchange adds, as CoCo's classifier does (4.3, equations 2 and 3).
 
-It needs torch and transformers and nothing else of dstress: `benchmarks/fit_slot_classifier.py` runs it by itself on a
-machine with a GPU. The encoder reads [CLS] history [SEP] system [SEP] user [SEP]. Where CoCo reads all slots off one
+The encoder reads [CLS] history [SEP] system [SEP] user [SEP]. Where CoCo reads all slots off one
 pooled vector, here each slot has a query of its own and classifies what it attends to: several slots in one utterance
 then do not crowd each other out. Word embeddings stay as they were, so that names that training lacks keep their place
 beside those that it has; the kept file is half as large for it.
@@ -10,8 +9,8 @@ beside those that it has; the kept file is half as large for it.
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator, Sequence
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -20,6 +19,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from dstress.learning import loop
+from dstress.learning.base import Batch, Learner, Loss, Session, Task
+from dstress.learning.checkpoints import BEST, load_weights
+from dstress.learning.recipe import TrainingOptions
+
 WEIGHTS, NOTES = "weights.pt", "notes.json"
 _ENCODER = "encoder."
 _FROZEN = f"{_ENCODER}embeddings.word_embeddings.weight"
@@ -27,10 +31,11 @@ _FORMER_NAMES = {"backbone.": _ENCODER, "judge.": "classifier.", "whole.": "pool
 """What the parts of the network are called in older files of weights."""
 _LONGEST = {"history": 128, "system": 80, "user": 96}
 """Tokens of each part; the history and the system lose their beginning, the user's words their end."""
-_WARM_UP = 0.06
-_CHUNK = 64
-"""So many batches of exchanges are sorted by length together, which saves padding and keeps training shuffled."""
+_OTHERS = 0.5
+"""How often another wording stands for the user's."""
+OPTIONS = TrainingOptions(epochs=6, batch=32, rate=2e-4, warmup=0.06, decay="linear", weight_decay=0.01, metric="loss")
 
+_READ = ("input_ids", "token_type_ids", "attention_mask")
 TokenRow = tuple[list[int], list[int]]
 """The input ids and the token type ids of one exchange."""
 
@@ -47,18 +52,6 @@ class TrainingExample(NamedTuple):
     others: Sequence[str]
     label: Sequence[int]
     unsure: Sequence[int] = ()
-
-
-class Recipe(NamedTuple):
-    """How to fit. `seconds` ends the fit in time: the rate falls with the clock where the clock is ahead."""
-
-    epochs: int = 6
-    batch: int = 32
-    rate: float = 2e-4
-    others: float = 0.5
-    """How often another wording stands for the user's."""
-    seconds: float = float("inf")
-    seed: int = 1
 
 
 class Network(torch.nn.Module):  # type: ignore[misc, unused-ignore]
@@ -78,10 +71,11 @@ class Network(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         """Where it runs."""
         return next(self.parameters()).device
 
-    def forward(self, input_ids: Any, token_type_ids: Any, attention_mask: Any) -> Any:
-        """A logit for each exchange and slot."""
+    def forward(self, input_ids: Any, token_type_ids: Any, attention_mask: Any, embeddings: Any = None) -> Any:
+        """A logit for each exchange and slot; with `embeddings` in place of those of the ids."""
         types = token_type_ids if self.encoder.config.type_vocab_size > 1 else None
-        outputs = self.encoder(input_ids=input_ids, token_type_ids=types, attention_mask=attention_mask)
+        read = {"input_ids": input_ids} if embeddings is None else {"inputs_embeds": embeddings}
+        outputs = self.encoder(**read, token_type_ids=types, attention_mask=attention_mask)
         hidden = self.dropout(outputs.last_hidden_state.float())
         attention = self.query(hidden).masked_fill(attention_mask.unsqueeze(-1) == 0, -1e4).softmax(1)
         token_logits = hidden @ self.classifier.weight.T
@@ -129,60 +123,92 @@ def pad_batch(rows: Sequence[TokenRow], device: Any) -> tuple[Any, Any, Any]:
     return input_ids, token_type_ids, attention_mask
 
 
+class TokenExample(NamedTuple):
+    """An exchange in one of its wordings, as token ids, with its label."""
+
+    name: str
+    row: TokenRow
+    label: Sequence[int]
+    unsure: Sequence[int]
+
+    @property
+    def length(self) -> int:
+        """Tokens."""
+        return len(self.row[0])
+
+
+class SlotLearner(Learner):
+    """The network, and how it learns slots from exchanges."""
+
+    def __init__(self, network: Network, tokenizer: Any) -> None:
+        self.module, self._tokens = network, ExchangeTokenizer(tokenizer)
+        network.get_parameter(_FROZEN).requires_grad_(False)
+
+    def encode(self, examples: Sequence[TrainingExample], random: Random | None = None) -> list[TokenExample]:
+        """Exchanges as they are; with `random`, in any of their wordings."""
+        self._tokens.add([text for each in examples for text in (*each.history, each.system, each.user, *each.others)])
+        encoded = []
+        for each in examples:
+            is_other = random is not None and bool(each.others) and random.random() < _OTHERS
+            user = random.choice(each.others) if random is not None and is_other else each.user
+            row = self._tokens.encode(each.history, each.system, user)
+            encoded.append(TokenExample(f"the exchange {user!r}", row, each.label, each.unsure))
+        return encoded
+
+    def collate(self, examples: Sequence[TokenExample], random: Random) -> Batch:
+        """What is read, and the slots that are right."""
+        read = zip(_READ, pad_batch([example.row for example in examples], "cpu"), strict=True)
+        slots = self.module.classifier.out_features
+        targets = torch.from_numpy(_multi_hot([example.label for example in examples], slots))
+        weights = 1 - torch.from_numpy(_multi_hot([example.unsure for example in examples], slots))
+        return {**dict(read), "targets": targets, "weights": weights}
+
+    def loss(self, batch: Batch, embeddings: Any = None) -> Loss:
+        """Over every slot of every exchange."""
+        logits = self.module(*(batch[name] for name in _READ), embeddings)
+        total = torch.nn.functional.binary_cross_entropy_with_logits(
+            logits.float(), batch["targets"], batch["weights"], reduction="sum"
+        )
+        return Loss(total, logits.numel())
+
+    def embed(self, batch: Batch) -> Any:
+        """Of the words of the exchange."""
+        return self.module.encoder.get_input_embeddings()(batch["input_ids"])
+
+    def parameter_groups(self, rate: float) -> list[dict[str, Any]]:
+        """The heads learn ten times as fast as the encoder, which has learnt already."""
+        encoder, heads = list[Any](), list[Any]()
+        for name, weights in self.module.named_parameters():
+            if weights.requires_grad:
+                (encoder if name.startswith(_ENCODER) else heads).append(weights)
+        return [{"params": encoder, "lr": rate}, {"params": heads, "lr": 10 * rate}]
+
+
 def fit(
     network: Network,
     tokenizer: Any,
     examples: Sequence[TrainingExample],
-    recipe: Recipe,
-    on_progress: Callable[[str], None] = print,
+    held_out: Sequence[TrainingExample],
+    options: TrainingOptions,
+    session: Session,
 ) -> None:
-    """Fit the network where it is."""
-    tokens, random, device = ExchangeTokenizer(tokenizer), Random(recipe.seed), network.device
-    torch.manual_seed(recipe.seed)
-    tokens.add([text for each in examples for text in (*each.history, each.system, each.user, *each.others)])
-    optimizer = _make_optimizer(network, recipe.rate)
-    total, done, start = recipe.epochs * -(-len(examples) // recipe.batch), 0, time.monotonic()
+    """Fit the network where it is; the epoch with the lowest loss on what is held out is kept."""
+    torch.manual_seed(options.seed)
+    learner = SlotLearner(network, tokenizer)
     targets = _multi_hot([example.label for example in examples], network.classifier.out_features)
-    weights = 1 - _multi_hot([example.unsure for example in examples], network.classifier.out_features)
     share = torch.from_numpy(targets.mean(0)).clamp(1e-4, 1 - 1e-4)
     network.classifier.bias.data.copy_(share.logit())  # so that the first steps need not learn how rare slots are
-    for epoch in range(recipe.epochs):
-        network.train()
-        losses: list[Any] = []
-        for places, rows in _shuffled_batches(examples, tokens, recipe, random):
-            progress = max(done / total, (time.monotonic() - start) / recipe.seconds)
-            if progress >= 1:
-                break
-            rate = max(0.0, min(progress / _WARM_UP, (1 - progress) / (1 - _WARM_UP)))
-            for group in optimizer.param_groups:
-                group["lr"] = group["peak"] * rate
-            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-                logits = network(*pad_batch(rows, device))
-            target, weight = (torch.from_numpy(table[places]).to(device) for table in (targets, weights))
-            loss = torch.nn.functional.binary_cross_entropy_with_logits(logits.float(), target, weight)
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-            optimizer.step()
-            losses.append(loss.detach())
-            done += 1
-        if losses:
-            loss, passed = torch.stack(losses).mean().item(), time.monotonic() - start
-            on_progress(f"epoch {epoch + 1} of {recipe.epochs}: loss {loss:.5f}, {passed:.0f} s")
+    kept_back = learner.encode(held_out)
+    task = Task(
+        learner,
+        lambda random: learner.encode(examples, random),
+        lambda: {"loss": loop.mean_loss(learner, kept_back, options)},
+        lambda folder: folder.mkdir(exist_ok=True),
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        loop.fit(task, options, Path(folder), session._replace(device=str(network.device)))
+        load_weights(network, Path(folder) / BEST)
     network.eval()
-
-
-def _make_optimizer(network: Network, rate: float) -> Any:
-    """The heads learn ten times as fast as the encoder, which has learnt already."""
-    heads: list[Any] = []
-    encoder: list[Any] = []
-    for name, weights in network.named_parameters():
-        if name == _FROZEN:
-            weights.requires_grad_(False)
-        else:
-            (encoder if name.startswith(_ENCODER) else heads).append(weights)
-    groups = [{"params": encoder, "peak": rate}, {"params": heads, "peak": 10 * rate}]
-    return torch.optim.AdamW(groups, lr=rate, weight_decay=0.01)
 
 
 def _multi_hot(columns: Sequence[Sequence[int]], width: int) -> NDArray[np.float32]:
@@ -191,27 +217,6 @@ def _multi_hot(columns: Sequence[Sequence[int]], width: int) -> NDArray[np.float
     for row, ones in enumerate(columns):
         table[row, list(ones)] = 1
     return table
-
-
-def _shuffled_batches(
-    examples: Sequence[TrainingExample], tokens: ExchangeTokenizer, recipe: Recipe, random: Random
-) -> Iterator[tuple[list[int], list[TokenRow]]]:
-    """Batches of places and rows, in another order and wording at every call."""
-    order = list(range(len(examples)))
-    random.shuffle(order)
-    size = recipe.batch * _CHUNK
-    for start in range(0, len(order), size):
-        rows: dict[int, TokenRow] = {}
-        for place in order[start : start + size]:
-            example = examples[place]
-            is_other = bool(example.others) and random.random() < recipe.others
-            user = random.choice(example.others) if is_other else example.user
-            rows[place] = tokens.encode(example.history, example.system, user)
-        places = sorted(rows, key=lambda place: len(rows[place][0]))
-        batches = [places[at : at + recipe.batch] for at in range(0, len(places), recipe.batch)]
-        random.shuffle(batches)
-        for batch in batches:
-            yield batch, [rows[place] for place in batch]
 
 
 def compute_logits(

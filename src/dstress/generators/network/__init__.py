@@ -1,1 +1,4 @@
-"""The parts of the `seq2seq` generator. `training` and what it imports need only torch and msgspec beside Python."""
+"""The parts of the `seq2seq` generator."""
+
+FAMILY = "utterances"
+"""What recipes and checkpoints call its network."""

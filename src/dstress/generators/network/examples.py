@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 from dstress.dialogue import DONTCARE, Slot, State, service_of
 from dstress.generators.base import Request
 from dstress.generators.goals import own_goal
-from dstress.generators.network.linear_form import Example, Kind, Part, Wish, write_example
+from dstress.generators.network.linear_form import Example, Kind, Part, Wish
 from dstress.resources import Material
-from dstress.storage.atomic import replacing
 from dstress.text import mentions
 from dstress.text.letters import name_words
 from dstress.text.utterance import Utterance
@@ -56,18 +51,7 @@ def examples_of(corpus: Material) -> Iterator[Example]:
             if turn.user.strip() and any(updates[number].values()):
                 example = _example(Utterance(dialogue, number, corpus.schema, ()), *updates[number : number + 2])
                 if example.wishes:
-                    yield example
-
-
-def write_examples(train: Material, dev: Material, path: Path, about: Mapping[str, Any]) -> dict[str, int]:
-    """The examples of two corpora in one compressed file, for `training`; how many of each."""
-    parts = {"train_examples": list(examples_of(train)), "dev_examples": list(examples_of(dev))}
-    counts = {name: len(part) for name, part in parts.items()}
-    with replacing(path) as raw, gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as stream:
-        stream.write(json.dumps(dict(about) | counts).encode() + b"\n")
-        for part in parts.values():
-            stream.writelines(write_example(example).encode() + b"\n" for example in part)
-    return counts
+                    yield example._replace(name=f"dialogue {dialogue.id}, turn {number}")
 
 
 def _example(utterance: Utterance, update: State, after: State) -> Example:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,9 +12,13 @@ from dstress.dialogue import Slot
 from dstress.errors import DstressError, MissingExtraError, SpecError
 from dstress.generators.base import Candidate, Generator, Goal, Request
 from dstress.generators.matching import find_unsaid
+from dstress.generators.network import FAMILY
 from dstress.generators.network.examples import example_of, slot_in_words
 from dstress.generators.network.filler import Filled, fill
 from dstress.generators.network.linear_form import Example
+from dstress.learning.checkpoints import NOTES, find_checkpoint, load_weights, read_notes
+from dstress.learning.devices import choose_device
+from dstress.learning.recipe import read_settings
 from dstress.resources import Material, Resources
 from dstress.text.writing_style import WritingStyle, corpus_style, usual_capitals
 
@@ -59,7 +62,7 @@ class Seq2Seq(Generator):
         missing = [name for name in ("torch", "transformers") if find_spec(name) is None]
         if missing:
             raise MissingExtraError(f"the generator seq2seq needs {missing[0]}", fix="pip install 'dstress[models]'")
-        if not {slot_in_words(slot) for slot in resources.schema.slots} & set(self._config()["slots"]):
+        if {slot_in_words(slot) for slot in resources.schema.slots}.isdisjoint(self._network().slots):
             raise DstressError(
                 "the network was trained for other services: it knows no slot of this corpus",
                 where=self.folder,
@@ -68,7 +71,6 @@ class Seq2Seq(Generator):
         self._slots = dict(resources.schema.slots)
         self._style = corpus_style(resources.corpus)
         self._capitals = usual_capitals(resources.corpus) if self._style.cased else {}
-        self._network()
 
     def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
         """The best of the beam."""
@@ -117,39 +119,28 @@ class Seq2Seq(Generator):
                 candidates.append(Candidate(fill(text, values, self._style, self._capitals), score))
         return _distinct(candidates)
 
-    def _config(self) -> dict[str, Any]:
-        from dstress.generators.network.backbone import CONFIG, READABLE
-
-        path = Path(self.folder, CONFIG)
-        try:
-            config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            if config["format"] not in READABLE or not isinstance(config["slots"], list):
-                raise DstressError("the network was trained by another version", where=self.folder, fix=_HOW)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DstressError(f"this is no trained network: {error}", where=self.folder, fix=_HOW) from error
-        return config
-
     def _network(self) -> Backbone:
         if self._backbone is None:
-            self._backbone = load(Path(self.folder), self._config(), self.device)
+            self._backbone = load(Path(self.folder), self.device)
         return self._backbone
 
 
-def load(folder: Path, config: dict[str, Any], device: str = "") -> Backbone:
+def load(folder: Path, device: str = "") -> Backbone:
     """The network of a trained folder, ready to generate."""
-    import torch
+    from dstress.generators.network.backbone import Options
+    from dstress.generators.network.training import kind_of
 
-    from dstress.generators.network.pretrained import Pretrained
-    from dstress.generators.network.scratch import Scratch
-
-    kind: type[Scratch | Pretrained] = Pretrained if config["backbone"] == Pretrained.name else Scratch
+    place = find_checkpoint(folder)
+    if not (place / NOTES).is_file():
+        raise DstressError("this is no trained network, or one of an earlier version", where=str(folder), fix=_HOW)
+    saved = read_notes(place, FAMILY)["model"]
     try:
-        backbone = kind.load(folder, config)
-        backbone.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    except (OSError, RuntimeError, KeyError, TypeError, ValueError, EOFError) as error:
-        raise DstressError(
-            f"the network cannot be read: {str(error).splitlines()[0]}", where=str(folder), fix=_HOW
-        ) from error
+        options = read_settings(saved["options"], Options, str(place))
+        backbone = kind_of(options).restore(saved, options, place)
+    except (KeyError, TypeError, ValueError) as error:
+        raise DstressError(f"the network cannot be made again: {error}", where=str(place), fix=_HOW) from error
+    load_weights(backbone.module, place)
+    backbone.module.to(choose_device(device))
     backbone.prepare_decoding()
     return backbone
 

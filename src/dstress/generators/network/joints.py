@@ -62,4 +62,4 @@ def _join(first: Example, second: Example) -> Example:
     ended = first.user[-1].text.rstrip().endswith(_ENDS)
     moved = [Part(part.text, part.wish + size if part.wish >= 0 else -1) for part in second.user]
     user = (*first.user, Part(" " if ended else " . "), *moved)
-    return Example(first.system, (*first.wishes, *second.wishes), user, first.clean)
+    return first._replace(wishes=(*first.wishes, *second.wishes), user=user)

@@ -8,7 +8,6 @@ may also be given in words, for people say them in many ways: `moderate` as "mod
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
@@ -64,13 +63,14 @@ class Wish(NamedTuple):
 class Example(NamedTuple):
     """What the system said, what the user wants, and, in training, what the user said.
 
-    `clean`: as far as can be seen the user says nothing beyond the goal.
+    `clean`: as far as can be seen the user says nothing beyond the goal. `name` is where it comes from, for messages.
     """
 
     system: tuple[Part, ...]
     wishes: tuple[Wish, ...]
     user: tuple[Part, ...] = ()
     clean: bool = True
+    name: str = ""
 
 
 class Known(NamedTuple):
@@ -148,15 +148,3 @@ def _words(parts: Sequence[Part], names: dict[int, str]) -> list[str]:
 @lru_cache(maxsize=1 << 17)  # training reads the same texts in every epoch
 def _split(text: str) -> tuple[str, ...]:
     return tuple(words_in(text))
-
-
-def write_example(example: Example) -> str:
-    """An example as a line of JSON."""
-    return json.dumps(example, ensure_ascii=False, separators=(",", ":"))
-
-
-def read_example(line: str) -> Example:
-    """The example of such a line."""
-    system, wishes, user, clean = json.loads(line)
-    system, user = (tuple(Part(*part) for part in parts) for parts in (system, user))
-    return Example(system, tuple(Wish(*wish) for wish in wishes), user, clean)

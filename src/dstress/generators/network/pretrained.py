@@ -2,68 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Self
 
 import torch
-from torch.nn import functional
 
-from dstress.errors import MissingExtraError
-from dstress.generators.network.backbone import Backbone, Generated
+from dstress.generators.network.backbone import Backbone, Generated, Lesson, Options, slots_of
 from dstress.generators.network.linear_form import LONGEST, Example, in_plain_words
+from dstress.learning import pretrained
 
-_MODEL = "model"
-_IGNORED = -100
+_AUTO = "AutoModelForSeq2SeqLM"
 
 
 class Pretrained(Backbone):
     """A pretrained encoder-decoder, fine-tuned as CoCo does (E.1): values in words, tokens of its own."""
 
-    name = "pretrained"
-
-    def __init__(self, tokenizer: Any, model: Any) -> None:
-        self.tokenizer, self.module = tokenizer, model
-
-    @classmethod
-    def fresh(cls, checkpoint: str) -> Pretrained:
-        """A checkpoint, by its folder or, while online, its name on the hub."""
-        from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(checkpoint)
-            model = AutoModelForSeq2SeqLM.from_pretrained(checkpoint)
-        except (OSError, ValueError, ImportError, RuntimeError) as error:
-            raise MissingExtraError(
-                f"the checkpoint {checkpoint!r} cannot be read: {str(error).splitlines()[0]}",
-                fix="give the folder of a sequence-to-sequence checkpoint, or a hub name while online",
-            ) from error
-        return cls(tokenizer, model.float())
+    def __init__(self, options: Options, slots: Sequence[str], model: pretrained.Pretrained) -> None:
+        super().__init__(options, slots, model.module)
+        self.tokenizer, self.pad = model.tokenizer, model.tokenizer.pad_token_id or 0
 
     @classmethod
-    def load(cls, folder: Path, config: dict[str, Any]) -> Pretrained:
-        """A trained one."""
-        return cls.fresh(str(folder / _MODEL))
+    def create(cls, options: Options, examples: Sequence[Example]) -> Self:
+        """The checkpoint, which knows its words."""
+        return cls(options, slots_of(examples), pretrained.Pretrained.read(options.checkpoint, _AUTO))
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Model and tokenizer, as their library writes them."""
-        self.module.save_pretrained(folder / _MODEL)
-        self.tokenizer.save_pretrained(folder / _MODEL)
-        return {}
+        """Tokenizer and configuration, as their library writes them."""
+        pretrained.Pretrained(self.tokenizer, self.module).save(folder)
+        return super().save(folder)
 
-    def loss(self, examples: Sequence[Example], random: Random | None, smoothing: float = 0.0) -> tuple[Any, int]:
-        """Over the checkpoint's own tokens."""
-        texts = [in_plain_words(example, random) for example in examples]
-        source, mask = self._pad([self._tokens(text) for text, _ in texts])
-        rows = [self._tokens(text) for _, text in texts]
-        labels, label_mask = self._pad(rows)
-        labels = labels.masked_fill(label_mask == 0, _IGNORED)
-        logits = self.module(input_ids=source, attention_mask=mask, labels=labels).logits
-        nll = functional.cross_entropy(
-            logits.flatten(0, 1).float(), labels.flatten(), reduction="sum", label_smoothing=smoothing
-        )
-        return nll, sum(map(len, rows))
+    @classmethod
+    def restore(cls, saved: Mapping[str, Any], options: Options, folder: Path) -> Self:
+        """The checkpoint that it began with is not needed again."""
+        return cls(options, saved["slots"], pretrained.Pretrained.remake(folder, _AUTO))
+
+    def encode(self, example: Example, random: Random | None = None) -> Lesson:
+        """The checkpoint's own tokens."""
+        source, target = (self._tokens(text) for text in in_plain_words(example, random))
+        return Lesson(example.name, source, target)
 
     def generate(
         self, examples: Sequence[Example], beams: int, *, forces_values: bool = False
@@ -71,11 +49,10 @@ class Pretrained(Backbone):
         """Plain beam search: the filters see to what is missing, and no value can be forced."""
         if forces_values:
             return [[] for _ in examples]
-        source, mask = self._pad([self._tokens(in_plain_words(example)[0]) for example in examples])
+        sources = self.pad_sources([self.encode(example).source for example in examples])
         with torch.inference_mode():
             output = self.module.generate(
-                input_ids=source,
-                attention_mask=mask,
+                **{name: part.to(self.module.device) for name, part in sources.items()},
                 num_beams=beams,
                 num_return_sequences=beams,
                 do_sample=False,
@@ -91,9 +68,3 @@ class Pretrained(Backbone):
     def _tokens(self, text: str) -> list[int]:
         tokens: list[int] = self.tokenizer(text, truncation=True, max_length=2 * LONGEST)["input_ids"]
         return tokens
-
-    def _pad(self, rows: list[list[int]]) -> tuple[Any, Any]:
-        length = max(map(len, rows))
-        tokens = [row + [self.tokenizer.pad_token_id or 0] * (length - len(row)) for row in rows]
-        mask = [[1] * len(row) + [0] * (length - len(row)) for row in rows]
-        return torch.tensor(tokens, device=self.module.device), torch.tensor(mask, device=self.module.device)

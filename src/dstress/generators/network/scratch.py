@@ -2,77 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Self
 
 import torch
-from torch.nn import functional
+from transformers import LogitsProcessorList, MBartConfig, MBartForConditionalGeneration
 
-from dstress.generators.network.backbone import Backbone, Generated
-from dstress.generators.network.beam_search import Constraints, search
+from dstress.generators.network.backbone import Backbone, Generated, Lesson, Options, slots_of
+from dstress.generators.network.constraints import LONGEST, Constraints, Placeholders
 from dstress.generators.network.linear_form import Example, Known, known_from, linearize
-from dstress.generators.network.transformer import Network, Shape, weights_of_format_1
 from dstress.generators.network.vocabulary import VALUES, Vocabulary
 
-_WEIGHTS = "weights.pt"
+_POSITIONS = 320
+"""Words of the longest sequence."""
+_LENGTH = 0.8
+"""Scores are log-probabilities over length to this power: sums would favour short texts, means long ones."""
+_FORCED = 3
+"""A beam in which values are forced is so many times wider."""
 
 
 class Scratch(Backbone):
     """A network that knows only what the training corpus taught it."""
 
-    name = "scratch"
-
-    def __init__(self, vocabulary: Vocabulary, known: Known, network: Network) -> None:
-        self.vocabulary, self.known, self.module = vocabulary, known, network
+    def __init__(self, options: Options, slots: Sequence[str], vocabulary: Vocabulary, known: Known) -> None:
+        super().__init__(options, slots, _configure(options, vocabulary))
+        self.vocabulary, self.known, self.pad = vocabulary, known, vocabulary.pad
 
     @classmethod
-    def fresh(cls, examples: Sequence[Example], width: int, layers: int, heads: int, dropout: float) -> Scratch:
+    def create(cls, options: Options, examples: Sequence[Example]) -> Self:
         """An untrained network for the words of the examples."""
         known = known_from(examples)
         texts = [words for example in examples for words in linearize(example, known)[:2]]
         texts += [words for example in examples for words in linearize(example, known._replace(worded=()))[:2]]
-        vocabulary = Vocabulary.learn(texts)
-        return cls(vocabulary, known, Network(Shape(len(vocabulary), width, layers, heads, dropout), vocabulary.pad))
-
-    @classmethod
-    def load(cls, folder: Path, config: dict[str, Any]) -> Scratch:
-        """A trained one."""
-        vocabulary = Vocabulary(config["vocabulary"])
-        network = Network(Shape(*config["shape"]), vocabulary.pad)
-        weights = torch.load(folder / _WEIGHTS, map_location="cpu", weights_only=True)
-        network.load_state_dict(weights_of_format_1(weights) if config["format"] == 1 else weights)
-        worded = frozenset((slot, value) for slot, value in config["worded"])
-        return cls(vocabulary, Known(worded, frozenset(config["typed"])), network)
+        return cls(options, slots_of(examples), Vocabulary.learn(texts), known)
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """The weights; words and shape go to the configuration."""
-        torch.save(self.module.state_dict(), folder / _WEIGHTS)
-        return {
-            "shape": list(self.module.shape),
+        """Words, and how values are given."""
+        return super().save(folder) | {
             "vocabulary": self.vocabulary.words,
             "worded": sorted(map(list, self.known.worded)),
             "typed": sorted(self.known.typed),
         }
 
-    def loss(self, examples: Sequence[Example], random: Random | None, smoothing: float = 0.0) -> tuple[Any, int]:
-        """Over words and placeholders, and the end of each text."""
-        vocabulary = self.vocabulary
-        sequences = [linearize(example, self.known, random) for example in examples]
-        targets = [vocabulary.encode(sequence.target) for sequence in sequences]
-        source = self._pad([vocabulary.encode(sequence.source) for sequence in sequences])
-        decoder_input = self._pad([[vocabulary.start, *target] for target in targets])
-        labels = self._pad([[*target, vocabulary.end] for target in targets])
-        logits = self.module(source, decoder_input)
-        nll = functional.cross_entropy(
-            logits.flatten(0, 1).float(),
-            labels.flatten(),
-            ignore_index=vocabulary.pad,
-            reduction="sum",
-            label_smoothing=smoothing,
-        )
-        return nll, sum(len(target) + 1 for target in targets)
+    @classmethod
+    def restore(cls, saved: Mapping[str, Any], options: Options, folder: Path) -> Self:
+        """With the same words."""
+        worded = frozenset((slot, value) for slot, value in saved["worded"])
+        known = Known(worded, frozenset(saved["typed"]))
+        return cls(options, saved["slots"], Vocabulary(saved["vocabulary"]), known)
+
+    def encode(self, example: Example, random: Random | None = None) -> Lesson:
+        """Words and placeholders, and the end of the text."""
+        sequence, vocabulary = linearize(example, self.known, random), self.vocabulary
+        source = vocabulary.encode(sequence.source)[:_POSITIONS]
+        return Lesson(example.name, source, [*vocabulary.encode(sequence.target), vocabulary.end])
 
     def generate(
         self, examples: Sequence[Example], beams: int, *, forces_values: bool = False
@@ -80,30 +65,79 @@ class Scratch(Backbone):
         """Beam search that says each required placeholder once; `forces_values`: no value is left to words."""
         known, vocabulary = self.known._replace(worded=()) if forces_values else self.known, self.vocabulary
         sequences = [linearize(example, known) for example in examples]
-        sources = [
-            Constraints(
-                vocabulary.encode(sequence.source),
+        goals = [
+            Placeholders(
                 vocabulary.encode(word for word, number in sequence.wishes.items() if example.wishes[number].is_spoken),
                 vocabulary.encode(sequence.wishes),
             )
             for example, sequence in zip(examples, sequences, strict=True)
         ]
-        found = search(self.module, vocabulary, sources, beams, shared=forces_values)
-        generated = []
-        for sequence, hypotheses in zip(sequences, found, strict=True):
-            wishes = list(sequence.wishes.values())
-            # Placeholders of slots become anonymous ones, numbered in the order of `wishes`.
-            anonymous = dict(zip(sequence.wishes, VALUES, strict=False))
-            texts = [vocabulary.decode(hypothesis.words) for hypothesis in hypotheses]
-            generated.append(
-                [
-                    Generated(" ".join(anonymous.get(word, word) for word in words), wishes, hypothesis.score)
-                    for words, hypothesis in zip(texts, hypotheses, strict=True)
-                ]
+        device, width = self.module.device, beams * _FORCED if forces_values else max(2, beams)  # one alone is no beam
+        sources = self.pad_sources([vocabulary.encode(sequence.source)[:_POSITIONS] for sequence in sequences])
+        constraints = Constraints(vocabulary, goals, width, device, forces_values=forces_values)
+        with torch.inference_mode():
+            output = self.module.generate(
+                **{name: part.to(device) for name, part in sources.items()},
+                num_beams=width,
+                num_return_sequences=beams,
+                do_sample=False,
+                max_new_tokens=LONGEST,
+                length_penalty=_LENGTH,
+                logits_processor=LogitsProcessorList([constraints]),
+                return_dict_in_generate=True,
+                output_scores=True,
             )
+        rows, scores = output.sequences[:, 1:].tolist(), output.sequences_scores.tolist()
+        return [
+            self._read(sequence.wishes, rows[at : at + beams], scores[at : at + beams])
+            for at, sequence in zip(range(0, len(rows), beams), sequences, strict=True)
+        ]
+
+    def _read(self, wishes: dict[str, int], rows: list[list[int]], scores: list[float]) -> list[Generated]:
+        """The texts of a beam. Placeholders of slots become anonymous ones, numbered in the order of `wishes`."""
+        anonymous = dict(zip(wishes, VALUES, strict=False))
+        end, generated = self.vocabulary.end, []
+        for row, score in zip(rows, scores, strict=True):
+            if score > _NO_TEXT:
+                words = self.vocabulary.decode(row[: row.index(end)])
+                text = " ".join(anonymous.get(word, word) for word in words)
+                generated.append(Generated(text, list(wishes.values()), score))
         return generated
 
-    def _pad(self, rows: list[list[int]]) -> Any:
-        length = max(map(len, rows))
-        padded = torch.tensor([row + [self.vocabulary.pad] * (length - len(row)) for row in rows])
-        return padded.to(self.module.token_embedding.weight.device, non_blocking=True)
+
+_NO_TEXT = -1e6
+"""Below this `generate` returns rows that never became texts."""
+
+
+def _configure(options: Options, vocabulary: Vocabulary) -> Any:
+    """A small mBART: its layers normalise first, which needs no care in training.
+
+    Unlike T5, whose softmax is in single precision always, it decodes in double precision where asked to. Texts begin
+    with the word that ends them, as mBART makes its decoder's input of labels.
+    """
+    shape = {
+        f"{part}_{name}": size
+        for part in ("encoder", "decoder")
+        for name, size in (
+            ("layers", options.layers),
+            ("attention_heads", options.heads),
+            ("ffn_dim", 4 * options.width),
+        )
+    }
+    return MBartForConditionalGeneration(
+        MBartConfig(
+            vocab_size=len(vocabulary),
+            d_model=options.width,
+            max_position_embeddings=_POSITIONS,
+            dropout=options.dropout,
+            activation_dropout=options.dropout,
+            scale_embedding=True,
+            init_std=options.width**-0.5,
+            pad_token_id=vocabulary.pad,
+            bos_token_id=vocabulary.end,
+            eos_token_id=vocabulary.end,
+            decoder_start_token_id=vocabulary.end,
+            forced_eos_token_id=None,
+            **shape,
+        )
+    )

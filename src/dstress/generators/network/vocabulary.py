@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-PAD, START, END, UNKNOWN = "<pad>", "<start>", "<end>", "<unknown>"
+PAD, END, UNKNOWN = "<pad>", "<end>", "<unknown>"
 SYSTEM, SPOKEN, UNSPOKEN, IS = "<system>", "<said>", "<taken>", "<is>"
 CLEAN, LOOSE = "<clean>", "<loose>"
 """Whether the user says just the goal, or more than the label has: training data have both, we only want the first."""
@@ -16,7 +16,7 @@ VALUES = tuple(f"<value_{number}>" for number in range(1, MOST_VALUES + 1))
 """Each stands for a whole value, so that one that no training text has comes out whole."""
 _VALUE = "<value"
 
-SPECIAL = (PAD, START, END, UNKNOWN, SYSTEM, SPOKEN, UNSPOKEN, IS, CLEAN, LOOSE)
+SPECIAL = (PAD, END, UNKNOWN, SYSTEM, SPOKEN, UNSPOKEN, IS, CLEAN, LOOSE)
 _WORD = re.compile(r"<value[_:]\w+>|\d+(?:[:.,]\d+)*|'?[^\W\d_]+|(?<=\s)-(?:s|ly|er)\b|[^\w\s]")
 
 
@@ -36,7 +36,7 @@ class Vocabulary:
     def __init__(self, words: Sequence[str]) -> None:
         self.words = list(words)
         self.numbers = {word: number for number, word in enumerate(self.words)}
-        self.pad, self.start, self.end, self.unknown = (self.numbers[word] for word in (PAD, START, END, UNKNOWN))
+        self.pad, self.end, self.unknown = (self.numbers[word] for word in (PAD, END, UNKNOWN))
         self.values = [number for word, number in self.numbers.items() if word.startswith(_VALUE)]
 
     @classmethod

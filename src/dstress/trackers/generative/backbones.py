@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from dstress.learning.devices import require_transformers
-from dstress.trackers.pretrained import Pretrained
+from dstress.learning.pretrained import Pretrained
 
 _SPECIAL = ("<pad>", "<end>")
 
