@@ -7,6 +7,7 @@ from calendar import monthrange
 from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from dstress.text.letters import fold
 from dstress.text.numbers import ORDINAL_ENDING, ordinal, spell
@@ -19,8 +20,8 @@ _NAMED_TIMES = range(7 * 60, 23 * 60, 5)
 """The times of day that people name, in minutes."""
 _PARTS = {"morning": range(7, 12), "afternoon": range(13, 18), "evening": range(18, 22), "night": range(21, 24)}
 _YEAR = 2019  # any year of 365 days: the dates of states name none
-_LAST_DAY = 28
-"""A day that every month has."""
+_LAST_DAY, _LONGEST_MONTH = 28, 31
+"""A day that every month has, and the days that some have."""
 _DATE = re.compile(
     rf"(?P<month>{MONTH}\b)?(?P<between>\W*)(?P<day>[0-3]?\d)(?P<ending>\s?{ORDINAL_ENDING})?(?P<of>\s(?:of\s)?)?"
     rf"(?P<behind>{MONTH}\b|this\smonth)?",
@@ -28,6 +29,15 @@ _DATE = re.compile(
 )
 _UNMOVED = re.compile(r"\b(?:after|later|earlier)\b", re.IGNORECASE)  # nobody says "later tomorrow"
 _THE = re.compile(r"the\s", re.IGNORECASE)
+
+
+class _Manner(NamedTuple):
+    """How a time is said: its parts, "quarter to" and its like, the part of the day, and what its hour says alone."""
+
+    match: re.Match[str]
+    part: str
+    day_part: str
+    counted: int
 
 
 @cache
@@ -44,15 +54,18 @@ def _time_pattern() -> re.Pattern[str]:
 @lru_cache(maxsize=_REMEMBERED)
 def times_like(shown: str, own: int) -> dict[int, str]:
     """The times of day, in minutes, that can be said in the manner of `shown`, which says `own`; and their words."""
-    return {new: words for new in _NAMED_TIMES if (words := write_time_like(shown, own, new))}
+    manner = _read_manner(shown)
+    return {new: words for new in _NAMED_TIMES if (words := _write_time(manner, own, new))} if manner else {}
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def write_time_like(shown: str, own: int, new: int) -> str:
     """The time `new` in the manner of `shown`, which says `own`; empty where it cannot be said so."""
     manner = _read_manner(shown)
-    if manner is None:
-        return ""
+    return _write_time(manner, own, new) if manner else ""
+
+
+def _write_time(manner: _Manner, own: int, new: int) -> str:
     match, part, day_part, counted = manner
     hour, minute = divmod(new, 60)
     clock, shown_hour = match["clock"], match["hour"]
@@ -78,14 +91,13 @@ def write_time_like(shown: str, own: int, new: int) -> str:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _read_manner(shown: str) -> tuple[re.Match[str], str, str, int] | None:
-    """How a time is said: its parts, "quarter to" and its like, the part of the day, and what its hour says alone."""
+def _read_manner(shown: str) -> _Manner | None:
     match = _time_pattern().fullmatch(shown)
     if match is None:
         return None
     day_part = re.search(DAY_PART, fold(shown))
     counted = time_of(f"{match['hour']} o'clock") or 0
-    return match, fold(match["part"] or ""), day_part[0] if day_part else "", counted
+    return _Manner(match, fold(match["part"] or ""), day_part[0] if day_part else "", counted)
 
 
 def days_between(first: str, second: str) -> int | None:
@@ -97,6 +109,7 @@ def days_between(first: str, second: str) -> int | None:
     return 31 * months + other[1] - one[1]
 
 
+@cache
 def _month_number(start: str) -> int:
     """A month by its first three letters, from 1 on."""
     return next(number for number, name in enumerate(calendar_words("months"), 1) if name.startswith(start))
@@ -119,11 +132,11 @@ def _shift_date(shown: str) -> Iterator[str]:
     match = _DATE.fullmatch(shown, start)
     if match is None:
         return
-    number = ordinal if match["ending"] else str
+    numbers = [ordinal(number) if match["ending"] else str(number) for number in range(_LONGEST_MONTH + 1)]
     before, between, after, behind = (match[name] or "" for name in ("month", "between", "of", "behind"))
     if not month:
         for days in range(1, _LAST_DAY):
-            yield f"{shown[:start]}{before}{between}{number((day + days - 1) % _LAST_DAY + 1)}{after}{behind}"
+            yield f"{shown[:start]}{before}{between}{numbers[(day + days - 1) % _LAST_DAY + 1]}{after}{behind}"
         return
     said = before or behind
     months = calendar_words("months")
@@ -133,15 +146,21 @@ def _shift_date(shown: str) -> Iterator[str]:
             before = names[new_month - 1]
         else:
             behind = names[new_month - 1]
-        yield f"{shown[:start]}{before}{between}{number(new_day)}{after}{behind}"
+        yield f"{shown[:start]}{before}{between}{numbers[new_day]}{after}{behind}"
 
 
-@lru_cache(maxsize=366)
 def _days_after(month: int, day: int) -> list[tuple[int, int]]:
     """The other days of a year, from the one after a date on."""
-    first = date(_YEAR, month, min(day, monthrange(_YEAR, month)[1]))
-    later = (first + timedelta(days=days) for days in range(1, 365))
-    return [(other.month, other.day) for other in later]
+    days = _days_of_two_years()
+    first = days.index((month, min(day, monthrange(_YEAR, month)[1])))
+    return days[first + 1 : first + 365]
+
+
+@cache
+def _days_of_two_years() -> list[tuple[int, int]]:
+    """Month and day of each."""
+    days = (date(_YEAR, 1, 1) + timedelta(days=days) for days in range(2 * 365))
+    return [(day.month, day.day) for day in days]
 
 
 def _shift_weekday(shown: str) -> Iterator[str]:

@@ -190,8 +190,10 @@ class Mishearing:
 
     def _fill(self, stretch: Sequence[str], count: int, random: Random) -> list[str]:
         """So many words for a stretch: its longest words, or the pieces of long ones, as others that sound alike."""
-        places = sorted(sorted(range(len(stretch)), key=lambda place: -len(stretch[place]))[:count])
-        pieces = [stretch[place] for place in places]
+        pieces = list(stretch)
+        if len(pieces) > count:
+            places = sorted(sorted(range(len(stretch)), key=lambda place: -len(stretch[place]))[:count])
+            pieces = [stretch[place] for place in places]
         while len(pieces) < count:
             longest = max(range(len(pieces)), key=lambda place: len(pieces[place]))
             word = pieces[longest]

@@ -20,7 +20,7 @@ from dstress.dialogue import LOST, RECOVERABLE, Dialogue, Schema
 from dstress.stressors.base import Rewrite
 from dstress.stressors.entities.names import name_words, telling
 from dstress.stressors.speech.sounds import sound_of
-from dstress.stressors.speech.spoken import words
+from dstress.stressors.speech.spoken import spoken_words
 from dstress.stressors.values.dictionary import values_of
 from dstress.text.mentions import Mention, find_value
 from dstress.text.slot_names import is_named_entity_slot
@@ -51,13 +51,17 @@ class Recoverability:
         return Rewrite(heard, tags=(RECOVERABLE if self._is_recoverable(utterance, heard) else LOST,))
 
     def _is_recoverable(self, utterance: Utterance, heard: str) -> bool:
-        said = {mention.slot for mention in utterance.mentions}
-        told = {mention.slot for mention in utterance.mentions if self._can_be_told(utterance, mention, heard)}
-        changed = {slot for slot, forms in utterance.turn.state.items() if utterance.before.get(slot) != forms}
-        spoken = (" ".join(words(text)) for text in (utterance.text, heard))
-        if not changed <= said and _likeness(*map(_whole_sound, spoken)) < NEAR:
-            return False
-        return said == told
+        mentions, before = utterance.mentions, utterance.before
+        said = {mention.slot for mention in mentions}
+        changed = (slot for slot, forms in utterance.turn.state.items() if before.get(slot) != forms)
+        if not said.issuperset(changed):
+            spoken = map(spoken_words, (utterance.text, heard))
+            if _likeness(*map(_whole_sound, spoken)) < NEAR:
+                return False
+        return all(
+            any(self._can_be_told(utterance, mention, heard) for mention in mentions if mention.slot == slot)
+            for slot in said
+        )
 
     def _can_be_told(self, utterance: Utterance, mention: Mention, heard: str) -> bool:
         said = utterance.text[mention.start : mention.end]
@@ -68,8 +72,8 @@ class Recoverability:
         if places and slot not in self._names:
             return True
         own = {_sound(form) for form in (*forms, said)}
-        stretches = [*_stretches_instead(utterance.text, mention, words(heard))]
-        stretches += [" ".join(words(heard[place.start : place.end])) for place in places]
+        stretches = [*_stretches_instead(utterance.text, mention, spoken_words(heard))]
+        stretches += [spoken_words(heard[place.start : place.end]) for place in places]
         # What was misheard may look like a word that only says what a thing is: `store fort` for Stortford.
         sounds = {sound for stretch in stretches for sound in (_telling_sound(stretch), _whole_sound(stretch))}
         likeness, nearest = max(((_likeness(one, other), other) for one in own for other in sounds), default=(0.0, ""))
@@ -85,28 +89,33 @@ _likeness = Levenshtein.normalized_similarity
 @lru_cache(maxsize=65_536)
 def _sound(text: str) -> str:
     """How a value sounds."""
-    return _telling_sound(" ".join(words(text)))
+    return _telling_sound(spoken_words(text))
 
 
-def _telling_sound(spoken: str) -> str:
+def _telling_sound(spoken: Sequence[str]) -> str:
     """How spoken words sound, less those that only say what a thing is: `hotel` does not tell hotels apart."""
-    return "".join(map(sound_of, telling(name_words(spoken)))) or _whole_sound(spoken)
+    return "".join(map(_telling_part, spoken)) or _whole_sound(spoken)
 
 
-def _whole_sound(spoken: str) -> str:
-    return "".join(map(sound_of, spoken.split()))
+@lru_cache(maxsize=65_536)
+def _telling_part(word: str) -> str:
+    return "".join(map(sound_of, telling(name_words(word))))
 
 
-def _stretches_instead(text: str, mention: Mention, heard: Sequence[str]) -> Iterator[str]:
+def _whole_sound(spoken: Sequence[str]) -> str:
+    return "".join(map(sound_of, spoken))
+
+
+def _stretches_instead(text: str, mention: Mention, heard: Sequence[str]) -> Iterator[Sequence[str]]:
     """Every stretch of what was heard where the text has a mention, with the errors that touch it."""
-    first = len(words(text[: mention.start]))
-    last = first + len(words(text[mention.start : mention.end]))
+    first = len(spoken_words(text[: mention.start]))
+    last = first + len(spoken_words(text[mention.start : mention.end]))
     low, high = len(heard), 0
-    for code in Levenshtein.opcodes(words(text), heard):
+    for code in Levenshtein.opcodes(spoken_words(text), heard):
         if code.tag != "equal" and code.src_start <= last and first <= code.src_end:
             low, high = min(low, code.dest_start), max(high, code.dest_end)
         elif code.tag == "equal" and code.src_start < last and first < code.src_end:
             low = min(low, code.dest_start + max(0, first - code.src_start))
             high = max(high, code.dest_end - max(0, code.src_end - last))
     for start in range(low, high):
-        yield from (" ".join(heard[start:end]) for end in range(start + 1, min(high, start + _LONGEST) + 1))
+        yield from (heard[start:end] for end in range(start + 1, min(high, start + _LONGEST) + 1))

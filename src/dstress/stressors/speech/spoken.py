@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any
 
 from dstress.text.numbers import ORDINAL_ENDING, number_names, ordinal_word
@@ -34,6 +35,9 @@ _TOKEN = re.compile(
 )
 _INTRICATE = re.compile(r"[^a-z' ,.?!]|[a-z]\.[a-z]|(?<![a-z])'")
 """What no mere words and pauses have: digits, other marks, dots between letters."""
+_ALONE = re.compile(r"(?:(?!n't|(?:fi|mail)\b)[a-z]+(?:'[a-z]+)*'?|\d+|[0-2]?\d:[0-5]\d)?[,.?!]*")
+"""A word, a number or a time with its pauses, which is said alike wherever it stands; but for what `_MORNING` has."""
+_MORNING = re.compile(r"\d\s+am\b")
 _PLAIN_TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)*'?|[,.?!]")
 _SPLIT = re.compile(r"\b(wi|e)[- ]?(fi|mail)\b")
 _RUN = re.compile(r"\d+|[a-z]+")
@@ -55,6 +59,21 @@ def _table() -> dict[str, Any]:
 def said(text: str) -> tuple[str, ...]:
     """A text's spoken words, spelt-out letters (`A`) and pauses (`,` `.` `?`), in order."""
     plain = text.lower() if text.isascii() else _unaccented(text)
+    chunks = plain.split()
+    if len(chunks) > 1 and not _MORNING.search(plain):
+        alone = [_say_alone(chunk) for chunk in chunks]
+        if None not in alone:
+            return tuple(chain.from_iterable(filter(None, alone)))
+    return _say_together(plain)
+
+
+@lru_cache(maxsize=65536)
+def _say_alone(chunk: str) -> tuple[str, ...] | None:
+    """What is between blanks; None where it may be said otherwise beside other chunks, as in `£ 5` and `is n't`."""
+    return _say_together(chunk) if _ALONE.fullmatch(chunk) else None
+
+
+def _say_together(plain: str) -> tuple[str, ...]:
     plain = _SPLIT.sub(lambda match: str(_table()["joined"][match[1] + match[2]]), join_clitics(plain))
     found: list[str] = []
     if not _INTRICATE.search(plain):  # words and pauses, as in most utterances

@@ -57,10 +57,14 @@ def phrases() -> Phrases:
 @cache
 def domain_details(slot: str) -> Lines:
     """What a person may tell about the matter of a slot id; nothing where it is of no known domain."""
-    for domain in read_table(__package__, "details.toml").values():
-        if re.match(domain["slots"], slot.lower()):
-            return [list(_readings(line)) for line in domain["lines"]]
-    return []
+    return next((lines for slots, lines in _details() if slots.match(slot.lower())), [])
+
+
+@cache
+def _details() -> list[tuple[re.Pattern[str], Lines]]:
+    """The slots of each domain, and what a person may tell about it."""
+    domains = read_table(__package__, "details.toml").values()
+    return [(re.compile(domain["slots"]), [list(_readings(line)) for line in domain["lines"]]) for domain in domains]
 
 
 def _readings(line: str) -> Iterator[str]:
