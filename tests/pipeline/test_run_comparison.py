@@ -134,13 +134,15 @@ def test_runs_are_compared_under_every_variant(runs: dict[str, Run]) -> None:
             assert compared.pairs[0].tests[metric].difference == pytest.approx(
                 score.value - compared.systems["gold"][metric].value, abs=1e-12
             )
-    assert set(made.systems["gold"]) == {"jga", WRONG_SLOTS}
-    assert set(made.stressed["typos"].systems["gold"]) == {"jga", WRONG_SLOTS, "changed-jga", "cjga", "newly-wrong"}
+    assert set(made.systems["gold"]) == {"jga", WRONG_SLOTS, "ood-f1"}
+    assert set(made.stressed["typos"].systems["gold"]) == {
+        *("jga", WRONG_SLOTS, "ood-f1", "changed-jga", "cjga", "newly-wrong")
+    }
     assert set(made.stressed["both"].pairs[0].tests) == {"ss(jga)", "diff-rel", "jga-v1-5"}
     tests = [test for compared in made.variants.values() for test in compared.pairs[0].tests.values()]
     assert [test.p_holm for test in tests] == holm([test.p for test in tests])
     assert made.avg_slack == average_slack(*(compared.systems for compared in made.variants.values()))
-    assert "ood-f1 cannot be computed: the predictions do not say what is out of domain" in made.notes
+    assert "forgets: ood-f1 cannot be computed: the predictions do not say what is out of domain" in made.notes
     assert made.pairs[0].mcnemar is not None and made.stressed["typos"].pairs[0].slots
 
 
@@ -190,7 +192,7 @@ def test_runs_are_compared_with_runs_only(runs: dict[str, Run], tmp_path: Path) 
         compare([runs["gold"].path, tmp_path / "file.json"])
     with pytest.raises(DstressError, match="has its own gold"):
         compare([runs["gold"], runs["empty"]], "reminder:test")
-    with pytest.raises(DstressError, match="nothing that ood-f1 could be of: ood-f1 cannot be computed"):
+    with pytest.raises(DstressError, match="nothing that ood-f1 could be of: empty: ood-f1 cannot be computed"):
         compare([runs["gold"], runs["empty"]], metrics=["ood-f1"], options=FEW)
 
 
