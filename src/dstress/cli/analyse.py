@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from dstress.analysis.laws import CASES, LAWS, METRICS, Verdict, judge_laws
 from dstress.analysis.mistakes import study_bias
 from dstress.analysis.systems import open_systems
-from dstress.cli.output import OutputFiles, console, json_option, print_notes, print_table, table_options
+from dstress.cli.output import SEEDS, OutputFiles, console, json_option, print_notes, print_table, table_options
 from dstress.cli.progress import counting, waiting
 from dstress.reports.bias import (
     conclusions,
@@ -19,6 +21,8 @@ from dstress.reports.bias import (
     trait_plots,
 )
 from dstress.reports.charts import export
+from dstress.reports.numbers import PLAIN
+from dstress.reports.tables import Table
 from dstress.runs.folder import ORIGINAL
 from dstress.spec import parse_list
 from dstress.storage.atomic import replacing
@@ -116,3 +120,69 @@ def bias(
     for line in content["conclusions"]:
         console().print(line, markup=False)
     print_notes(note for study in studies for note in study.notes)
+
+
+@command.command("laws")
+@click.option("--metrics", default=",".join(METRICS), show_default=True, metavar="A,B")
+@click.option("--cases", default=CASES, show_default=True, type=click.IntRange(min=1), help="dialogues for each law")
+@click.option("--seed", default=1, show_default=True, type=SEEDS, help="of the dialogues")
+@table_options
+@json_option
+def laws(
+    metrics: str,
+    cases: int,
+    seed: int,
+    markdown_file: str | None,
+    latex_file: str | None,
+    csv_file: str | None,
+    json_file: str | None,
+) -> None:
+    """Show what metrics reward and ignore: one thing of an answer is changed, in made-up dialogues, and measured.
+
+    Of one metric, how many dialogues went which way is shown as well, and an example.
+
+    \b
+    Examples
+      dstress analyse laws
+      dstress analyse laws --metrics fga
+      dstress analyse laws --metrics "gca,gca(partial=true),slot-precision" --json
+    """
+    chosen = parse_list(metrics)
+    with waiting("judging"):
+        verdicts = judge_laws(chosen, cases, seed)
+    tables = [_law_matrix(verdicts, chosen)] if len(chosen) > 1 else [_law_table(verdicts)]
+    content = [
+        {"law": one.law, "metric": one.metric, "way": one.word, "up": one.up, "same": one.same, "down": one.down}
+        | {"change": one.change, "example": one.example, "weakness": _weakness(one.law)}
+        for one in verdicts
+    ]
+    if not OutputFiles(json_file, markdown_file, latex_file, csv_file).write({"laws": content}, tables):
+        for table in tables:
+            print_table(table)
+
+
+def _weakness(name: str) -> str:
+    return next(law.weakness for law in LAWS if law.name == name)
+
+
+def _law_matrix(verdicts: Sequence[Verdict], metrics: Sequence[str]) -> Table:
+    words = {(one.law, one.metric): one.word for one in verdicts}
+    rows = [(law.name, law.weakness, *(words[law.name, metric] for metric in metrics)) for law in LAWS]
+    caption = f"which way each metric goes, of {_cases(verdicts[0]):,} made-up dialogues for each law"
+    return Table(("what changes", "weakness", *metrics), rows, caption)
+
+
+def _law_table(verdicts: Sequence[Verdict]) -> Table:
+    """One metric, law by law."""
+    rows = []
+    for one in verdicts:
+        counts = (f"{number:,}" for number in (one.up, one.same, one.down))
+        before, after = (PLAIN.percent(value) for value in one.example)
+        rows.append((one.law, one.word, *counts, PLAIN.points(one.change), f"{before} > {after}"))
+    columns = ("what changes", f"{verdicts[0].metric} goes", "#up", "#same", "#down", "#mean change", "#example")
+    caption = f"of {_cases(verdicts[0]):,} made-up dialogues for each law; values in percent, changes in points"
+    return Table(columns, rows, caption)
+
+
+def _cases(verdict: Verdict) -> int:
+    return verdict.up + verdict.same + verdict.down

@@ -66,7 +66,7 @@ def difference_table(studies: Sequence[BiasStudy]) -> Table:
         for study, one in found
     ]
     columns = (*_system(studies), "trait", "correlations", "#difference", "#95 % interval", "beyond chance")
-    caption = "intervals are Zou's, each for itself: of twenty true nothings one is beyond chance"
+    caption = "intervals are Zou's, not corrected for their number"
     return Table(columns, rows, caption, records)
 
 
