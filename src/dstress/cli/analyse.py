@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from dstress.analysis.laws import CASES, LAWS, METRICS, Verdict, judge_laws
-from dstress.analysis.mistakes import study_bias
+from dstress.analysis.mistakes import BiasStudy, study_bias
 from dstress.analysis.systems import open_systems
 from dstress.cli.output import SEEDS, OutputFiles, console, json_option, print_notes, print_table, table_options
 from dstress.cli.progress import counting, waiting
@@ -104,15 +104,7 @@ def bias(
     }
     files = OutputFiles(json_file, markdown_file, latex_file, csv_file)
     only_files = files.write(content, list(tables.values()), data=tables)
-    if plots_folder:
-        with waiting("drawing"):
-            drawn = [plot for study in studies for plot in trait_plots(study, versus, against)]
-            written = [file for plot in drawn for file in export(plot, plots_folder)]
-        click.echo(f"{len(written)} files in {plots_folder}", err=True)
-    if html:
-        with waiting("writing the page"), replacing(html) as out:
-            out.write(render_bias_page(studies, versus, against, most).encode("utf-8", "replace"))
-        click.echo(f"the page: {html}", err=True)
+    _draw(studies, (versus, against), most, html, plots_folder)
     if only_files or plots_folder or html:
         return
     for table in tables.values():
@@ -120,6 +112,21 @@ def bias(
     for line in content["conclusions"]:
         console().print(line, markup=False)
     print_notes(note for study in studies for note in study.notes)
+
+
+def _draw(
+    studies: Sequence[BiasStudy], pair: tuple[str, str], most: int, html: Path | None, plots_folder: Path | None
+) -> None:
+    """Figures 4a and 4b as files, and the page, where they are asked for."""
+    if plots_folder:
+        with waiting("drawing"):
+            plots = [plot for study in studies for plot in trait_plots(study, *pair)]
+            written = [file for plot in plots for file in export(plot, plots_folder)]
+        click.echo(f"{len(written)} files in {plots_folder}", err=True)
+    if html:
+        with waiting("writing the page"), replacing(html) as out:
+            out.write(render_bias_page(studies, *pair, most).encode("utf-8", "replace"))
+        click.echo(f"the page: {html}", err=True)
 
 
 @command.command("laws")
