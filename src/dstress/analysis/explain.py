@@ -35,8 +35,11 @@ _AT_STAKE = COUNTS.index("at stake")
 
 
 class SlotRow(msgspec.Struct, frozen=True):
-    """One slot on the original. `recall` is how many of its gold values are right, with its interval over dialogues;
-    `at_stake` how much joint accuracy would rise, were this slot always right."""
+    """One slot on the original. `recall` is how many of its gold values are right, with its interval over dialogues.
+
+    `accuracy` is joint accuracy as it is, `mended` what it would be, were this slot always right and all else as it is,
+    `at_stake` the difference.
+    """
 
     slot: str
     gold: int
@@ -49,6 +52,8 @@ class SlotRow(msgspec.Struct, frozen=True):
     low: float
     high: float
     dialogues: int
+    accuracy: float
+    mended: float
     at_stake: float
     at_stake_low: float
     at_stake_high: float
@@ -61,8 +66,10 @@ class KindRow(msgspec.Struct, frozen=True):
     kind: str
     cells: int
     fresh: int
+    of: int
+    """All errors that are made, of every kind; `share` is the kind's of these."""
     share: float
-    """Of all errors that are made."""
+    accuracy: float
     without: float
     at_stake: float
 
@@ -70,7 +77,8 @@ class KindRow(msgspec.Struct, frozen=True):
 class TurnRow(msgspec.Struct, frozen=True):
     """Turns, or frames: right, wrong; and of the wrong, those that make an error and those that only carry one on.
 
-    `values` are gold's in all of them, `recall` is how many are right.
+    `lasting` is for how many an error stands on average; `values` are gold's in all of them, `recall` how many are
+    right.
     """
 
     units: int
@@ -78,6 +86,8 @@ class TurnRow(msgspec.Struct, frozen=True):
     wrong: int
     making: int
     carrying: int
+    carrying_share: float
+    lasting: float
     errors: int
     fresh: int
     dialogues: int
@@ -140,9 +150,8 @@ class NameRow(msgspec.Struct, frozen=True):
 
 
 class ErrorStudy(msgspec.Struct, frozen=True):
-    """Every table of one system. `accuracy` is joint accuracy on the original."""
+    """Every table of one system, on the original but for the interactions."""
 
-    accuracy: float
     unit: str
     slots: list[SlotRow]
     kinds: list[KindRow]
@@ -169,7 +178,6 @@ def study_errors(answers: Answers) -> ErrorStudy:
     profile = errors.profile
     inventions, names = _find_inventions(errors, answers.dialogues, answers.schema)
     return ErrorStudy(
-        profile.accuracy_with(),
         answers.unit,
         _slot_rows(profile),
         _kind_rows(profile),
@@ -183,7 +191,7 @@ def study_errors(answers: Answers) -> ErrorStudy:
 
 def _slot_rows(profile: ErrorProfile) -> list[SlotRow]:
     """Slots that gold uses, the weakest first: that with the lowest upper end, so that a rare slot is not the first."""
-    table, units = profile.table(), profile.units
+    table, units, accuracy = profile.table(), profile.units, profile.accuracy_with()
     sums = table.sum(axis=0)
     rows = []
     for place, slot in enumerate(profile.slots):
@@ -191,15 +199,14 @@ def _slot_rows(profile: ErrorProfile) -> list[SlotRow]:
         gold = counts[:, : _WRONG + 1].sum(axis=1)
         if not gold.sum():
             continue
-        recall = np.column_stack((counts[:, _RIGHT], gold))
-        stake = np.column_stack((counts[:, _AT_STAKE], units[:, 0]))
+        stake = np.column_stack((counts[:, _AT_STAKE], units[:, (0, 4)].sum(axis=1)))
         right, missed, wrong, overshot = (int(sums[place, kind]) for kind in (_RIGHT, _MISSED, _WRONG, _OVERSHOT))
+        seen, mended = int((gold > 0).sum()), profile.accuracy_with(slots=[slot])
+        recall = right / float(gold.sum()), *_ends(np.column_stack((counts[:, _RIGHT], gold)), seen), seen
+        at_stake = mended - accuracy, *_ends(stake, len(table)), int((stake[:, 0] > 0).sum())
         fresh = int(sums[place, 4:_AT_STAKE].sum())
-        seen = int((gold > 0).sum())
-        ends, at_stake = _ends(recall, seen), float(stake[:, 0].sum() / max(1.0, stake[:, 1].sum()))
-        values = (right / float(gold.sum()), *ends, seen, at_stake, *_ends(stake, len(table)))
-        values += (int((stake[:, 0] > 0).sum()),)
-        rows.append(SlotRow(slot, int(gold.sum()), right, missed, wrong, overshot, fresh, *values))
+        errors = (missed, wrong, overshot, fresh)
+        rows.append(SlotRow(slot, int(gold.sum()), right, *errors, *recall, accuracy, mended, *at_stake))
     return sorted(rows, key=lambda row: (row.high, row.slot))
 
 
@@ -215,17 +222,20 @@ def _kind_rows(profile: ErrorProfile) -> list[KindRow]:
     for place, kind in enumerate(KINDS):
         without = profile.accuracy_with(kind=kind)
         share = float(made[place] / made.sum()) if made.sum() else math.nan
-        rows.append(KindRow(kind, int(sums[1 + place]), int(made[place]), share, without, without - accuracy))
+        figures = (int(made.sum()), share, accuracy, without, without - accuracy)
+        rows.append(KindRow(kind, int(sums[1 + place]), int(made[place]), *figures))
     return rows
 
 
 def _turn_rows(profile: ErrorProfile) -> list[TurnRow]:
     sums = profile.table().sum(axis=(0, 1))
-    units, _, wrong, making, _ = profile.units.sum(axis=0).astype(int).tolist()
-    counts = (int(sums[1:4].sum()), int(sums[4:_AT_STAKE].sum()))
+    units, _, wrong, making, unanswered = profile.units.sum(axis=0).astype(int).tolist()
+    errors, fresh = int(sums[1:4].sum()), int(sums[4:_AT_STAKE].sum())
+    shares = float(ratio(wrong - making, wrong)), float(ratio(errors, fresh))
     dialogues = len(profile.dialogues), int((profile.units[:, 2] > 0).sum())
     values = int(sums[: _WRONG + 1].sum()), float(ratio(sums[_RIGHT], sums[: _WRONG + 1].sum()))
-    return [TurnRow(units, profile.unanswered, wrong, making, wrong - making, *counts, *dialogues, *values)]
+    counts = (units, unanswered, wrong, making, wrong - making)
+    return [TurnRow(*counts, *shares, errors, fresh, *dialogues, *values)]
 
 
 def _fix_steps(profile: ErrorProfile) -> list[FixStep]:

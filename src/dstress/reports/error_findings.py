@@ -42,7 +42,7 @@ def _fixes(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
     first, *others = ranked
     text = (
         f"Were {first.slot} always right and all else as it is, joint goal accuracy would be "
-        f"{PAGE.percent(study.accuracy + first.at_stake)} % instead of {PAGE.percent(study.accuracy)} %: "
+        f"{PAGE.percent(first.mended)} % instead of {PAGE.percent(first.accuracy)} %: "
         f"{PAGE.points(first.at_stake)} points, 95 % interval "
         f"{PAGE.change_interval(first.at_stake_low, first.at_stake_high)}, from {_over(first.dialogues_at_stake)}."
     )
@@ -83,23 +83,22 @@ def _recall(row: SlotRow, evidence: Evidence) -> Sentence:
 
 def _kinds(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
     """Missed, wrong, overshot: how often each is made, and what accuracy would be without it."""
-    (turns,) = study.turns
     made = [row for row in sorted(study.kinds, key=lambda row: -row.fresh) if row.fresh]
     if not made:
         return
     counts = ", ".join(f"{row.fresh:,} {_KINDS[row.kind]}" for row in made)
-    if turns.fresh < _FEW_ERRORS:
+    if (errors := made[0].of) < _FEW_ERRORS:
         text = f"Counted where they are made: {counts}. So few errors say little of their kinds."
-        title = f"There are {turns.fresh:,} errors only" if turns.fresh > 1 else "There is one error only"
+        title = f"There are {errors:,} errors only" if errors > 1 else "There is one error only"
         yield Finding(title, (evidence.say(text, "kinds", *({"kind": row.kind} for row in made)),), 0.4, ORIGINAL)
         return
     shares = ", ".join(f"{PAGE.percent(row.share)} % {_KINDS[row.kind]}" for row in made)
-    text = f"Of {turns.fresh:,} errors, counted where they are made, {shares}."
+    text = f"Of {errors:,} errors, counted where they are made, {shares}."
     said = [evidence.say(text, "kinds", *({"kind": row.kind} for row in made))]
     gains = sorted(study.kinds, key=lambda row: -row.at_stake)
     parts = [f"{PAGE.percent(row.without)} % without {row.kind} values" for row in gains if row.at_stake > 0]
     if parts:
-        text = f"Joint goal accuracy, {PAGE.percent(study.accuracy)} %, would be {', '.join(parts)}."
+        text = f"Joint goal accuracy, {PAGE.percent(gains[0].accuracy)} %, would be {', '.join(parts)}."
         said.append(evidence.say(text, "kinds", *({"kind": row.kind} for row in gains if row.at_stake > 0)))
     first = made[0].kind
     title = f"Most errors are {first} values" if made[0].share > 0.5 else f"The most frequent error: {first} values"
@@ -112,13 +111,12 @@ def _carried(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
     if turns.wrong < _FEW_ERRORS:
         return
     unit = study.unit
-    share = turns.carrying / turns.wrong
     text = (
-        f"Of {turns.wrong:,} wrong {unit}s on the original, {turns.carrying:,} ({PAGE.percent(share)} %) make no error "
-        f"of their own: an earlier one still stands. {turns.making:,} make one."
+        f"Of {turns.wrong:,} wrong {unit}s on the original, {turns.carrying:,} ({PAGE.percent(turns.carrying_share)} %) "
+        f"make no error of their own: an earlier one still stands. {turns.making:,} make one."
     )
     said = [evidence.say(text, "turns", {})]
-    text = f"An error stands for {turns.errors / turns.fresh:.1f} {unit}s on average ({turns.fresh:,} errors)."
+    text = f"An error stands for {turns.lasting:.1f} {unit}s on average ({turns.fresh:,} errors)."
     said.append(evidence.say(text, "turns", {}))
     many = "Half of the" if turns.carrying == turns.making else "Most"
     most = "make an error of their own" if turns.carrying < turns.making else "only carry an old error on"
@@ -138,7 +136,7 @@ def _interactions(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
             f"p {say_p(row.p_holm, at_floor=row.at_floor)})"
             for row in others[:_MOST]
         )
-        more = f" and {len(others) - _MOST:,} more pairs" if len(others) > _MOST else ""
+        more = f" and {len(others) - _MOST:,} more" if len(others) > _MOST else ""
         keys = ({"slot": row.slot, "stressor": row.stressor} for row in others)
         said.append(evidence.say(f"Likewise {named}{more}.", "interactions", *keys))
     title = f"{first.stressor} hits {first.slot} harder than other slots"
@@ -178,8 +176,9 @@ def _names(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
         f"{one.slot} = {one.value} ({_times(one.times)}, first in {one.dialogue}, turn {one.turn})" for one in most
     )
     keys = ({"slot": one.slot, "value": one.value} for one in most)
-    said.append(evidence.say(f"Most often: {shown}.", "inventions", *keys))
-    yield Finding("It names what nobody said", tuple(said), 1.4 + min(0.2, row.share), ORIGINAL, most[0].slot)
+    said.append(evidence.say(f"Most often: {shown}." if row.unsaid > 1 else f"It is {shown}.", "inventions", *keys))
+    title = "It names what nobody said" if row.unsaid > 1 else "One name was made up"
+    yield Finding(title, tuple(said), 0.7 if row.unsaid < _FEW else 1.45, ORIGINAL, most[0].slot)
 
 
 def _times(number: int) -> str:

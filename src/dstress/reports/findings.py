@@ -83,10 +83,15 @@ def score_evidence(scores: Scores) -> Evidence:
     stressors: Records = []
     for variant, drop in scores.drops.items():
         parts = scores.variants[variant].slices.get("stress", {})
-        where = {"changed_jga": "changed", "unchanged_jga": "as it was"}
+        broken = scores.paired.get(variant, {}).get("newly-wrong")
         stressors.append(
             {"stressor": variant, **msgspec.structs.asdict(drop)}
-            | {name: parts.get(key, {}).get("jga") for name, key in where.items()}
+            | {
+                "changed_jga": parts.get("changed", {}).get("jga"),
+                "unchanged_jga": parts.get("as it was", {}).get("jga"),
+            }
+            | {"unanswered": _unanswered(scores, variant)}
+            | {"breakable": broken.n if broken else None, "broken_high": broken.high if broken else None}
         )
     return Evidence(
         {
@@ -99,6 +104,11 @@ def score_evidence(scores: Scores) -> Evidence:
             ],
         }
     )
+
+
+def _unanswered(scores: Scores, variant: str) -> int:
+    """Turns without an answer, on the original and under a stressor."""
+    return scores.failed.get(ORIGINAL, 0) + scores.failed.get(variant, 0)
 
 
 def _score_rows(name: str, groups: Mapping[str, Mapping[str, Score]]) -> Records:
@@ -209,7 +219,7 @@ def _breaks(newly_wrong: Score | None) -> bool:
 def _doubt(scores: Scores, variant: str) -> str:
     """Why a stressor may do harm although no change is beyond chance; empty where the data rule that out."""
     drop, broken = scores.drops[variant], scores.paired.get(variant, {}).get("newly-wrong")
-    if failed := scores.failed.get(ORIGINAL, 0) + scores.failed.get(variant, 0):
+    if failed := _unanswered(scores, variant):
         return f"missing answers ({failed:,}) hide what it does"
     if drop.original < _TOO_LITTLE_RIGHT:
         return f"with {PAGE.percent(drop.original)} % right on the original there is too little to lose"
