@@ -1,4 +1,4 @@
-"""Where mistakes lie and what metrics make of it: against the authors' own counts, scipy, and cocor's published ends."""
+"""Where mistakes lie and what metrics make of it: against the authors' own counts, scipy, and what cocor printed."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_the_dialogues_of_most_disagreement(shared: Path) -> None:
 
 
 def test_a_copy_tracker_repeats_the_papers_finding(shared: Path) -> None:
-    """A TRADE-style tracker of ours: FGA goes with both traits more than GCA, as the paper says of TRADE and SOM-DST."""
+    """A tracker of TRADE's family: FGA goes with both traits more than GCA, as the paper says of TRADE and SOM-DST."""
     found = study(shared / "data/predictions/copy-a-test.json.zip")
     differences = {one.trait: one for one in found.differences if one.metric == "fga"}
     assert all(one.low > 0 for one in differences.values())

@@ -122,7 +122,7 @@ def test_bias_of_a_run(run: RunFolder, tmp_path: Path) -> None:
 
 
 def test_the_page_opens_without_a_flaw(chromium: Any, shared: Path, tmp_path: Path) -> None:
-    """On a wide and a narrow screen, from a real file: nothing is fetched, nothing overflows, both figures are there."""
+    """On a wide and a narrow screen, of a real file: nothing is fetched, nothing overflows, both figures are there."""
     page = tmp_path / "bias.html"
     called("analyse", "bias", shared / "golden/gca/data/T5/T5_result_zeroshot_attraction.json", "--html", page)
     for width in (1100, 390):

@@ -112,8 +112,9 @@ def _carried(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
         return
     unit = study.unit
     text = (
-        f"Of {turns.wrong:,} wrong {unit}s on the original, {turns.carrying:,} ({PAGE.percent(turns.carrying_share)} %) "
-        f"make no error of their own: an earlier one still stands. {turns.making:,} make one."
+        f"Of {turns.wrong:,} wrong {unit}s on the original, {turns.carrying:,} "
+        f"({PAGE.percent(turns.carrying_share)} %) make no error of their own: an earlier one still stands. "
+        f"{turns.making:,} make one."
     )
     said = [evidence.say(text, "turns", {})]
     text = f"An error stands for {turns.lasting:.1f} {unit}s on average ({turns.fresh:,} errors)."
