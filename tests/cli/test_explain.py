@@ -214,3 +214,9 @@ def test_the_table_of_real_systems_is_recomputed(shared: Path) -> None:
         values = {(row["trait"], row["metric"]): row["correlation"] for row in rows}
         cells = [f"{values[trait, metric]:.2f}" for trait in ("to", "nu") for metric in ("fga", "gca")]
         assert f"| {name} | {rows[0]['dialogues']} | {' | '.join(cells)} |" in text
+
+
+def test_a_file_without_a_fault_has_nothing_to_tell(tmp_path: Path) -> None:
+    file = tmp_path / "right.json"
+    file.write_text('{"d": {"0": {"gt": {"hotel": {"area": "north"}}, "pr": {"hotel": {"area": "north"}}}}}')
+    assert "1. Nothing to tell. No slot has an error" in called("explain", file).output

@@ -76,7 +76,7 @@ def words_of(sentence: Sentence, tables: dict[str, Records]) -> str:
 def require_traceable(told: Explanation) -> None:
     assert told.findings
     for finding in told.findings:
-        assert finding.sentences, finding.title
+        assert finding.text == " ".join(sentence.text for sentence in finding.sentences) != ""
         for sentence in finding.sentences:
             assert sentence.rows, sentence
             numbers = set(_NUMBER.findall(words_of(sentence, told.evidence)))

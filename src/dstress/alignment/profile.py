@@ -88,8 +88,8 @@ class ErrorProfile:
     @property
     def slots(self) -> list[str]:
         """Every slot that either side ever fills."""
-        filled = (zip(slots, table.any(axis=(0, 2)), strict=False) for slots, table in self._shards)
-        return list(dict.fromkeys(slot for shard in filled for slot, is_filled in shard if is_filled))
+        filled = (slots[number] for slots, table in self._shards for number in np.flatnonzero(table.sum(axis=(0, 2))))
+        return list(dict.fromkeys(filled))
 
     def table(self, slots: Collection[str] | None = None) -> Floats:
         """(dialogues, slots, counts), the slots in the order given, else in that of `slots`."""
@@ -112,7 +112,7 @@ class ErrorProfile:
     def accuracy_with(self, *, slots: Collection[str] = (), kind: str = "") -> float:
         """Joint accuracy over all units, were these slots always right, or were there no errors of one kind."""
         units = self.answered + self.unanswered
-        right = self.answered - sum(self.broken.values())
+        right = float(self.answered - sum(self.broken.values()))
         for errors, number in self.broken.items():
             left = (error.credit for error in errors if error.slot not in slots and error.kind != kind)
             right += number * prod(left)

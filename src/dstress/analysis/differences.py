@@ -75,18 +75,21 @@ def compare_errors(
 
 
 def _compare_variant(variant: str, first: TurnErrors, second: TurnErrors) -> SystemRow:
-    before, after = shared_rows(first.profile, second.profile)
-    tables = [
-        np.column_stack((one.profile.units[rows][:, 1], one.profile.units[rows][:, (0, 4)].sum(axis=1)))
-        for one, rows in ((second, after), (first, before))
-    ]
-    test = paired_test_of_totals(*tables, lambda s: ratio(s[..., 0], s[..., 1]), _RESAMPLES, SEED, LEVEL)
+    before, after = (
+        np.column_stack((units[:, 1], units[:, (0, 4)].sum(axis=1)))
+        for units in (
+            one.profile.units[rows]
+            for one, rows in zip((first, second), shared_rows(first.profile, second.profile), strict=True)
+        )
+    )
+    test = paired_test_of_totals(after, before, lambda s: ratio(s[..., 0], s[..., 1]), _RESAMPLES, SEED, LEVEL)
     test = test.within_bounds(LEVEL)
     wrong = [{place for place, found in one.items() if any(not e.is_right for e in found)} for one in (first, second)]
-    only = wrong[1] - wrong[0], wrong[0] - wrong[1]
-    examples = ["{}, turn {}".format(*min(places)) if places else "" for places in only]
+    only_first, only_second = wrong[1] - wrong[0], wrong[0] - wrong[1]
+    examples = ["{}, turn {}".format(*min(places)) if places else "" for places in (only_first, only_second)]
     figures = (test.baseline, test.system, test.difference, test.low, test.high, test.p, test.p, test.at_floor)
-    return SystemRow(variant, *figures, test.dialogues, *map(len, only), *examples)
+    counts = (test.dialogues, len(only_first), len(only_second))
+    return SystemRow(variant, *figures, *counts, examples[0], examples[1])
 
 
 def _compare_slots(first: ErrorProfile, second: ErrorProfile) -> list[SlotDifference]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import product
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -105,10 +104,11 @@ def non_uniformity(mistakes: Sequence[float] | Floats) -> float:
     return float(np.abs(counts - expected).sum() / expected) if expected else math.nan
 
 
-class _Mistakes(NamedTuple):
+class _Mistakes:
     """Watches alignments and keeps the mistakes of every dialogue, turn by turn."""
 
-    by_dialogue: list[Floats]
+    def __init__(self) -> None:
+        self.by_dialogue: list[Floats] = []
 
     def __call__(self, alignment: Alignment) -> None:
         """Take the dialogues of one alignment in."""
@@ -119,7 +119,7 @@ class _Mistakes(NamedTuple):
 
 def study_bias(system: System, metrics: Sequence[str], against: str, variant: str = ORIGINAL) -> BiasStudy:
     """Correlate every metric with both traits; each correlation is tested against that of one metric."""
-    watched = _Mistakes([])
+    watched = _Mistakes()
     wanted = list(dict.fromkeys((*metrics, against)))
     scored = system.judge(variant, wanted, [watched])
     tally = scored.tally

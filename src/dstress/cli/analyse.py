@@ -99,9 +99,8 @@ def bias(
         "differences": difference_table(studies),
         "disagreements": disagreement_table(studies, versus, against, most),
     }
-    content = {"conclusions": conclusions(studies), "studies": studies} | {
-        name: table.records for name, table in tables.items()
-    }
+    said = conclusions(studies)
+    content = {"conclusions": said, "studies": studies} | {name: table.records for name, table in tables.items()}
     files = OutputFiles(json_file, markdown_file, latex_file, csv_file)
     only_files = files.write(content, list(tables.values()), data=tables)
     _draw(studies, (versus, against), most, html, plots_folder)
@@ -109,7 +108,7 @@ def bias(
         return
     for table in tables.values():
         print_table(table)
-    for line in content["conclusions"]:
+    for line in said:
         console().print(line, markup=False)
     print_notes(note for study in studies for note in study.notes)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 from rich.markup import escape
 
@@ -64,11 +62,12 @@ def command(
 
 def _print(told: Explanation) -> None:
     for number, finding in enumerate(told.findings, start=1):
-        console().print(f"[bold]{number}. {escape(finding.title)}.[/bold]")
+        text = "" if finding.sentences else f" {finding.text}"
+        console().print(f"[bold]{number}. {escape(finding.title)}.[/bold]{escape(text)}")
         for sentence in finding.sentences:
             console().print(f"   {escape(sentence.text)} [dim]{escape(_place(sentence))}[/dim]")
 
 
-def _place(sentence: Sentence) -> Any:
+def _place(sentence: Sentence) -> str:
     """`(slots 0, 3)`: a table and the rows in it."""
     return f"({sentence.table} {', '.join(map(str, sentence.rows))})"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from dstress.analysis.differences import SlotDifference, SystemDifference, SystemRow
 from dstress.analysis.explain import ErrorStudy, Interaction, SlotRow
-from dstress.reports.findings import ALPHA, Evidence, Finding, Sentence, say_p
+from dstress.reports.findings import ALPHA, Evidence, Finding, Sentence, say_p, tell
 from dstress.reports.numbers import PAGE
 from dstress.runs.folder import ORIGINAL
 
@@ -56,7 +56,7 @@ def _fixes(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
         steps = ", ".join(f"{step.slot} ({PAGE.percent(step.accuracy)} %)" for step in study.fixes)
         text = f"Mended one after the other, each with those before it: {steps}."
         said.append(evidence.say(text, "fixes", *({"step": step.step} for step in study.fixes)))
-    yield Finding(f"Mend {first.slot} first", tuple(said), 1.95, ORIGINAL, first.slot)
+    yield tell(f"Mend {first.slot} first", said, 1.95, ORIGINAL, first.slot)
 
 
 def _weakest(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
@@ -70,7 +70,7 @@ def _weakest(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
     said.append(evidence.say(text, "turns", {}))
     names = [row.slot for row in weak]
     title = f"{names[0]} is weak" if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]} are weak"
-    yield Finding(title, tuple(said), 1.5, ORIGINAL, names[0])
+    yield tell(title, said, 1.5, ORIGINAL, names[0])
 
 
 def _recall(row: SlotRow, evidence: Evidence) -> Sentence:
@@ -90,7 +90,7 @@ def _kinds(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
     if (errors := made[0].of) < _FEW_ERRORS:
         text = f"Counted where they are made: {counts}. So few errors say little of their kinds."
         title = f"There are {errors:,} errors only" if errors > 1 else "There is one error only"
-        yield Finding(title, (evidence.say(text, "kinds", *({"kind": row.kind} for row in made)),), 0.4, ORIGINAL)
+        yield tell(title, [evidence.say(text, "kinds", *({"kind": row.kind} for row in made))], 0.4, ORIGINAL)
         return
     shares = ", ".join(f"{PAGE.percent(row.share)} % {_KINDS[row.kind]}" for row in made)
     text = f"Of {errors:,} errors, counted where they are made, {shares}."
@@ -102,7 +102,7 @@ def _kinds(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
         said.append(evidence.say(text, "kinds", *({"kind": row.kind} for row in gains if row.at_stake > 0)))
     first = made[0].kind
     title = f"Most errors are {first} values" if made[0].share > 0.5 else f"The most frequent error: {first} values"
-    yield Finding(title, tuple(said), 1.3, ORIGINAL)
+    yield tell(title, said, 1.3, ORIGINAL)
 
 
 def _carried(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
@@ -121,7 +121,7 @@ def _carried(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
     said.append(evidence.say(text, "turns", {}))
     many = "Half of the" if turns.carrying == turns.making else "Most"
     most = "make an error of their own" if turns.carrying < turns.making else "only carry an old error on"
-    yield Finding(f"{many} wrong {unit}s {most}", tuple(said), 1.35, ORIGINAL)
+    yield tell(f"{many} wrong {unit}s {most}", said, 1.35, ORIGINAL)
 
 
 def _interactions(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
@@ -141,7 +141,7 @@ def _interactions(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
         keys = ({"slot": row.slot, "stressor": row.stressor} for row in others)
         said.append(evidence.say(f"Likewise {named}{more}.", "interactions", *keys))
     title = f"{first.stressor} hits {first.slot} harder than other slots"
-    yield Finding(title, tuple(said), 1.7 - first.change, first.stressor, first.slot)
+    yield tell(title, said, 1.7 - first.change, first.stressor, first.slot)
 
 
 def _interaction(row: Interaction, evidence: Evidence) -> Sentence:
@@ -165,7 +165,7 @@ def _names(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
             f"Of {row.predicted:,} wrong or overshot names in {_over(row.dialogues)}, every one had been said by then; "
             f"with 95 % confidence no more than {PAGE.percent(row.highest)} % of such dialogues have one made up."
         )
-        yield Finding("No name was made up", (evidence.say(text, "names", {}),), 0.6, ORIGINAL)
+        yield tell("No name was made up", [evidence.say(text, "names", {})], 0.6, ORIGINAL)
         return
     text = (
         f"Of {row.predicted:,} wrong or overshot names, {row.unsaid:,} ({PAGE.percent(row.share)} %) had not been said "
@@ -179,7 +179,7 @@ def _names(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
     keys = ({"slot": one.slot, "value": one.value} for one in most)
     said.append(evidence.say(f"Most often: {shown}." if row.unsaid > 1 else f"It is {shown}.", "inventions", *keys))
     title = "It names what nobody said" if row.unsaid > 1 else "One name was made up"
-    yield Finding(title, tuple(said), 0.7 if row.unsaid < _FEW else 1.45, ORIGINAL, most[0].slot)
+    yield tell(title, said, 0.7 if row.unsaid < _FEW else 1.45, ORIGINAL, most[0].slot)
 
 
 def _times(number: int) -> str:
@@ -195,18 +195,18 @@ def difference_findings(found: SystemDifference, evidence: Evidence) -> Iterator
         most = max(stressed, key=lambda row: abs(row.difference))
         said = [_joint(found, row, evidence) for row in sorted(stressed, key=lambda row: -abs(row.difference))[:_MOST]]
         title = f"They differ most under {most.variant}"
-        yield Finding(title, tuple(said), 2.4, most.variant)
+        yield tell(title, said, 2.4, most.variant)
     told = [row for row in found.slots if row.p_holm <= ALPHA and row.difference]
     if told:
         said = [_slot_difference(found, row, evidence) for row in told[:_MOST]]
-        yield Finding(f"They differ most in {told[0].slot}", tuple(said), 2.3, ORIGINAL, told[0].slot)
+        yield tell(f"They differ most in {told[0].slot}", said, 2.3, ORIGINAL, told[0].slot)
     elif found.slots and found.slots[0].difference:
         text = (
             f"No slot differs beyond chance after Holm's correction over {found.slots[0].tests:,} slots; the largest "
             f"difference is in {found.slots[0].slot}, {found.slots[0].first:,} and {found.slots[0].second:,} errors."
         )
         said = [evidence.say(text, "slot_differences", {"slot": found.slots[0].slot})]
-        yield Finding("No single slot makes the difference", tuple(said), 1.0, ORIGINAL, found.slots[0].slot)
+        yield tell("No single slot makes the difference", said, 1.0, ORIGINAL, found.slots[0].slot)
 
 
 def _system(found: SystemDifference, row: SystemRow, evidence: Evidence) -> Finding:
@@ -224,7 +224,7 @@ def _system(found: SystemDifference, row: SystemRow, evidence: Evidence) -> Find
         if told
         else f"Which of {found.first} and {found.second} is better cannot be told"
     )
-    return Finding(title, tuple(said), 2.5, row.variant)
+    return tell(title, said, 2.5, row.variant)
 
 
 def _joint(found: SystemDifference, row: SystemRow, evidence: Evidence) -> Sentence:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # they judge answers, which a plain page need not
     from dstress.analysis.systems import System
 
 _ERROR_TABLES = ("slots", "kinds", "turns", "fixes", "interactions", "inventions", "names")
-NOTHING = Finding("Nothing to tell", (), 0)
+NOTHING = Finding("Nothing to tell", "No slot has an error, and there is no stressor to speak of.", 0)
 
 
 class Explanation(Displayed, msgspec.Struct):
@@ -115,8 +115,8 @@ def explain_difference(first: System, second: System) -> Explanation:
 
     variants = shared_variants(first, second)
     judged = [{variant: judge_errors(system, variant) for variant in variants} for system in (first, second)]
-    errors = [{variant: found for variant, (found, _) in one.items()} for one in judged]
-    difference = compare_errors((first.name, second.name), *errors, unit=judged[0][ORIGINAL][1])
+    before, after = ({variant: errors for variant, (errors, _) in one.items()} for one in judged)
+    difference = compare_errors((first.name, second.name), before, after, judged[0][ORIGINAL][1])
     tables = {"systems": difference.systems, "slot_differences": difference.slots}
     evidence = Evidence({name: msgspec.to_builtins(rows) for name, rows in tables.items()})
     found = rank(difference_findings(difference, evidence))

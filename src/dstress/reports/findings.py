@@ -50,18 +50,19 @@ class Sentence(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One finding: a line, then the numbers, sentence by sentence. `variant` and `slot` say where examples are."""
+    """One finding: a line, then the numbers. `variant` and `slot` say where examples are, `sentences` are the text."""
 
     title: str
-    sentences: tuple[Sentence, ...]
+    text: str
     interest: float
     variant: str = ""
     slot: str = ""
-    text: str = ""
-    """All sentences."""
+    sentences: tuple[Sentence, ...] = ()
 
-    def __post_init__(self) -> None:
-        msgspec.structs.force_setattr(self, "text", " ".join(sentence.text for sentence in self.sentences))
+
+def tell(title: str, said: Sequence[Sentence], interest: float, variant: str = "", slot: str = "") -> Finding:
+    """A finding of sentences."""
+    return Finding(title, " ".join(sentence.text for sentence in said), interest, variant, slot, tuple(said))
 
 
 class Evidence:
@@ -152,7 +153,7 @@ def _worst(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
         if len(scores.drops) > 1:
             text = f"{len(losses)} of {len(scores.drops)} stressors cost something."
             said.append(evidence.say(text, "stressors", *({"stressor": name} for name in losses)))
-        yield Finding(f"{variant} costs most", tuple(said), 2 - drop.difference, variant)
+        yield tell(f"{variant} costs most", said, 2 - drop.difference, variant)
 
 
 def _change(evidence: Evidence, variant: str, drop: Drop, verb: str) -> Sentence:
@@ -168,8 +169,8 @@ def _gain(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
     """A stressor that helps is a surprise."""
     for variant, drop in scores.drops.items():
         if significant(drop) and drop.difference > 0:
-            said = (_change(evidence, variant, drop, "rises"),)
-            yield Finding(f"{variant} makes it easier", said, 1.9 + drop.difference, variant)
+            said = [_change(evidence, variant, drop, "rises")]
+            yield tell(f"{variant} makes it easier", said, 1.9 + drop.difference, variant)
 
 
 def _harmless(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
@@ -183,7 +184,7 @@ def _harmless(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
             "joint goal accuracy at most."
         )
         said = evidence.say(text, "stressors", *({"stressor": variant} for variant in calm))
-        yield Finding(f"{listed(calm)} {'do' if len(calm) > 1 else 'does'} no harm", (said,), 1.0, calm[0])
+        yield tell(f"{listed(calm)} {'do' if len(calm) > 1 else 'does'} no harm", [said], 1.0, calm[0])
 
 
 def _undecided(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
@@ -194,7 +195,7 @@ def _undecided(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
         under = f", the most under {worst}" if len(set(doubts.values())) > 1 else ""
         text = f"No change is beyond chance, but {doubts[worst]}{under}."
         said = evidence.say(text, "stressors", *({"stressor": variant} for variant in doubts))
-        yield Finding(title, (said,), 0.5, worst)
+        yield tell(title, [said], 0.5, worst)
 
 
 def undecided(scores: Scores) -> dict[str, str]:
@@ -261,7 +262,7 @@ def _broken(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
             title, interest = f"{variant} breaks more than the total shows", 1.6
         rows = ({"stressor": variant, "metric": metric} for metric in ("newly-wrong", "newly-right"))
         said = evidence.say(f"{text}{hidden}.", "pairs", *rows)
-        yield Finding(title, (said,), interest + broken.low, variant)
+        yield tell(title, [said], interest + broken.low, variant)
 
 
 def unit_of(scores: Scores, variant: str) -> str:
@@ -290,7 +291,7 @@ def _hidden(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
             text = f"Under {variant} jga loses {loss} points; {metric} goes from {start} to {end}."
             rows = [{"variant": name, "metric": one} for name in (ORIGINAL, variant) for one in ("jga", metric)]
             interest = 1.2 - drop.difference - before.value + after.value
-            yield Finding(f"{metric} hardly sees it", (evidence.say(text, "metrics", *rows),), interest, variant)
+            yield tell(f"{metric} hardly sees it", [evidence.say(text, "metrics", *rows)], interest, variant)
 
 
 def _disagreement(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
@@ -310,7 +311,7 @@ def _disagreement(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
                     )
                     rows = [{"variant": name, "metric": one} for name in (first, second) for one in ("jga", metric)]
                     title = f"jga and {metric} disagree on what is worse"
-                    yield Finding(title, (evidence.say(text, "metrics", *rows),), 2.2 + min(gaps), first)
+                    yield tell(title, [evidence.say(text, "metrics", *rows)], 2.2 + min(gaps), first)
 
 
 def _gap(scores: Scores, metric: str, low: str, high: str) -> float:
@@ -339,7 +340,7 @@ def _failures(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
                 "count as wrong. `dstress run --resume` asks for them again."
             )
             said = evidence.say(text, "failures", {"variant": variant})
-            yield Finding("Answers are missing", (said,), 3 + failed / turns, variant)
+            yield tell("Answers are missing", [said], 3 + failed / turns, variant)
 
 
 def say_p(p: float, *, at_floor: bool = False) -> str:
