@@ -21,6 +21,7 @@ from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
 from dstress.errors import DstressError
 from dstress.pipeline.compare import compare
 from dstress.predictions.base import Prediction
+from dstress.schema_names import Names
 from dstress.scoring.significance import paired_test_of_totals
 
 NAMES = ("area", "name", "food", "day")
@@ -177,3 +178,16 @@ def test_systems_of_other_dialogues_are_refused(tmp_path: Path) -> None:
     systems = open_systems([tmp_path / "a.json", tmp_path / "b.json"])
     with pytest.raises(DstressError, match="other dialogues"):
         shared_variants(*systems)
+
+
+def test_slots_that_a_schema_variant_renames_are_known_again() -> None:
+    """The same answers under other names of slots: paired slot by slot, not told as lost."""
+    hit, renamed = answers({"food": 0.8}, 2), TurnErrors()
+    renamed.profile = answers({"food": 0.8}, 2).profile
+    names = Names({}, {"place": {f"x{slot}": slot for slot in NAMES}}, {})
+    shards = [([slot.replace("-", "-x") for slot in slots], table) for slots, table in renamed.profile._shards]
+    renamed.profile._shards = shards
+    original = answers({}, 1)
+    plain = study_errors(Answers({"original": original, "v1": hit}, [], SCHEMA, {}))
+    again = study_errors(Answers({"original": original, "v1": renamed}, [], SCHEMA, {"v1": names}))
+    assert plain.interactions == again.interactions and plain.interactions
