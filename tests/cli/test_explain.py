@@ -139,13 +139,20 @@ def test_the_page_opens_without_a_flaw(chromium: Any, shared: Path, tmp_path: Pa
 
 def test_names_of_files_cannot_bring_markup_along(tmp_path: Path) -> None:
     file = tmp_path / "<b>x&y.json"
-    dialogues = {
-        f"<i>{n}": {"0": {"gt": {"hotel": {"area": "<u>"}}, "pr": {"hotel": {"area": "x"}} if n % 2 else {}}}
-        for n in range(6)
-    }
+    slots = ("area", "name", "stars")
+    dialogues = {}
+    for n in range(6):
+        gold = [dict.fromkeys(slots[: turn + 1], "<u>") for turn in range(3)]
+        said = [
+            {slot: v for slot, v in state.items() if slot not in slots[n % 3 : n % 3 + 1 + n // 3]} for state in gold
+        ]
+        turns = zip(gold, said, strict=True)
+        dialogues[f"<i>{n}"] = {str(t): {"gt": {"hotel": g}, "pr": {"hotel": p}} for t, (g, p) in enumerate(turns)}
     file.write_text(json.dumps(dialogues))
-    page = tmp_path / "bias.html"
-    called("analyse", "bias", file, "--html", page)
+    page, figures = tmp_path / "bias.html", tmp_path / "figures"
+    called("analyse", "bias", file, "--html", page, "--plots", figures)
+    drawn = [path.name for path in figures.iterdir()]
+    assert len(drawn) == 6 and all(re.fullmatch(r"[\w.+-]+", name) for name in drawn)
     text = page.read_text("utf-8")
     assert "<b>x" not in text and "<i>0" not in text and "&lt;b&gt;x&amp;y" in text
     assert "hotel-area" in called("explain", file).output

@@ -176,10 +176,13 @@ def test_what_is_carried_on(carrying: int, making: int, title: str) -> None:
 
 
 def test_interactions_are_told_only_where_the_slot_loses() -> None:
-    row = Interaction("h-a", "typos", 0.9, 0.6, -0.3, -0.1, -0.2, -0.3, -0.1, 0.0001, 0.01, True, 8, 40)
+    tested = {"p": 0.0001, "p_holm": 0.01, "at_floor": True, "tests": 40, "slot": "h-a", "stressor": "typos"}
+    loss = {"original": 0.9, "stressed": 0.6, "change": -0.3, "others": -0.1}
+    row = Interaction(**tested, **loss, difference=-0.2, low=-0.3, high=-0.1, dialogues=8)
     found = tell(study(interactions=[row]))["typos hits h-a harder than other slots"]
     assert "(only 8 dialogues)" in found.text and "over 40 slots and stressors" in found.text
-    spared = Interaction("h-a", "typos", 0.9, 0.9, 0.0, 0.3, -0.3, -0.4, -0.2, 0.0001, 0.01, True, 30, 40)
+    kept = {"original": 0.9, "stressed": 0.9, "change": 0.0, "others": 0.3}
+    spared = Interaction(**tested, **kept, difference=-0.3, low=-0.4, high=-0.2, dialogues=30)
     assert not any("harder" in title for title in tell(study(interactions=[spared])))
 
 

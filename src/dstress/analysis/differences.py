@@ -13,12 +13,13 @@ from dstress.analysis.explain import LEVEL, SEED, resamples_for, shared_rows
 from dstress.metrics.base import ratio
 from dstress.runs.folder import ORIGINAL
 from dstress.scoring.resampling import tolerance
+from dstress.scoring.scorecard import TestedDifference
 from dstress.scoring.significance import holm, paired_test_of_totals, swap_masks
 
 _RESAMPLES = 10_000
 
 
-class SystemRow(msgspec.Struct, frozen=True):
+class SystemRow(TestedDifference, frozen=True, kw_only=True):
     """Two systems on one variant: joint accuracy of both, the second's less the first's, and whether that is chance.
 
     `only_first` and `only_second` are turns that only the one has right; the first such turn of each is named.
@@ -27,13 +28,6 @@ class SystemRow(msgspec.Struct, frozen=True):
     variant: str
     first: float
     second: float
-    difference: float
-    low: float
-    high: float
-    p: float
-    p_holm: float
-    at_floor: bool
-    dialogues: int
     only_first: int
     only_second: int
     example_first: str
@@ -87,9 +81,16 @@ def _compare_variant(variant: str, first: TurnErrors, second: TurnErrors) -> Sys
     wrong = [{place for place, found in one.items() if any(not e.is_right for e in found)} for one in (first, second)]
     only_first, only_second = wrong[1] - wrong[0], wrong[0] - wrong[1]
     examples = ["{}, turn {}".format(*min(places)) if places else "" for places in (only_first, only_second)]
-    figures = (test.baseline, test.system, test.difference, test.low, test.high, test.p, test.p, test.at_floor)
-    counts = (test.dialogues, len(only_first), len(only_second))
-    return SystemRow(variant, *figures, *counts, examples[0], examples[1])
+    return SystemRow(
+        variant=variant,
+        first=test.baseline,
+        second=test.system,
+        only_first=len(only_first),
+        only_second=len(only_second),
+        example_first=examples[0],
+        example_second=examples[1],
+        **test.tested(test.p),
+    )
 
 
 def _compare_slots(first: ErrorProfile, second: ErrorProfile) -> list[SlotDifference]:

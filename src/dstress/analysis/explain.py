@@ -22,6 +22,7 @@ from dstress.metrics.grounding import NO_NAME, is_grounded
 from dstress.runs.folder import ORIGINAL
 from dstress.schema_names import SAME_NAMES, Names
 from dstress.scoring.resampling import Bounds, Interval, interval, resampled_sums, tolerance, unseen_share
+from dstress.scoring.scorecard import TestedDifference
 from dstress.scoring.significance import holm, paired_test_of_totals, swap_masks
 from dstress.text.slot_names import is_named_entity_slot
 
@@ -105,8 +106,9 @@ class FixStep(msgspec.Struct, frozen=True):
     gain: float
 
 
-class Interaction(msgspec.Struct, frozen=True):
-    """A slot under a stressor: how its recall changes, how that of all others does, and whether that is chance."""
+class Interaction(TestedDifference, frozen=True, kw_only=True):
+    """A slot under a stressor: how its recall changes, how that of all others does, and whether the difference of the
+    two changes is chance."""
 
     slot: str
     stressor: str
@@ -114,13 +116,6 @@ class Interaction(msgspec.Struct, frozen=True):
     stressed: float
     change: float
     others: float
-    difference: float
-    low: float
-    high: float
-    p: float
-    p_holm: float
-    at_floor: bool
-    dialogues: int
     tests: int
 
 
@@ -278,15 +273,27 @@ def _find_interactions(answers: Answers) -> list[Interaction]:
     found = []
     for (variant, place), p, corrected in zip(places, p_values, holm(p_values), strict=True):
         if corrected <= 1 - LEVEL:
-            original, stressed = (table.sum(axis=0) for table in pairs[variant])
-            first, second = (float(ratio(*sums[place])) for sums in (original, stressed))
-            rest = [float(ratio(*(sums.sum(axis=0) - sums[place]))) for sums in (original, stressed)]
-            seen = int((pairs[variant][0][:, place, 1] + pairs[variant][1][:, place, 1] > 0).sum())
+            sums = [table.sum(axis=0) for table in pairs[variant]]
+            first, second = (float(ratio(*side[place])) for side in sums)
+            rest = [float(ratio(*(side.sum(axis=0) - side[place]))) for side in sums]
             change, others = second - first, rest[1] - rest[0]
-            floor = p <= 1 / (1 + resamples)
-            unknown = (math.nan, math.nan)
-            figures = (first, second, change, others, change - others, *unknown, p, corrected, floor, seen, made)
-            found.append((place, Interaction(slots[place], variant, *figures)))
+            row = Interaction(
+                slot=slots[place],
+                stressor=variant,
+                original=first,
+                stressed=second,
+                change=change,
+                others=others,
+                difference=change - others,
+                low=math.nan,
+                high=math.nan,
+                p=p,
+                p_holm=corrected,
+                at_floor=p <= 1 / (1 + resamples),
+                dialogues=int((sum(pairs[variant])[:, place, 1] > 0).sum()),
+                tests=made,
+            )
+            found.append((place, row))
     found.sort(key=lambda item: (item[1].change >= 0, item[1].difference))  # first what is hit, and harder than others
     return [
         _with_interval(row, pairs[row.stressor], place, resamples) if number < _WITH_INTERVALS else row

@@ -15,6 +15,7 @@ from dstress.reports.charts import ACCENT, LOSS, MUTED, NARROW, WIDE, Chart, Lay
 from dstress.reports.plots import Rows
 from dstress.reports.tables import Table
 from dstress.scoring.scorecard import signature_text
+from dstress.storage.file_names import file_name
 
 _GROUPS = 10
 """A trait is cut into so many groups of dialogues for the line of means."""
@@ -113,7 +114,7 @@ def trait_plots(study: BiasStudy, first: str, second: str) -> list[Plot]:
             return _trait_chart(points, means, (title, first, second), layout)
 
         if points:
-            plots.append(Plot(f"bias-4{figure}-{study.system}", f"{title} and {first}, {second}", chart))
+            plots.append(Plot(f"bias-4{figure}-{file_name(study.system)}", f"{title} and {first}, {second}", chart))
     return plots
 
 

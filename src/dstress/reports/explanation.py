@@ -51,7 +51,7 @@ def explanation_tables(explanation: Explanation) -> dict[str, Table]:
 
 
 def _as_table(name: str, rows: Records) -> Table:
-    columns = list(rows[0])
+    columns = sorted(rows[0], key=lambda column: not isinstance(rows[0][column], str))
     numbers = [isinstance(rows[0][column], int | float) for column in columns]
     heads = [f"#{column}" if is_number else column for column, is_number in zip(columns, numbers, strict=True)]
     shown = [tuple(_cell(row[column]) for column in columns) for row in rows]
