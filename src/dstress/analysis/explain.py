@@ -290,7 +290,7 @@ def _find_interactions(answers: Answers) -> list[Interaction]:
                 p=p,
                 p_holm=corrected,
                 at_floor=p <= 1 / (1 + resamples),
-                dialogues=int((sum(pairs[variant])[:, place, 1] > 0).sum()),
+                dialogues=int((np.add(*pairs[variant])[:, place, 1] > 0).sum()),
                 tests=made,
             )
             found.append((place, row))
