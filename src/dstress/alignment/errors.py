@@ -8,6 +8,7 @@ import numpy as np
 
 from dstress.alignment.cells import Alignment
 from dstress.alignment.columns import Columns
+from dstress.alignment.profile import ErrorProfile
 from dstress.conventions.base import without_gold
 
 RIGHT, MISSED, EXTRA, WRONG, REWORDED = range(5)
@@ -33,8 +34,14 @@ class SlotError(NamedTuple):
 class TurnErrors(dict[Turn, list[SlotError]]):
     """The errors of each turn that has any. Give it to a scoring as one that watches alignments."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.profile = ErrorProfile()
+        """The same errors, counted."""
+
     def __call__(self, alignment: Alignment) -> None:
         """Take the errors of one alignment in."""
+        self.profile(alignment)
         columns = alignment.columns
         kinds = np.zeros(len(alignment.slot), np.int64)
         kinds[alignment.missed], kinds[alignment.extra], kinds[alignment.wrong] = MISSED, EXTRA, WRONG

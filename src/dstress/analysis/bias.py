@@ -124,16 +124,19 @@ def zou_interval(first: float, second: float, between: float, pairs: int, level:
     Psychological Methods 12, 399-413; GCA cites it as 2008.) The difference is significant where 0 lies outside. The
     ends join the Fisher intervals of both, less what their own correlation shares. Unknown with fewer than four pairs.
     """
-    if pairs < 4:
+    if pairs < 4 or math.isnan(first + second + between):
         return UNKNOWN
-    first_ends, second_ends = _fisher_interval(first, pairs, level), _fisher_interval(second, pairs, level)
+    first_ends, second_ends = fisher_interval(first, pairs, level), fisher_interval(second, pairs, level)
     shared = _correlation_of_correlations(first, second, between)
     down = _join_widths(first - first_ends.low, second_ends.high - second, shared)
     up = _join_widths(first_ends.high - first, second - second_ends.low, shared)
     return Interval(first - second - down, first - second + up)
 
 
-def _fisher_interval(correlation: float, pairs: int, level: float) -> Interval:
+def fisher_interval(correlation: float, pairs: int, level: float = 0.95) -> Interval:
+    """Fisher's (1921) interval of a correlation; unknown with fewer than four pairs."""
+    if pairs < 4 or math.isnan(correlation):
+        return UNKNOWN
     if abs(correlation) >= 1:
         return Interval(correlation, correlation)
     centre = math.atanh(correlation)

@@ -14,10 +14,11 @@ from dstress.cli.progress import counting
 from dstress.cli.report import print_findings
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import RunOptions
-from dstress.reports.findings import findings
+from dstress.reports.explanation import explain_run
 from dstress.reports.html import REPORT
 from dstress.reports.score_tables import run_tables
 from dstress.runs.folder import is_run
+from dstress.runs.scores import find_errors
 
 
 @click.command("demo")
@@ -40,5 +41,5 @@ def command(out: Path) -> None:
     scores = run.scores
     for table in run_tables(run.manifest, scores):
         print_table(table)
-    print_findings(findings(scores))
+    print_findings(explain_run(run, find_errors(run)).opening)
     console().print(f"\nLook at the report: {run.path / REPORT}", markup=False)

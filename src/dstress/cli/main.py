@@ -36,6 +36,8 @@ VERBS = {
     "corpora": "add, list, show and check corpora",
     "convert": "a prediction file in another format",
     "compare": "two or more systems on the same gold: which differences are real",
+    "explain": "what a tracker does wrong and what to mend first, in words with their numbers",
+    "analyse": "what moves metrics that should not, and what each rewards",
     "list": "what there is: formats, conventions, importers ...",
     "completion": "a script that completes commands in your shell",
 }

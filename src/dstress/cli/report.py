@@ -11,7 +11,8 @@ from dstress.cli.output import OutputFiles, console, json_option, print_notes, p
 from dstress.cli.progress import waiting
 from dstress.reports.charts import export
 from dstress.reports.curves import make_curves
-from dstress.reports.findings import Finding, findings
+from dstress.reports.explanation import explain_run
+from dstress.reports.findings import Finding
 from dstress.reports.html import write_html
 from dstress.reports.original_names import scores_by_original_names
 from dstress.reports.plots import make_plots
@@ -52,9 +53,11 @@ def command(
     run = RunFolder.open(run_folder)
     scores = scores_by_original_names(run)
     earlier = [RunFolder.open(folder) for folder in after]
-    tables, found = run_tables(run.manifest, scores), findings(scores)
+    errors = find_errors(run)
+    tables, told = run_tables(run.manifest, scores), explain_run(run, errors)
+    content = {"findings": told.opening, "evidence": told.evidence, "scores": run.scores}
     files = OutputFiles(json_file, markdown_file, latex_file, csv_file)
-    only_files = files.write({"findings": found, "scores": run.scores}, tables, data=run.tables) or bool(plots_folder)
+    only_files = files.write(content, tables, data=run.tables) or bool(plots_folder)
     if plots_folder:
         with waiting("drawing"):
             drawn = [*make_plots(scores).values(), *(make_curves([*earlier, run]).values() if earlier else [])]
@@ -62,11 +65,11 @@ def command(
         click.echo(f"{len(written)} files in {plots_folder}", err=True)
     if html or not only_files:
         with waiting("writing the page"):
-            page = write_html(run, find_errors(run), html, earlier)
+            page = write_html(run, errors, html, earlier)
     if not only_files:
         for table in tables:
             print_table(table)
-        print_findings(found)
+        print_findings(told.opening)
         print_notes(scores.notes)
         console().print(f"the page: {page}", markup=False)
 

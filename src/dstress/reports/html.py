@@ -21,8 +21,9 @@ from dstress.alignment.errors import TurnErrors
 from dstress.reports import views
 from dstress.reports.charts import NARROW, WIDE, Plot, draw_adaptive_svg
 from dstress.reports.curves import make_curves
+from dstress.reports.explanation import explain_run
 from dstress.reports.explorer import Explored, explore
-from dstress.reports.findings import findings
+from dstress.reports.findings import Finding
 from dstress.reports.numbers import PAGE
 from dstress.reports.original_names import scores_by_original_names
 from dstress.reports.plots import make_plots
@@ -64,8 +65,8 @@ def render_html(run: RunFolder, errors: Mapping[str, TurnErrors], earlier: Seque
         forgotten = find_forgotten([*earlier, run])
     with ThreadPoolExecutor(1) as pool, without_collection():
         drawn = pool.submit(_draw, plots)
-        explored = explore(run, errors)
-        return _fill_template(run, scores, explored, drawn.result(), forgotten)
+        explored, told = explore(run, errors), explain_run(run, errors).opening
+        return _fill_template(run, scores, explored, drawn.result(), forgotten, told)
 
 
 def _draw(plots: Mapping[str, Plot]) -> dict[str, dict[str, str]]:
@@ -81,6 +82,7 @@ def _fill_template(
     explored: Explored,
     drawn: dict[str, dict[str, str]],
     forgotten: Sequence[ForgottenTurn],
+    told: Sequence[Finding],
 ) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -104,7 +106,7 @@ def _fill_template(
         scores=scores,
         convention=scores.convention,
         cards=views.cards(scores),
-        findings=findings(scores),
+        findings=told,
         headline=views.headline(scores),
         tasks=views.tasks(scores),
         costs=views.costs(run, scores),

@@ -12,6 +12,7 @@ import msgspec
 from dstress.alignment.cells import Alignment
 from dstress.alignment.errors import TurnErrors
 from dstress.alignment.pairing import Pairing
+from dstress.alignment.profile import NO_ANSWER
 from dstress.conventions import conventions
 from dstress.corpora.base import Corpus, made_by
 from dstress.dialogue import Schema, slot_id
@@ -41,9 +42,6 @@ from dstress.scoring.versions import (
 )
 from dstress.spec import parse
 from dstress.suites.base import ORIGINAL, Column, Suite
-
-NO_ANSWER = "(no answer)"
-"""The value that stands for a failed turn when it is scored: wrong under every convention, also where gold is empty."""
 
 _REASONS = 3
 _UNCALLED = (

@@ -1,0 +1,88 @@
+"""What a study looks at: runs, and prediction files with their gold, as variants whose answers can be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from dstress.corpora.base import Corpus
+from dstress.errors import DstressError, unknown
+from dstress.runs.comparability import require_comparable
+from dstress.runs.folder import ORIGINAL, RunFolder, is_run
+from dstress.runs.scores import corpus_of, predictions_of
+from dstress.scoring.open_pair import Gold, PredictionSource, load_system, located
+from dstress.scoring.score import Scored, ScoringOptions, tally_predictions
+from dstress.scoring.shards import Watcher
+
+_JUDGED = ScoringOptions(resamples=0, lenient=True)
+"""Sums by dialogue are all that a study needs; whatever it tests, it resamples itself."""
+
+
+class System(NamedTuple):
+    """A tracker's answers to some variants of a corpus. A prediction file answers to the original alone."""
+
+    name: str
+    variants: tuple[str, ...]
+    convention: str
+    corpus: Callable[[str], Corpus]
+    open: Callable[[str], PredictionSource]
+    run: RunFolder | None = None
+
+    def judge(self, variant: str, metrics: Sequence[str], watchers: Sequence[Watcher] = ()) -> Scored:
+        """Judge the answers to a variant once, for metrics and for whoever watches."""
+        if variant not in self.variants:
+            raise unknown("variant", variant, self.variants, where=self.name)
+        with located(self.name):
+            (scored,) = tally_predictions(self.open(variant), [self.convention], metrics, (), _JUDGED, watchers)
+        return scored
+
+
+def open_systems(
+    paths: Sequence[str | Path | RunFolder], gold: Gold | None = None, convention: str = "", format_name: str = ""
+) -> list[System]:
+    """Runs and prediction files by their names without endings; without `gold`, files must carry their own."""
+    places = [path.path if isinstance(path, RunFolder) else Path(path) for path in paths]
+    short = [place.name.partition(".")[0] or str(place) for place in places]
+    systems = []
+    for path, place, name in zip(paths, places, short, strict=True):
+        called = name if short.count(name) == 1 else str(place)
+        if isinstance(path, RunFolder) or is_run(place):
+            if gold is not None:
+                fix = "leave --gold out, or name prediction files only"
+                raise DstressError("a run has its own gold", where=str(place), fix=fix)
+            run = path if isinstance(path, RunFolder) else RunFolder.open(place)
+            systems.append(_of_run(run, called, convention))
+        else:
+            systems.append(_of_file(place, called, gold, convention, format_name))
+    return systems
+
+
+def _of_run(run: RunFolder, name: str, convention: str) -> System:
+    def opened(variant: str) -> PredictionSource:
+        return PredictionSource(predictions_of(run, variant), corpus_of(run, variant))
+
+    def corpus(variant: str) -> Corpus:
+        return corpus_of(run, variant)
+
+    return System(name, run.variants, convention or run.scores.convention, corpus, opened, run)
+
+
+def _of_file(path: Path, name: str, gold: Gold | None, convention: str, format_name: str) -> System:
+    loaded = load_system(PredictionSource(path, gold), name, format_name)
+    source = PredictionSource(loaded.predictions, loaded.corpus)
+    return System(name, (ORIGINAL,), convention or loaded.convention, lambda _: loaded.corpus, lambda _: source)
+
+
+def shared_variants(first: System, second: System) -> list[str]:
+    """The variants on which two systems can be compared; raises where they are not of one corpus and convention."""
+    if first.run is not None and second.run is not None:
+        return require_comparable([first.run, second.run]).shared
+    where = f"{first.name} and {second.name}"
+    if first.convention != second.convention:
+        problem = f"these are usually scored in different ways: {first.convention}, {second.convention}"
+        raise DstressError(problem, where=where, fix="name one with --convention")
+    ids = [{dialogue.id: len(dialogue.turns) for dialogue in system.corpus(ORIGINAL)} for system in (first, second)]
+    if ids[0] != ids[1]:
+        raise DstressError("they answer to other dialogues", where=where, fix="compare systems on the same data")
+    return [ORIGINAL]

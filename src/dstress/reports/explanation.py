@@ -1,0 +1,123 @@
+"""A run, or a prediction file, explained: findings in plain words, and the tables that their sentences stand on.
+
+`dstress explain` prints all of it; its first findings open the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from dstress.alignment.errors import TurnErrors
+from dstress.display import Displayed
+from dstress.reports.findings import OPENING, Evidence, Finding, Records, findings, rank, score_evidence
+from dstress.reports.original_names import scores_by_original_names
+from dstress.reports.tables import Table
+from dstress.runs.folder import ORIGINAL, RunFolder
+from dstress.schema_names import names_back
+
+if TYPE_CHECKING:  # they judge answers, which a plain page need not
+    from dstress.analysis.explain import ErrorStudy
+    from dstress.analysis.systems import System
+
+_ERROR_TABLES = ("slots", "kinds", "turns", "fixes", "interactions", "inventions", "names")
+NOTHING = Finding("Nothing to tell", "No slot has an error, and there is no stressor to speak of.", 0)
+
+
+class Explanation(Displayed, msgspec.Struct):
+    """Findings, the most interesting first, and tables by name, which their sentences point into."""
+
+    _tabled_by = "dstress.reports.explanation:explanation_tables"
+
+    system: str
+    findings: list[Finding]
+    evidence: dict[str, Records]
+    notes: list[str] = []
+
+    @property
+    def opening(self) -> list[Finding]:
+        """Those that open a report."""
+        return self.findings[:OPENING]
+
+    def __repr__(self) -> str:
+        return f"Explanation({self.system}: {'; '.join(one.title for one in self.opening)})"
+
+
+def explanation_tables(explanation: Explanation) -> dict[str, Table]:
+    """Every table that has rows."""
+    return {name: _as_table(name, rows) for name, rows in explanation.evidence.items() if rows}
+
+
+def _as_table(name: str, rows: Records) -> Table:
+    columns = sorted(rows[0], key=lambda column: not isinstance(rows[0][column], str))
+    numbers = [isinstance(rows[0][column], int | float) for column in columns]
+    heads = [f"#{column}" if is_number else column for column, is_number in zip(columns, numbers, strict=True)]
+    shown = [tuple(_cell(row[column]) for column in columns) for row in rows]
+    return Table(["#row", *heads], [(str(number), *row) for number, row in enumerate(shown)], name, rows)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return "-" if value != value else f"{value:.4f}"
+    return "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def explain_run(run: RunFolder, errors: Mapping[str, TurnErrors]) -> Explanation:
+    """A run, from its scores and what each variant's answers have wrong."""
+    from dstress.analysis.explain import Answers, study_errors
+
+    scores, schema = scores_by_original_names(run), run.schema(ORIGINAL)
+    names = {variant: names_back(schema, run.schema(variant)) for variant in run.variants}
+    unit = scores.variants[ORIGINAL].signature.get("unit", "turn")
+    study = study_errors(Answers(errors, run.dialogues(ORIGINAL), schema, names, unit))
+    evidence = score_evidence(scores)
+    return _explanation(run.path.name, findings(scores), study, evidence)
+
+
+def _explanation(name: str, told: Sequence[Finding], study: ErrorStudy, evidence: Evidence) -> Explanation:
+    from dstress.reports.error_findings import error_findings
+
+    evidence.tables |= {table: msgspec.to_builtins(getattr(study, table)) for table in _ERROR_TABLES}
+    found = rank((*told, *error_findings(study, evidence)))
+    notes = [] if study.names else ["the dialogues have no words, so nothing is told of names that nobody said"]
+    return Explanation(name, found or [NOTHING], evidence.tables, notes)
+
+
+def explain_system(system: System) -> Explanation:
+    """A run or a prediction file."""
+    from dstress.analysis.explain import Answers, study_errors
+    from dstress.runs.scores import find_errors
+
+    if system.run is not None:
+        return explain_run(system.run, find_errors(system.run))
+    errors, unit = judge_errors(system, ORIGINAL)
+    corpus = system.corpus(ORIGINAL)
+    study = study_errors(Answers({ORIGINAL: errors}, corpus, corpus.schema, {}, unit))
+    return _explanation(system.name, (), study, Evidence({}))
+
+
+def judge_errors(system: System, variant: str) -> tuple[TurnErrors, str]:
+    """What a system's answers to a variant have wrong, and whether turns or frames are scored."""
+    errors = TurnErrors()
+    scored = system.judge(variant, ["jga"], [errors])
+    return errors, scored.signature["unit"]
+
+
+def explain_difference(first: System, second: System) -> Explanation:
+    """Where two runs, or two prediction files, differ; the first is the one to compare with."""
+    from dstress.analysis.differences import compare_errors
+    from dstress.analysis.systems import shared_variants
+    from dstress.reports.error_findings import difference_findings
+
+    variants = shared_variants(first, second)
+    judged = [{variant: judge_errors(system, variant) for variant in variants} for system in (first, second)]
+    before, after = ({variant: errors for variant, (errors, _) in one.items()} for one in judged)
+    difference = compare_errors((first.name, second.name), before, after, judged[0][ORIGINAL][1])
+    tables = {"systems": difference.systems, "slot_differences": difference.slots}
+    evidence = Evidence({name: msgspec.to_builtins(rows) for name, rows in tables.items()})
+    found = rank(difference_findings(difference, evidence))
+    return Explanation(f"{first.name} and {second.name}", found or [NOTHING], evidence.tables)
