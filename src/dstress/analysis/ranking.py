@@ -19,7 +19,8 @@ import numpy as np
 from dstress.analysis.bias import average_slack
 from dstress.metrics.base import PERCENT
 from dstress.metrics.measures import measure_of
-from dstress.runs.measured import Measured
+from dstress.runs.folder import RunFolder
+from dstress.runs.measured import Measured, MeasuredRun
 from dstress.scoring.resampling import Bounds, Floats, counted_dialogues, evaluate, interval, resampled_sums
 from dstress.scoring.score import ScoringOptions
 from dstress.scoring.scorecard import TestedDifference
@@ -82,6 +83,27 @@ class Ranking(msgspec.Struct, frozen=True):
     orders: dict[str, Order]
     mean_rank: dict[str, float]
     """Over the original and the stressors."""
+
+
+def rank_runs(
+    runs: Mapping[str, RunFolder], variants: Sequence[str], metric: str, options: ScoringOptions
+) -> Ranking | None:
+    """Rank runs by a metric on the variants on which all of them have it; None where there are none."""
+    measured = {name: MeasuredRun(run, variants, [metric], options) for name, run in runs.items()}
+    versions = {variant: {name: run.measured(variant) for name, run in measured.items()} for variant in variants}
+    return rank_found(metric, versions, options)
+
+
+def rank_found(
+    metric: str, versions: Mapping[str, Mapping[str, Mapping[str, Measured]]], options: ScoringOptions
+) -> Ranking | None:
+    """Rank by one of several metrics, on the versions on which every system has it; None where there are none."""
+    having = {
+        version: {name: found[metric] for name, found in systems.items()}
+        for version, systems in versions.items()
+        if all(metric in found for found in systems.values())
+    }
+    return rank_systems(metric, having, options) if having else None
 
 
 def rank_systems(metric: str, versions: Mapping[str, Systems], options: ScoringOptions) -> Ranking:

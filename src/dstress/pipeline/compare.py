@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from dstress.alignment.pairing import key
-from dstress.analysis.ranking import Ranking, rank_systems, slack_behind_best
+from dstress.analysis.ranking import Ranking, rank_found, slack_behind_best
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, State
 from dstress.display import Displayed
@@ -26,7 +26,7 @@ from dstress.metrics.measures import describe
 from dstress.predictions.base import Prediction
 from dstress.runs.comparability import require_comparable, short_names
 from dstress.runs.folder import ORIGINAL, RunFolder, is_run
-from dstress.runs.measured import Measured, MeasuredRun, gather_notes, measure_tally, nothing_to_compare
+from dstress.runs.measured import MeasuredRun, gather_notes, measure_tally, nothing_to_compare
 from dstress.scoring.open_pair import (
     Gold,
     LoadedSystem,
@@ -180,7 +180,7 @@ def compare(
     slices = {name: {one: _cut(card, one, metrics) for one in by} for name, card in cards.items()}
     signature, first = compared[0].scored.signature, metrics[0]
     measured = {one.name: measure_tally(one.scored.tally, [first]) for one in compared}
-    ranking = _rank({ORIGINAL: measured}, first, options)
+    ranking = rank_found(first, {ORIGINAL: measured}, options) if len(measured) > 2 else None
     return Comparison(signature, scores, pairs, alpha, conclusion, notes, slack, slices, ranking=ranking)
 
 
@@ -206,18 +206,6 @@ def average_slack(*versions: Mapping[str, Mapping[str, Score]]) -> dict[str, flo
         if all(metric in scores for scores in systems.values())
     ]
     return dict(zip(versions[0], slack_behind_best(measures, len(versions[0])), strict=True))
-
-
-def _rank(
-    versions: Mapping[str, Mapping[str, Mapping[str, Measured]]], metric: str, options: ScoringOptions
-) -> Ranking | None:
-    """The systems by a metric on the versions that have it; of two systems their test says it all."""
-    having = {
-        version: {name: found[metric] for name, found in systems.items()}
-        for version, systems in versions.items()
-        if len(systems) > 2 and all(metric in found for found in systems.values())
-    }
-    return rank_systems(metric, having, options) if having else None
 
 
 def _named(files: Sequence[str | Path | RunFolder]) -> dict[str, str | Path | RunFolder]:
@@ -272,7 +260,7 @@ def _compare_runs(
     conclusion = _conclusion({variant: one.pairs for variant, one in found.items()}, alpha)
     slack = average_slack(*(one.systems for one in found.values()))
     versions = {variant: {name: run.measured(variant) for name, run in measured.items()} for variant in shared}
-    ranking = _rank(versions, metrics[0], options)
+    ranking = rank_found(metrics[0], versions, options) if len(measured) > 2 else None
     original = found.pop(ORIGINAL)
     scored = (original.signature, original.systems, original.pairs)
     return Comparison(*scored, alpha, conclusion, notes, slack, stressed=found, ranking=ranking)

@@ -75,9 +75,10 @@ def _rank_chart(rows: Rows, bars: Rows, names: list[str], layout: Layout) -> Cha
     base, marks = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y), colors(names, layout)
     line = base.mark_line(strokeWidth=1.5, opacity=0.45).encode(color=marks["color"])
     point = base.mark_point(size=90, filled=True, opacity=1).encode(**marks)
+    width, room = (3, 8) if layout.narrow else (5, 12)
     groups = [
         alt.Chart(alt.Data(values=[bar for bar in bars if bar["offset"] == offset]))
-        .mark_rule(color=MUTED, strokeWidth=5, opacity=0.55, xOffset=12 + 8 * offset, strokeCap="round")
+        .mark_rule(color=MUTED, strokeWidth=width, opacity=0.55, xOffset=room + (width + 3) * offset, strokeCap="round")
         .encode(x=x, y=alt.Y("from:Q"), y2="to:Q")
         for offset in sorted({bar["offset"] for bar in bars})
     ]
@@ -238,7 +239,7 @@ def slot_order(systems: Systems) -> list[str]:
 
 
 def _slots(systems: Systems) -> Iterator[Plot]:
-    """Slot by slot, the systems on the original and under the stressor that costs them most together (CoCo, figure 5)."""
+    """Slot by slot, on the original and under the stressor that costs all systems most (CoCo, figure 5)."""
     stressed = [variant for variant in systems.variants if variant != ORIGINAL]
     metrics = systems.metrics()
     if not stressed or not metrics:

@@ -55,7 +55,7 @@ def ranking_table(ranking: Ranking, numbers: NumberFormat = PLAIN) -> Table:
 
 
 def _measure_table(systems: Systems, numbers: NumberFormat) -> Table:
-    """The suite's own table with a column a system, and how far each lies behind the best (CheckDST, tables 2 and 3)."""
+    """The suite's own table with a column a system, and their average slack (CheckDST, tables 2 and 3)."""
     if any(len(system.runs) > 1 for system in systems.every):
         return seed_table({system.name: system.runs for system in systems.every})
     rows, records, values = [], [], []
@@ -63,19 +63,22 @@ def _measure_table(systems: Systems, numbers: NumberFormat) -> Table:
         unit = measure_of(cell.metric).unit
         rows.append((cell.column, *(_with_interval(score, unit, numbers) for score in scores)))
         for system, score in zip(systems.every, scores, strict=True):
-            number = {"value": score.value, "low": score.low, "high": score.high, "n": score.n, "unit": unit}
-            records.append({"measure": cell.column, "system": system.name} | number)
-        values.append((cell.metric, [score.value for score in scores]))
+            number = msgspec.structs.asdict(score) if score else {}
+            records.append({"measure": cell.column, "system": system.name} | number | {"unit": unit})
+        values.append((cell.metric, [score.value if score else math.nan for score in scores]))
     slack = slack_behind_best(values, len(systems.every))
     rows.append((SLACK, *(numbers.percent(value) for value in slack)))
     for system, value in zip(systems.every, slack, strict=True):
         records.append({"measure": SLACK, "system": system.name, "value": value, "unit": PERCENT})
     manifest = systems.first.manifest
-    caption = f"{manifest.suite.title} on {manifest.tracked}; avg-slack: mean distance to the best of each measure"
+    caption = f"{manifest.suite.title} on {manifest.tracked}, with the intervals of each run's own report; "
+    caption += "avg-slack: mean distance to the best of each measure"
     return Table(("measure", *(f"#{system.name}" for system in systems.every)), rows, caption, records)
 
 
-def _with_interval(score: Score, unit: str, numbers: NumberFormat) -> str:
+def _with_interval(score: Score | None, unit: str, numbers: NumberFormat) -> str:
+    if score is None:
+        return numbers.unknown
     return f"{numbers.with_unit(score.value, unit)} {numbers.measured_interval(score.low, score.high, unit)}"
 
 

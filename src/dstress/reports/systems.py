@@ -97,12 +97,10 @@ class Systems(NamedTuple):
         known = self.every[0].scores[0].variants[variant]
         return [name for name in known if name != FLOOR and all(one.score(variant, name) for one in self.every)]
 
-    def measures(self) -> Iterator[tuple[Cell, list[Score]]]:
-        """The columns of the suite's table that every system has, with a score a system."""
+    def measures(self) -> Iterator[tuple[Cell, list[Score | None]]]:
+        """The columns of the suite's table, with a score a system where it has one."""
         for cell in self.every[0].scores[0].table:
-            found = [score for system in self.every if (score := system.measure(cell.column))]
-            if len(found) == len(self.every):
-                yield cell, found
+            yield cell, [system.measure(cell.column) for system in self.every]
 
 
 def group_runs(runs: Sequence[RunFolder], *, seeds: bool = False) -> Systems:
