@@ -20,7 +20,7 @@ from dstress.analysis.bias import average_slack
 from dstress.metrics.base import PERCENT
 from dstress.metrics.measures import measure_of
 from dstress.runs.folder import RunFolder
-from dstress.runs.measured import Measured, MeasuredRun
+from dstress.runs.measured import Measured, MeasuredRun, nothing_to_compare
 from dstress.scoring.resampling import Bounds, Floats, counted_dialogues, evaluate, interval, resampled_sums
 from dstress.scoring.score import ScoringOptions
 from dstress.scoring.scorecard import TestedDifference
@@ -45,7 +45,7 @@ class PairDifference(TestedDifference, frozen=True, kw_only=True):
 class Standing(msgspec.Struct, frozen=True):
     """Where a system stands on one version of the data. Systems that share a letter in `group` cannot be told apart.
 
-    Systems of the same value share the mean of their ranks; the best is 1.
+    Systems of the same value share the mean of their ranks; the best is 1. One without a value is last, in no group.
     """
 
     value: float
@@ -85,13 +85,13 @@ class Ranking(msgspec.Struct, frozen=True):
     """Over the original and the stressors."""
 
 
-def rank_runs(
-    runs: Mapping[str, RunFolder], variants: Sequence[str], metric: str, options: ScoringOptions
-) -> Ranking | None:
-    """Rank runs by a metric on the variants on which all of them have it; None where there are none."""
+def rank_runs(runs: Mapping[str, RunFolder], variants: Sequence[str], metric: str, options: ScoringOptions) -> Ranking:
+    """Rank runs by a metric on the variants on which all of them have it; raises where there are none."""
     measured = {name: MeasuredRun(run, variants, [metric], options) for name, run in runs.items()}
     versions = {variant: {name: run.measured(variant) for name, run in measured.items()} for variant in variants}
-    return rank_found(metric, versions, options)
+    if ranking := rank_found(metric, versions, options):
+        return ranking
+    raise nothing_to_compare([metric], measured)
 
 
 def rank_found(
@@ -114,7 +114,7 @@ def rank_systems(metric: str, versions: Mapping[str, Systems], options: ScoringO
         columns[MEAN] = stressed
     names = list(next(iter(versions.values())))
     made = {
-        column: {pair: _test(*(_of(parts, name) for name in pair), options) for pair in combinations(names, 2)}
+        column: {(a, b): _test(_of(parts, a), _of(parts, b), options) for a, b in combinations(names, 2)}
         for column, parts in columns.items()
     }
     corrected = iter(holm([test.p for tests in made.values() for test in tests.values()]))
@@ -141,11 +141,11 @@ def _test(system: Sequence[Measured], other: Sequence[Measured], options: Scorin
         return system[0].test_against(other[0], options)
     dialogues = _dialogues([*system, *other])
     weighed = [
-        evenly_weighed(ours.over(dialogues), theirs.over(dialogues), ours.metric.count)
-        for ours, theirs in zip(system, other, strict=True)
+        evenly_weighed(one.over(dialogues), two.over(dialogues), one.metric.count)
+        for one, two in zip(system, other, strict=True)
     ]
-    totals = (np.hstack(side) for side in zip(*weighed, strict=True))
-    test = paired_test_of_totals(*totals, _Mean(system), options.resamples, options.seed, options.level)
+    ours, theirs = (np.hstack(side) for side in zip(*weighed, strict=True))
+    test = paired_test_of_totals(ours, theirs, _Mean(system), options.resamples, options.seed, options.level)
     highest = highest_value(system[0].metric)
     return test if highest is None else test.within_bounds(options.level, highest)
 
@@ -164,7 +164,8 @@ class _Mean:
         ]
 
     def __call__(self, sums: Floats) -> Floats:
-        return np.mean([metric.value(sums[..., where]) for metric, where in self.parts], axis=0)
+        values = [metric.value(sums[..., where]) for metric, where in self.parts]
+        return np.asarray(np.mean(values, axis=0), np.float64)
 
 
 def _order(
@@ -176,7 +177,7 @@ def _order(
     places = dict(zip(worth, rank_values(list(worth.values())), strict=True))
     order = sorted(systems, key=places.__getitem__)
     apart = {frozenset((test.system, test.other)) for test in tests if test.significant}
-    groups = find_groups(order, apart)
+    groups = find_groups([name for name in order if math.isfinite(worth[name])], apart)
     letters = {name: "".join(_letter(n) for n, group in enumerate(groups) if name in group) for name in order}
     standings = {name: Standing(*values[name], places[name], letters[name]) for name in order}
     return Order(standings, groups, tests)
@@ -184,7 +185,7 @@ def _order(
 
 def find_groups(order: Sequence[str], apart: set[frozenset[str]]) -> list[list[str]]:
     """The longest rows of neighbours of which no two are apart; everybody is in one, if alone."""
-    ends = []
+    ends: list[tuple[int, int]] = []
     for start in range(len(order)):
         end = start + 1
         while end < len(order) and not any(frozenset((order[end], one)) in apart for one in order[start:end]):

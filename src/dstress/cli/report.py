@@ -38,7 +38,7 @@ MANY = "compared.html"
 @click.option("--after", multiple=True, metavar="RUN", type=click.Path(path_type=Path), help="an earlier checkpoint's")
 @click.option("--seeds", is_flag=True, help="the runs are seeds of systems (copy-1 copy-2 ...): median, standard error")
 @click.option("--along", default="", metavar="LABEL", help="the runs are points on a line: steps, training sizes ...")
-@click.option("--metric", default="jga", show_default=True, help="what several systems are ranked by")
+@click.option("--metric", default="", help="what several systems are ranked by; default: jga")
 @click.option("--resamples", default=COMPARING.resamples, show_default=True, type=click.IntRange(min=1))
 @table_options
 @json_option
@@ -75,15 +75,15 @@ def command(
     files = OutputFiles(json_file, markdown_file, latex_file, csv_file)
     runs = [RunFolder.open(folder) for folder in run_folders]
     if len(runs) == 1:
-        if seeds or along:
-            raise click.UsageError("--seeds and --along are for several runs")
+        if seeds or along or metric:
+            raise click.UsageError("--seeds, --along and --metric are for several runs")
         _report_one(runs[0], [RunFolder.open(folder) for folder in after], files, html, plots_folder)
         return
-    if after or (seeds and along):
-        raise click.UsageError("several runs take one of --seeds and --along, and --after is for a single run")
+    if after or sum(map(bool, (seeds, along, metric))) > 1:
+        raise click.UsageError("several runs take one of --seeds, --along and --metric; --after is for a single run")
     with waiting("comparing"):
         options = msgspec.structs.replace(COMPARING, resamples=resamples)
-        study = study_runs(runs, seeds=seeds, along=along, metric=metric, options=options)
+        study = study_runs(runs, seeds=seeds, along=along, metric=metric or "jga", options=options)
     _report_many(study, files, html, plots_folder)
 
 

@@ -85,7 +85,7 @@ def _fill_template(
 ) -> str:
     script = page_file("report.js") + page_file("explorer.js")
     notes = [f"{variant}: {note}" for variant, card in scores.variants.items() for note in card.notes]
-    return open_template("report.html.j2").render(
+    filled: str = open_template("report.html.j2").render(
         manifest=run.manifest,
         scores=scores,
         convention=scores.convention,
@@ -112,6 +112,7 @@ def _fill_template(
         script=script,
         script_hash=hash_script(script),
     )
+    return filled
 
 
 def open_template(name: str) -> Any:

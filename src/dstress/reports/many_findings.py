@@ -25,7 +25,10 @@ def _leaders(ranking: Ranking) -> Iterator[Finding]:
         if version not in ranking.orders:
             continue
         order = ranking.orders[version]
-        best, *others = order.standings
+        known = [name for name, standing in order.standings.items() if standing.group]
+        if not known:
+            continue
+        best, *others = known
         standing, unit = order.standings[best], measure_of(ranking.metric).unit
         near = [name for name in others if not order.test(best, name).significant]
         value = PAGE.with_unit(standing.value, unit) + (" %" if unit == "%" else "")

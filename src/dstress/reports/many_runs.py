@@ -165,7 +165,7 @@ def _cards(study: ManyRuns) -> list[tuple[str, str, str]]:
     """The few facts that a reader wants first."""
     systems, runs = study.systems, len(study.systems.runs)
     turns = sum(int(card.signature.get("turns", "0")) for card in systems.every[0].scores[0].variants.values())
-    cards = [("systems", f"{len(systems.every)}", f"{runs} runs of {turns:,} turns each")]
+    cards = [("runs", f"{runs}", f"of {turns:,} turns each")]
     for version, where in ((ORIGINAL, "best on the original"), (MEAN, "best over the stressors")):
         if study.ranking and version in study.ranking.orders:
             name, standing = next(iter(study.ranking.orders[version].standings.items()))
@@ -206,7 +206,7 @@ def _standings(ranking: Ranking | None) -> dict[str, dict[str, _Cell]]:
                 standing.group,
                 standing.rank,
                 standing.value,
-                name in order.groups[0],
+                any(name in group for group in order.groups[:1]),
             )
             for version, order in ranking.orders.items()
             for standing in [order.standings[name]]

@@ -45,8 +45,8 @@ def ranking_table(ranking: Ranking, numbers: NumberFormat = PLAIN) -> Table:
             cells.append(f"{numbers.measured(standing.value, unit)} {ends} {standing.group}")
             records.append({"version": version, "system": name} | msgspec.structs.asdict(standing))
         rows.append((version, *cells))
-    rows.append(("mean rank", *(f"{rank:.2f}" for rank in ranking.mean_rank.values())))
-    records += [{"version": "mean rank", "system": name, "rank": rank} for name, rank in ranking.mean_rank.items()]
+    if len(rows) > 1:
+        rows.append(("mean rank", *(f"{rank:.2f}" for rank in ranking.mean_rank.values())))
     caption = (
         f"{describe(ranking.metric)}, {unit}; systems that share a letter are not told apart in their row: every pair "
         f"tested, paired by dialogue, Holm's correction over {ranking.tests:,} tests, alpha {ranking.alpha:g}"
