@@ -116,6 +116,15 @@ def test_what_has_no_value_is_last_and_in_no_group() -> None:
     assert made.tests == 1
 
 
+def test_too_few_resamples_are_told() -> None:
+    systems = {ORIGINAL: {name: measured([level] * 30) for name, level in (("a", 9), ("b", 5), ("c", 1))}}
+    few, enough = (rank_systems("jga", systems, ScoringOptions(resamples=number)) for number in (58, 59))
+    assert few.doubt.startswith("3 tests on 58 resamples cannot be significant")
+    assert few.doubt.endswith("give --resamples 60 or more")
+    assert not any(test.significant for test in few.orders[ORIGINAL].tests)
+    assert not enough.doubt and all(test.significant for test in enough.orders[ORIGINAL].tests)
+
+
 def test_slack_is_over_fractions_that_all_have() -> None:
     columns = [("jga", [0.5, 0.7]), ("newly-wrong", [0.1, 0.3]), ("cjga", [math.nan, 0.2]), ("bleu", [10.0, 20.0])]
     assert slack_behind_best(columns, 2) == pytest.approx([0.1, 0.1])

@@ -87,11 +87,11 @@ def test_every_form_has_the_tables(runs: list[Path], tmp_path: Path) -> None:
     assert told("report", *runs, *options, "--resamples", 100) == ""
     made = json.loads(files["json"].read_text())
     assert list(made) == ["systems", "variants", "ranking", "findings", "notes", "tables"]
-    assert list(made["tables"]) == ["systems", "measures", "stressors", "metrics", "cost", "differences"]
+    assert list(made["tables"]) == ["systems", "measures", "stressors", "metrics", "cost", "pairs", "differences"]
     assert files["markdown"].read_text().startswith("| version | rules | gold | empty |")
-    assert files["latex"].read_text().count("\\toprule") == len(made["tables"])
+    assert files["latex"].read_text().count("\\toprule") == len(made["tables"]) - 1
     assert {path.name for path in tmp_path.glob("t*.csv")} == {
-        "t.csv", "t-measures.csv", "t-stressors.csv", "t-metrics.csv", "t-cost.csv", "t-differences.csv"
+        "t.csv", "t-measures.csv", "t-stressors.csv", "t-metrics.csv", "t-cost.csv", "t-pairs.csv", "t-differences.csv"
     }  # fmt: skip
     assert "gold leads" in files["markdown"].read_text()
 
@@ -99,7 +99,7 @@ def test_every_form_has_the_tables(runs: list[Path], tmp_path: Path) -> None:
 def test_plots_go_where_they_are_asked_for(runs: list[Path], tmp_path: Path) -> None:
     told("report", *runs, "--plots", tmp_path, "--resamples", 100)
     names = {path.name.partition(".")[0] for path in tmp_path.iterdir()}
-    assert names == {"ranks", "profile", "drops", "metrics", "slots"}
+    assert names == {"ranks", "gains", "profile", "drops", "metrics", "slots"}
 
 
 def test_real_prediction_files_as_runs(shared: Path, tmp_path: Path) -> None:

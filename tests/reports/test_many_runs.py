@@ -115,13 +115,24 @@ def test_metrics_have_the_ranks_of_their_values(study: ManyRuns) -> None:
 
 
 def test_every_plot_is_a_valid_specification_for_both_widths(study: ManyRuns, many: list[RunFolder]) -> None:
-    assert list(study.plots) == ["ranks", "profile", "drops", "metrics", "slots"]
+    assert list(study.plots) == ["ranks", "gains", "profile", "drops", "metrics", "slots"]
     for plot in study.plots.values():
         for layout in (WIDE, NARROW):
             plot.chart(layout).to_dict()
     profile = rows_of(study.plots["profile"])
     (row,) = [r for r in profile if (r["system"], r["variant"], r["metric"]) == ("it", TYPOS, "jga")]
     assert row["value"] == pytest.approx(100 * many[0].scores.variants[TYPOS]["jga"].value)
+
+
+def test_gains_are_the_pairs_with_the_first(study: ManyRuns) -> None:
+    assert study.ranking is not None
+    rows = [row for row in rows_of(study.plots["gains"]) if "change" in row]
+    assert {row["system"] for row in rows} == {"gold", "empty", "pepper<i>", "salt"}
+    for row in rows:
+        test = study.ranking.orders[row["variant"]].test(row["system"], "it")
+        assert (row["change"], row["beyond"]) == (pytest.approx(100 * test.difference), test.significant)
+    pairs = study.tables()["pairs"].records
+    assert len(pairs) == study.ranking.tests == 10 * len(study.ranking.orders)
 
 
 def test_bars_join_only_what_no_test_tells_apart(study: ManyRuns) -> None:

@@ -80,9 +80,21 @@ class Ranking(msgspec.Struct, frozen=True):
     alpha: float
     tests: int
     """Over how many tests Holm's correction is."""
+    resamples: int
     orders: dict[str, Order]
     mean_rank: dict[str, float]
     """Over the original and the stressors."""
+
+    @property
+    def doubt(self) -> str:
+        """Why nothing could be significant: no p-value is below one by the resamples. Empty where it could."""
+        if self.tests <= self.alpha * (1 + self.resamples):
+            return ""
+        needed = math.ceil(self.tests / self.alpha)
+        return (
+            f"{self.tests:,} tests on {self.resamples:,} resamples cannot be significant after Holm's correction; "
+            f"give --resamples {needed} or more"
+        )
 
 
 def rank_runs(runs: Mapping[str, RunFolder], variants: Sequence[str], metric: str, options: ScoringOptions) -> Ranking:
@@ -128,7 +140,7 @@ def rank_systems(metric: str, versions: Mapping[str, Systems], options: ScoringO
         orders[column] = _order(metric, {name: _of(parts, name) for name in names}, tests, options)
     count = sum(not math.isnan(test.p) for order in orders.values() for test in order.tests)
     ranks = {name: fmean(orders[version].standings[name].rank for version in versions) for name in names}
-    return Ranking(metric, alpha, count, orders, ranks)
+    return Ranking(metric, alpha, count, options.resamples, orders, ranks)
 
 
 def _of(parts: Sequence[Systems], name: str) -> list[Measured]:

@@ -15,6 +15,7 @@ from dstress.reports.curves import make_curves
 from dstress.reports.findings import Finding, findings
 from dstress.reports.html import write_html
 from dstress.reports.many_runs import ManyRuns, study_runs, write_many_html
+from dstress.reports.many_tables import PAIRS
 from dstress.reports.original_names import scores_by_original_names
 from dstress.reports.plots import make_plots
 from dstress.reports.score_tables import run_tables
@@ -104,15 +105,16 @@ def _report_one(
 
 def _report_many(study: ManyRuns, files: OutputFiles, html: Path | None, plots_folder: Path | None) -> None:
     tables = study.tables()
+    shown = [table for name, table in tables.items() if name != PAIRS]
     remarks = [*(f"note: {note}" for note in study.notes), *(f"{one.title}. {one.text}" for one in study.findings)]
-    only_files = files.write(study.content, list(tables.values()), remarks, tables) or bool(plots_folder)
+    only_files = files.write(study.content, shown, remarks, tables) or bool(plots_folder)
     if plots_folder:
         _draw(list(study.plots.values()), plots_folder)
     if html or not only_files:
         with waiting("writing the page"):
             page = write_many_html(study, html or Path(MANY))
     if not only_files:
-        _show(list(tables.values()), study.findings, study.notes, page)
+        _show(shown, study.findings, study.notes, page)
 
 
 def _draw(plots: list[Plot], folder: Path) -> None:

@@ -181,6 +181,7 @@ def compare(
     signature, first = compared[0].scored.signature, metrics[0]
     measured = {one.name: measure_tally(one.scored.tally, [first]) for one in compared}
     ranking = rank_found(first, {ORIGINAL: measured}, options) if len(measured) > 2 else None
+    notes += [ranking.doubt] if ranking and ranking.doubt else []
     return Comparison(signature, scores, pairs, alpha, conclusion, notes, slack, slices, ranking=ranking)
 
 
@@ -261,6 +262,7 @@ def _compare_runs(
     slack = average_slack(*(one.systems for one in found.values()))
     versions = {variant: {name: run.measured(variant) for name, run in measured.items()} for variant in shared}
     ranking = rank_found(metrics[0], versions, options) if len(measured) > 2 else None
+    notes += [ranking.doubt] if ranking and ranking.doubt else []
     original = found.pop(ORIGINAL)
     scored = (original.signature, original.systems, original.pairs)
     return Comparison(*scored, alpha, conclusion, notes, slack, stressed=found, ranking=ranking)

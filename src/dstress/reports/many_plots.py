@@ -9,12 +9,13 @@ from typing import Any
 
 from dstress.analysis.ranking import Ranking, rank_values
 from dstress.metrics.base import PERCENT
-from dstress.metrics.measures import measure_of
+from dstress.metrics.measures import describe, measure_of
 from dstress.reports.charts import INK, MUTED, SERIES, SURFACE, Chart, Layout, Plot, altair
 from dstress.reports.findings import FLOOR, significant
 from dstress.reports.plots import Rows
 from dstress.reports.systems import Systems
 from dstress.runs.folder import ORIGINAL
+from dstress.scoring.scorecard import TestedDifference
 
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right", "triangle-left")
 _MOST_METRICS = 4
@@ -27,7 +28,10 @@ _LONGEST_ACROSS = 12
 def make_system_plots(systems: Systems, ranking: Ranking | None) -> dict[str, Plot]:
     """The plots that the systems can fill, by name."""
     kinds = (_profile, _drops, _parallel, _slots)
-    plots = [*(_ranks(ranking) if ranking else ()), *(plot for kind in kinds for plot in kind(systems))]
+    plots = [
+        *((*_ranks(ranking), *_gains(ranking)) if ranking else ()),
+        *(plot for kind in kinds for plot in kind(systems)),
+    ]
     return {plot.name: plot for plot in plots}
 
 
@@ -83,6 +87,28 @@ def _rank_chart(rows: Rows, bars: Rows, names: list[str], layout: Layout) -> Cha
         for offset in sorted({bar["offset"] for bar in bars})
     ]
     return alt.layer(line, *groups, point).properties(width=layout.width - 20, height=34 * len(names) + 30)
+
+
+def _gains(ranking: Ranking) -> Iterator[Plot]:
+    """What every system has over the first: of a retrained tracker, what that brought (CoCo, figure 4)."""
+    first, *others = ranking.mean_rank
+    measure = measure_of(ranking.metric)
+    rows: Rows = [
+        _change(name, version, test, measure.scale, beyond=test.significant)
+        for version, order in ranking.orders.items()
+        for name in others
+        for test in [order.test(name, first)]
+        if isfinite(test.low) and isfinite(test.high)
+    ]
+    if rows:
+        title = f"{describe(ranking.metric)} less that of {first}" + (", points" if measure.unit == PERCENT else "")
+        chart = partial(_change_chart, rows, list(ranking.mean_rank), list(ranking.orders), title)
+        yield Plot("gains", f"Against {first}", chart)
+
+
+def _change(system: str, variant: str, test: TestedDifference, scale: int, *, beyond: bool) -> dict[str, Any]:
+    ends = {"change": scale * test.difference, "low": scale * test.low, "high": scale * test.high}
+    return {"system": system, "variant": variant, "beyond": beyond, **ends}
 
 
 def _across(field: str, values: Sequence[str], layout: Layout) -> Chart:
@@ -148,31 +174,28 @@ def _profile_chart(rows: Rows, metrics: list[str], order: list[str], layout: Lay
 def _drops(systems: Systems) -> Iterator[Plot]:
     """What each stressor costs each system, with its interval; of a single run each, whose tests are known."""
     rows: Rows = [
-        {
-            "system": system.name,
-            "variant": variant,
-            "change": 100 * drop.difference,
-            "low": 100 * drop.low,
-            "high": 100 * drop.high,
-            "beyond": significant(drop),
-        }
+        _change(system.name, variant, drop, 100, beyond=significant(drop))
         for system in systems.every
         if len(system.runs) == 1
         for variant, drop in system.scores[0].drops.items()
         if variant in systems.variants and isfinite(drop.low) and isfinite(drop.high)
     ]
     if rows:
-        yield Plot("drops", "Cost of each stressor", partial(_drop_chart, rows))
+        costs = {
+            variant: sum(row["change"] for row in rows if row["variant"] == variant) for variant in systems.variants
+        }
+        order = sorted(costs, key=costs.__getitem__)
+        chart = partial(_change_chart, rows, _names(systems), order, "change in joint goal accuracy, points")
+        yield Plot("drops", "Cost of each stressor", chart)
 
 
-def _drop_chart(rows: Rows, layout: Layout) -> Chart:
+def _change_chart(rows: Rows, names: list[str], order: list[str], title: str, layout: Layout) -> Chart:
+    """Changes with their intervals; a hollow mark is within chance."""
     alt = altair()
-    names = list(dict.fromkeys(row["system"] for row in rows))
-    sort = alt.EncodingSortField("change", op="mean")
-    y = alt.Y("variant:N", sort=sort, title=None, axis=alt.Axis(labelLimit=layout.names, domain=False, grid=True))
+    y = alt.Y("variant:N", sort=order, title=None, axis=alt.Axis(labelLimit=layout.names, domain=False, grid=True))
     base = alt.Chart(alt.Data(values=rows)).encode(y=y, yOffset=alt.YOffset("system:N", sort=names))
     marks = colors(names, layout)
-    x = alt.X("low:Q", title="change in joint goal accuracy, points", axis=layout.ticks())
+    x = alt.X("low:Q", title=title, axis=layout.ticks())
     zero = alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(color=MUTED, strokeDash=[3, 3]).encode(x="zero:Q")
     reach = base.mark_rule(strokeWidth=1.5).encode(x=x, x2="high:Q", color=marks["color"])
     solid = base.mark_point(size=36, filled=True, opacity=1).transform_filter("datum.beyond")

@@ -50,7 +50,8 @@ class ManyRuns(NamedTuple):
     @property
     def notes(self) -> list[str]:
         """What the numbers stand on, where that needs a word."""
-        notes = [f"only some of the runs have it: {variant}" for variant in self.systems.left_out]
+        notes = [self.ranking.doubt] if self.ranking and self.ranking.doubt else []
+        notes += [f"only some of the runs have it: {variant}" for variant in self.systems.left_out]
         for system in self.systems.every:
             if system.failed:
                 notes.append(f"{system.name}: {system.failed:,} turns have no answer and count as wrong")

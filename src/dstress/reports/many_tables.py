@@ -18,6 +18,8 @@ from dstress.reports.tables import Table
 from dstress.runs.folder import ORIGINAL
 from dstress.scoring.scorecard import Score
 
+PAIRS = "pairs"
+"""The table of every pair, which is too long for a console."""
 _USED = {"requests": "requests", "tokens_in": "tokens in", "tokens_out": "tokens out", "cost": "cost"}
 
 
@@ -29,6 +31,7 @@ def system_tables(systems: Systems, ranking: Ranking | None, numbers: NumberForm
         "stressors": _drop_table(systems, numbers),
         "metrics": _metric_table(systems, numbers),
         "cost": _cost_table(systems, numbers),
+        PAIRS: _pair_table(ranking, numbers) if ranking else None,
     }
     return {name: table for name, table in tables.items() if table and table.rows}
 
@@ -42,7 +45,8 @@ def ranking_table(ranking: Ranking, numbers: NumberFormat = PLAIN) -> Table:
         for name in names:
             standing = order.standings[name]
             ends = numbers.measured_interval(standing.low, standing.high, unit)
-            cells.append(f"{numbers.measured(standing.value, unit)} {ends} {standing.group}")
+            shown = f"{numbers.measured(standing.value, unit)} {ends} {standing.group}"
+            cells.append(shown if standing.group else numbers.unknown)
             records.append({"version": version, "system": name} | msgspec.structs.asdict(standing))
         rows.append((version, *cells))
     if len(rows) > 1:
@@ -52,6 +56,21 @@ def ranking_table(ranking: Ranking, numbers: NumberFormat = PLAIN) -> Table:
         f"tested, paired by dialogue, Holm's correction over {ranking.tests:,} tests, alpha {ranking.alpha:g}"
     )
     return Table(("version", *(f"#{name}" for name in names)), rows, caption, records)
+
+
+def _pair_table(ranking: Ranking, numbers: NumberFormat) -> Table:
+    """The test of every pair on every version."""
+    rows, records, unit = [], [], measure_of(ranking.metric).unit
+    for version, order in ranking.orders.items():
+        for test in order.tests:
+            change = numbers.measured_change(test.difference, unit)
+            ends = numbers.measured_change_interval(test.low, test.high, unit)
+            p = (numbers.probability(value, at_floor=test.at_floor) for value in (test.p, test.p_holm))
+            rows.append((version, test.system, test.other, change, ends, *p, "yes" if test.significant else "no"))
+            records.append({"version": version} | msgspec.structs.asdict(test))
+    columns = ("version", "system", "less", "#difference", "#95 % interval", "#p", "#p (Holm)", "significant")
+    caption = f"{describe(ranking.metric)}: the system less the other; intervals are before Holm's correction"
+    return Table(columns, rows, caption, records)
 
 
 def _measure_table(systems: Systems, numbers: NumberFormat) -> Table:
