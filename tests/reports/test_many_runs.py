@@ -9,17 +9,21 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dstress.analysis.disagreement import find_disagreements
-from dstress.analysis.ranking import MEAN
+from dstress.analysis.ranking import MEAN, rank_systems
 from dstress.errors import DstressError
+from dstress.metrics import metrics
 from dstress.reports.charts import NARROW, WIDE, Plot
 from dstress.reports.differences import gather_differences
 from dstress.reports.many_curves import place_of
+from dstress.reports.many_findings import find_reversals
 from dstress.reports.many_runs import ManyRuns, render_many_html, study_runs
 from dstress.reports.systems import group_runs
 from dstress.runs.folder import ORIGINAL, RunFolder
+from dstress.runs.measured import Measured
 from dstress.runs.scores import find_errors
 from dstress.scoring.score import ScoringOptions
 from tests.reports.conftest import ATTACK
@@ -133,6 +137,22 @@ def test_gains_are_the_pairs_with_the_first(study: ManyRuns) -> None:
         assert (row["change"], row["beyond"]) == (pytest.approx(100 * test.difference), test.significant)
     pairs = study.tables()["pairs"].records
     assert len(pairs) == study.ranking.tests == 10 * len(study.ranking.orders)
+
+
+def test_an_order_that_a_stressor_surely_turns_round_is_told() -> None:
+    names = [f"d{number}" for number in range(30)]
+
+    def right(*turns: int) -> Measured:
+        totals = np.array([[turns[number % len(turns)], 10] for number in range(30)], float)
+        return Measured(names, totals, metrics.create("jga"))
+
+    versions = {
+        ORIGINAL: {"a": right(9, 8), "b": right(5, 4), "c": right(8, 9)},
+        "typos": {"a": right(2, 3), "b": right(5, 4), "c": right(8, 9)},
+    }
+    (told,) = find_reversals(rank_systems("jga", versions, ScoringOptions(resamples=500)))
+    assert told.title == "a falls behind b under typos"
+    assert "+40.0 on the original and \N{MINUS SIGN}20.0 under typos" in told.text
 
 
 def test_bars_join_only_what_no_test_tells_apart(study: ManyRuns) -> None:

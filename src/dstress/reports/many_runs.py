@@ -170,7 +170,8 @@ def _cards(study: ManyRuns) -> list[tuple[str, str, str]]:
     for version, where in ((ORIGINAL, "best on the original"), (MEAN, "best over the stressors")):
         if study.ranking and version in study.ranking.orders:
             name, standing = next(iter(study.ranking.orders[version].standings.items()))
-            cards.append((where, name, _shown(study.ranking, standing)))
+            if standing.group:
+                cards.append((where, name, _shown(study.ranking, standing)))
     return cards
 
 
