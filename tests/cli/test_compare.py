@@ -48,6 +48,7 @@ def test_json_has_fractions(files: list[Path], tmp_path: Path) -> None:
     run(*files, "--json", tmp_path / "out.json", "--metrics", "jga,fga(lambda=0.25)")
     made = json.loads((tmp_path / "out.json").read_text())
     keys = ["signature", "systems", "pairs", "alpha", "conclusion", "notes", "avg-slack", "slices", "stressed"]
+    keys.append("ranking")
     assert list(made) == keys
     assert made["systems"]["new"]["jga"]["value"] == 1 and list(made["pairs"][0]["tests"]) == [
         "jga",

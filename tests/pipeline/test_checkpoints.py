@@ -26,7 +26,7 @@ from dstress.pipeline.train import train
 from dstress.reports.charts import WIDE
 from dstress.reports.curves import curve_table, make_curves
 from dstress.reports.html import REPORT
-from dstress.reports.seeds import BEST, WORST, Summary, group_by_seed, seed_table
+from dstress.reports.seeds import BEST, WORST, Summary, group_by_seed, mark_ends, seed_table
 from dstress.runs.folder import ORIGINAL
 from tests.fakes.trackers import SUITE
 from tests.generators.training import training
@@ -176,5 +176,6 @@ def test_a_run_gives_its_dialogues_and_tables_to_another(runs: dict[str, Run], t
 
 def test_what_overlaps_is_no_finding() -> None:
     one, near, far = Summary.of([0.4, 0.5, 0.6]), Summary.of([0.45, 0.55, 0.65]), Summary.of([0.8, 0.81, 0.82])
-    assert one.overlaps(near)
-    assert not one.overlaps(far)
+    assert mark_ends({"one": one, "near": near}, 1) == {}
+    assert mark_ends({"one": one, "near": near, "far": far}, 1) == {"one": WORST, "near": WORST, "far": BEST}
+    assert mark_ends({"one": one, "far": far}, -1) == {"one": BEST, "far": WORST}

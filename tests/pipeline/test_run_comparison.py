@@ -179,7 +179,7 @@ def test_compare_runs_on_the_command_line(runs: dict[str, Run], tmp_path: Path) 
     ]
     assert CliRunner().invoke(cli, [*arguments, *files]).exit_code == 0
     made = json.loads((tmp_path / "c.json").read_text())
-    assert list(made)[-3:] == ["avg-slack", "slices", "stressed"] and list(made["stressed"]) == [
+    assert list(made)[-4:] == ["avg-slack", "slices", "stressed", "ranking"] and list(made["stressed"]) == [
         *runs["gold"].variants[1:]
     ]
     assert made["avg-slack"]["gold"] == 0 < made["avg-slack"]["empty"]

@@ -13,8 +13,10 @@ from dstress.dialogue import Dialogue, Frame, Schema, Service, Slot, Turn
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import Run, RunOptions
 from dstress.reports.html import write_html
+from dstress.reports.many_runs import ManyRuns, study_runs
 from dstress.runs.folder import RunFolder
 from dstress.runs.scores import find_errors
+from dstress.scoring.score import ScoringOptions
 from dstress.suites import Suite
 from dstress.suites.base import Across, Column
 from dstress.trackers.base import Answer, Context, Failed, Tracker
@@ -50,12 +52,13 @@ class Shaky(Tracker):
     """Right but for some slots, by the words it hears; sometimes it says nothing at all."""
 
     spec = "shaky<b>"
+    salt = ""
 
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
         return [self._answer(context) for context in contexts]
 
     def _answer(self, context: Context) -> Answer:
-        chance = zlib.crc32(f"{context.dialogue}{context.user}".encode())
+        chance = zlib.crc32(f"{context.dialogue}{context.user}{self.salt}".encode())
         if chance % 23 == 0:
             return Failed(f"timed out {ATTACK}")
         state = {slot: forms[0] for slot, forms in context.gold.state.items()}
@@ -69,6 +72,13 @@ class Shaky(Tracker):
         if harm == 3:
             state["hotel-area"] = state.get("hotel-area", "north").upper()
         return state
+
+
+class Shakier(Shaky):
+    """The same, shaky elsewhere."""
+
+    def __init__(self, salt: str = "salt") -> None:
+        self.salt = salt
 
 
 SUITE = Suite(
@@ -100,6 +110,25 @@ def run(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> Run:
         return evaluate(SUITE, Shaky(), corpus, tmp_path_factory.mktemp("run") / "it", RunOptions(resamples=200))
     finally:
         patch.undo()
+
+
+@pytest.fixture(scope="session")
+def many(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus, run: RunFolder) -> list[RunFolder]:
+    """Five runs of the same dialogues."""
+    folder, patch = tmp_path_factory.mktemp("many"), pytest.MonkeyPatch()
+    patch.setenv("DSTRESS_HOME", str(tmp_path_factory.mktemp("home")))
+    trackers = {"gold": "gold", "empty": "empty", "pepper<i>": Shakier("pepper"), "salt": Shakier()}
+    options = RunOptions(resamples=200, report=False, max_failed=1.0)
+    try:
+        return [run, *(evaluate(SUITE, tracker, corpus, folder / name, options) for name, tracker in trackers.items())]
+    finally:
+        patch.undo()
+
+
+@pytest.fixture(scope="session")
+def study(many: list[RunFolder]) -> ManyRuns:
+    """The five of them together."""
+    return study_runs(many, options=ScoringOptions(resamples=500))
 
 
 @pytest.fixture(scope="session")

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from dstress.alignment.errors import SlotError
-from dstress.dialogue import first_forms
-from dstress.runs.folder import ORIGINAL, RunFolder
-from dstress.runs.scores import find_errors
+from dstress.analysis.disagreement import find_disagreements
+from dstress.runs.folder import RunFolder
 
 
 class ForgottenTurn(msgspec.Struct, frozen=True):
@@ -31,21 +29,11 @@ def find_forgotten(runs: Sequence[RunFolder]) -> list[ForgottenTurn]:
 
     Of a stressed variant only turns that the stressor changed, since the others are those of the original.
     """
-    *earlier, last = runs
-    now, before = find_errors(last), {run.path.name: find_errors(run) for run in earlier}
-    found = []
-    for variant in last.variants:
-        for dialogue in last.dialogues(variant):
-            for number, turn in enumerate(dialogue.turns):
-                place = dialogue.id, number
-                wrong = _wrong(now[variant].get(place, ()))
-                if not wrong or not (variant == ORIGINAL or turn.changed):
-                    continue
-                if right_at := tuple(name for name in before if not _wrong(before[name][variant].get(place, ()))):
-                    gold = first_forms(turn.state)
-                    found.append(ForgottenTurn(variant, *place, turn.system, turn.user, right_at, gold, wrong))
+    by_name = {run.path.name: run for run in runs}
+    *earlier, last = by_name
+    found = [
+        ForgottenTurn(one.variant, one.dialogue, one.turn, one.system, one.user, right_at, one.gold, one.wrong[last])
+        for one in find_disagreements(by_name, runs[-1].variants)
+        if last in one.wrong and (right_at := tuple(name for name in earlier if name not in one.wrong))
+    ]
     return sorted(found, key=lambda turn: -len(turn.right_at))
-
-
-def _wrong(errors: Sequence[SlotError]) -> dict[str, str]:
-    return {error.slot: error.value for error in errors if not error.is_right}

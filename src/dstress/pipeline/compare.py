@@ -8,25 +8,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from dstress.alignment.pairing import key
+from dstress.analysis.ranking import Ranking, rank_found, slack_behind_best
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, State
 from dstress.display import Displayed
 from dstress.errors import DstressError, PredictionError, place
 from dstress.metrics import metrics as known_metrics
-from dstress.metrics.base import PERCENT, Floats
+from dstress.metrics.base import Floats
 from dstress.metrics.consistency import paired
-from dstress.metrics.measures import describe, measure_of
+from dstress.metrics.measures import describe
 from dstress.predictions.base import Prediction
-from dstress.runs.comparability import require_comparable
+from dstress.runs.comparability import require_comparable, short_names
 from dstress.runs.folder import ORIGINAL, RunFolder, is_run
-from dstress.runs.measured import MeasuredRun, gather_notes, nothing_to_compare
+from dstress.runs.measured import MeasuredRun, gather_notes, measure_tally, nothing_to_compare
 from dstress.scoring.open_pair import (
     Gold,
     LoadedSystem,
@@ -121,6 +121,8 @@ class Comparison(Displayed, VariantComparison, frozen=True):
     """Each system's scores by slice; nothing of them is tested."""
     stressed: dict[str, VariantComparison] = {}
     """Runs only: the same under each stressor, and for metrics over variants of each of the suite's groups."""
+    ranking: Ranking | None = None
+    """Of three systems or more: their order by the first metric, and who cannot be told apart, all pairs tested."""
 
     @property
     def variants(self) -> dict[str, VariantComparison]:
@@ -145,7 +147,7 @@ def compare(
     Runs, or their folders, are compared under every variant that all have, with metrics of pairs and over variants too.
     `by` names slices of files to score as well.
     """
-    given = files if isinstance(files, Mapping) else dict(zip(_names_of(files), files, strict=True))
+    given = files if isinstance(files, Mapping) else _named(files)
     if len(given) < 2:
         raise DstressError("a comparison needs two systems or more", fix="give two or more prediction files, or runs")
     runs, named = _apart(given)
@@ -176,7 +178,11 @@ def compare(
     conclusion = _conclusion({"": pairs}, alpha)
     slack = average_slack(scores)
     slices = {name: {one: _cut(card, one, metrics) for one in by} for name, card in cards.items()}
-    return Comparison(compared[0].scored.signature, scores, pairs, alpha, conclusion, notes, slack, slices)
+    signature, first = compared[0].scored.signature, metrics[0]
+    measured = {one.name: measure_tally(one.scored.tally, [first]) for one in compared}
+    ranking = rank_found(first, {ORIGINAL: measured}, options) if len(measured) > 2 else None
+    notes += [ranking.doubt] if ranking and ranking.doubt else []
+    return Comparison(signature, scores, pairs, alpha, conclusion, notes, slack, slices, ranking=ranking)
 
 
 def _cut(card: Scorecard, name: str, metrics: Sequence[str]) -> dict[str, dict[str, float | None]]:
@@ -194,26 +200,18 @@ def average_slack(*versions: Mapping[str, Mapping[str, Score]]) -> dict[str, flo
 
     Each version of the data has the systems by name, with their metrics.
     """
-    slack: dict[str, list[float]] = {name: [] for name in versions[0]}
-    for systems in versions:
-        first = next(iter(systems.values()))
-        for metric in (name for name in first if all(name in scores for scores in systems.values())):
-            measure = measure_of(metric)
-            values = {name: measure.sign * scores[metric].value for name, scores in systems.items()}
-            if measure.unit == PERCENT and np.isfinite(list(values.values())).all():
-                for name, value in values.items():
-                    slack[name].append(max(values.values()) - value)
-    return {name: fmean(gaps) if gaps else math.nan for name, gaps in slack.items()}
+    measures = [
+        (metric, [scores[metric].value for scores in systems.values()])
+        for systems in versions
+        for metric in next(iter(systems.values()))
+        if all(metric in scores for scores in systems.values())
+    ]
+    return dict(zip(versions[0], slack_behind_best(measures, len(versions[0])), strict=True))
 
 
-def _names_of(files: Sequence[str | Path | RunFolder]) -> list[str]:
-    """Files by their names without endings; by their paths where two would be called the same."""
+def _named(files: Sequence[str | Path | RunFolder]) -> dict[str, str | Path | RunFolder]:
     paths = [Path(file.path if isinstance(file, RunFolder) else file) for file in files]
-    short = [path.name.partition(".")[0] or str(path) for path in paths]
-    names = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
-    if doubled := next((name for name in names if names.count(name) > 1), None):
-        raise DstressError(f"{doubled} is given twice", fix="give each prediction file once")
-    return names
+    return dict(zip(short_names(paths), files, strict=True))
 
 
 def _apart(given: Mapping[str, Predictions | RunFolder]) -> tuple[dict[str, RunFolder], dict[str, Predictions]]:
@@ -262,10 +260,12 @@ def _compare_runs(
     }
     conclusion = _conclusion({variant: one.pairs for variant, one in found.items()}, alpha)
     slack = average_slack(*(one.systems for one in found.values()))
+    versions = {variant: {name: run.measured(variant) for name, run in measured.items()} for variant in shared}
+    ranking = rank_found(metrics[0], versions, options) if len(measured) > 2 else None
+    notes += [ranking.doubt] if ranking and ranking.doubt else []
     original = found.pop(ORIGINAL)
-    return Comparison(
-        original.signature, original.systems, original.pairs, alpha, conclusion, notes, slack, stressed=found
-    )
+    scored = (original.signature, original.systems, original.pairs)
+    return Comparison(*scored, alpha, conclusion, notes, slack, stressed=found, ranking=ranking)
 
 
 def _run_pair(

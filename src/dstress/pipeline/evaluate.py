@@ -26,7 +26,7 @@ from dstress.pipeline.estimate import Estimate, UnconfirmedCost
 from dstress.pipeline.manifest import describe_run, open_run
 from dstress.pipeline.run import Run, RunChanges, RunOptions
 from dstress.pipeline.stress import describe, stress
-from dstress.pipeline.track import Assignment, Tracking, track
+from dstress.pipeline.track import TIMED, Assignment, Tracking, track
 from dstress.predictions import read_predictions
 from dstress.reports.html import write_html
 from dstress.resources import Resources
@@ -168,7 +168,9 @@ def _ask(asked: _Asked, dialogues: Iterable[Dialogue], tracker: Tracker, engine:
     turns = run.count_turns(variant)
     with closing(asked.journal) as journal:
         assignment = Assignment(dialogues, journal, clean)
-        run.add_usage(track(engine, job, assignment, lambda done: asked.on_progress(done, turns)))
+        cost = track(engine, job, assignment, lambda done: asked.on_progress(done, turns))
+        run.add_timing({name: cost.pop(name) for name in TIMED if name in cost})
+        run.add_usage(cost)
 
 
 def _prepare(run: RunFolder, variant: str, repeat: int) -> Resources:

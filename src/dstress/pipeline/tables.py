@@ -10,6 +10,7 @@ from dstress.metrics.base import PERCENT
 from dstress.metrics.measures import describe, measure_of
 from dstress.pipeline.compare import Comparison, Pair, SlotChange
 from dstress.pipeline.gate import Verdict
+from dstress.reports.many_tables import ranking_table
 from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
 from dstress.scoring.scorecard import UNITS, signature_text
@@ -23,16 +24,26 @@ def comparison_tables(comparison: Comparison) -> dict[str, Table]:
     slots = {pair.system: slot_change_table(pair, pair.slots) for pair in comparison.pairs}
     against = f"against {comparison.pairs[0].baseline}"
     columns = next(iter(tests.values())).columns
-    return {
-        "scores": system_table(comparison),
-        "tests": _joined(tests, columns, f"{against}, in points"),
-        "slots": _joined(slots, ("slot", "#F1 difference", "#F1 baseline", "#F1 system", "#right", "#errors"), against),
-    } | sliced_tables(comparison)
+    return (
+        {
+            "scores": system_table(comparison),
+            "tests": _joined(tests, columns, f"{against}, in points"),
+            "slots": _joined(
+                slots, ("slot", "#F1 difference", "#F1 baseline", "#F1 system", "#right", "#errors"), against
+            ),
+        }
+        | sliced_tables(comparison)
+        | _ranked(comparison)
+    )
+
+
+def _ranked(comparison: Comparison) -> dict[str, Table]:
+    return {"ranks": ranking_table(comparison.ranking)} if comparison.ranking else {}
 
 
 def shown_tables(comparison: Comparison) -> list[Table]:
     """What the console shows: scores, for each pair its tests and the slots that differ most, and the slices."""
-    tables = [system_table(comparison)]
+    tables = [system_table(comparison), *_ranked(comparison).values()]
     for number, pair in enumerate(comparison.pairs):
         tables.append(pair_table(comparison, number))
         if not comparison.stressed:

@@ -7,6 +7,7 @@ as failed, with the reason, and the rest of its piece is not lost with it.
 
 from __future__ import annotations
 
+import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,6 +44,9 @@ class Request(msgspec.Struct):
 _PART = b"\0"
 """Parts the answers of a piece from what they cost, and that from the first traceback."""
 
+TIMED = ("tracking seconds", "turns asked")
+"""In what a piece cost: how long its worker was at it, and over how many turns. No two runs take the same time."""
+
 _ENOUGH_FAILURES = 20
 """Failed turns, without a single answer, after which nothing more is asked."""
 
@@ -65,13 +69,11 @@ class Tracking(Job):
             self.tracker.close()
 
     def run(self, piece: bytes) -> bytes:
-        requests = _REQUESTS.decode(piece)
+        requests, start = _REQUESTS.decode(piece), time.perf_counter()
         answered = self._track_in_waves(requests) if self.tracker.sequential else self._track_independently(requests)
         lines = b"".join(msgspec.json.encode(answer) + b"\n" for answer in answered)
-        used = self._usage()
+        used = self._usage() | dict(zip(TIMED, (time.perf_counter() - start, lines.count(b"\n")), strict=True))
         trace, self.traceback = self.traceback, ""
-        if not used and not trace:
-            return lines
         return _PART.join((lines, msgspec.json.encode(used), trace.encode("utf-8", "replace").replace(_PART, b"")))
 
     def parts(self, piece: bytes) -> list[bytes]:

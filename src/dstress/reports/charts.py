@@ -20,6 +20,8 @@ INK, MUTED, GRID, SURFACE = "#1b1f24", "#6a737d", "#d9dde2", "#fefefe"
 ACCENT, LOSS = "#0067a5", "#c8500a"
 HEAT = ("#a33c03", "#d9661f", "#f09a5c", "#f8c9a4", "#fce8d8", "#f1f3f5", "#bfdcf0")
 """From a great loss, over nothing, to a gain."""
+SERIES = ("#0067a6", "#c8510a", "#00795c", "#a8427f", "#8a6100", "#3a7fc1", "#7b4fb5", "#5b6470")
+"""Systems side by side; they have shapes too, for whoever cannot tell the colours apart."""
 
 _VARIABLES = {
     INK: "ink",
@@ -29,6 +31,7 @@ _VARIABLES = {
     ACCENT: "accent",
     LOSS: "loss",
     **{color: f"heat{number}" for number, color in enumerate(HEAT)},
+    **{color: f"series{number}" for number, color in enumerate(SERIES)},
 }
 _COLOR = re.compile("|".join(_VARIABLES))
 # The renderer measures text in Liberation Sans, which is as wide as Arial: so labels fit in a browser too.

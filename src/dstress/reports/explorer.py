@@ -90,7 +90,7 @@ def explore(run: RunFolder, errors: Mapping[str, TurnErrors], budget: int = BUDG
     stressed = {variant: reader.stressed(variant) for variant in run.variants if variant != ORIGINAL}
     wrong = sum(not side.right for sides in reader.sides for side in sides)
     heads = {variant: reading.head for variant, reading in reader.read.items()}
-    first = Packet(ORIGINAL, _pack(heads[ORIGINAL] | {"dialogues": original}), wrong, 0)
+    first = Packet(ORIGINAL, pack(heads[ORIGINAL] | {"dialogues": original}), wrong, 0)
     rest = _packed(stressed, heads, budget - len(first.data))
     failures = {variant: reading.failures for variant, reading in reader.read.items() if reading.failures}
     return Explored([first, *rest], failures)
@@ -283,9 +283,10 @@ def _strewn(group: tuple[int, int]) -> bytes:
 
 def _stressed(variant: str, head: dict[str, Any], entries: Sequence[_Entry], left_out: int) -> Packet:
     content = head | {"turns": [entry.content for entry in entries], "left_out": left_out}
-    return Packet(variant, _pack(content), len(entries), left_out)
+    return Packet(variant, pack(content), len(entries), left_out)
 
 
-def _pack(content: Any) -> str:
+def pack(content: Any) -> str:
+    """Content as a page holds it until somebody looks: JSON, gzip, base64."""
     # No time stamp: the same run gives the same page.
     return base64.b64encode(gzip.compress(msgspec.json.encode(content), _LEVEL, mtime=0)).decode()

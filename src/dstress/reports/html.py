@@ -64,12 +64,13 @@ def render_html(run: RunFolder, errors: Mapping[str, TurnErrors], earlier: Seque
 
         forgotten = find_forgotten([*earlier, run])
     with ThreadPoolExecutor(1) as pool, without_collection():
-        drawn = pool.submit(_draw, plots)
+        drawn = pool.submit(draw_plots, plots)
         explored, told = explore(run, errors), explain_run(run, errors).opening
         return _fill_template(run, scores, explored, drawn.result(), forgotten, told)
 
 
-def _draw(plots: Mapping[str, Plot]) -> dict[str, dict[str, str]]:
+def draw_plots(plots: Mapping[str, Plot]) -> dict[str, dict[str, str]]:
+    """Every plot for a screen and for a phone, with its title."""
     return {
         name: {"title": plot.title, "wide": draw_adaptive_svg(plot, WIDE), "narrow": draw_adaptive_svg(plot, NARROW)}
         for name, plot in plots.items()
@@ -84,24 +85,9 @@ def _fill_template(
     forgotten: Sequence[ForgottenTurn],
     told: Sequence[Finding],
 ) -> str:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("dstress.reports", "page"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    environment.filters |= {
-        "percent": PAGE.percent,
-        "points": PAGE.points,
-        "count": "{:,}".format,
-        "breakable": _breakable,
-    }
-    script = _page_file("report.js") + _page_file("explorer.js")
+    script = page_file("report.js") + page_file("explorer.js")
     notes = [f"{variant}: {note}" for variant, card in scores.variants.items() for note in card.notes]
-    return environment.get_template("report.html.j2").render(
+    filled: str = open_template("report.html.j2").render(
         manifest=run.manifest,
         scores=scores,
         convention=scores.convention,
@@ -123,11 +109,37 @@ def _fill_template(
         all_forgotten=len(forgotten),
         packets=explored.packets,
         left_out=sum(packet.left_out for packet in explored.packets),
-        meta=_json_in_script(_meta(scores, explored)),
-        style=_page_file("report.css"),
+        meta=json_in_script(_meta(scores, explored)),
+        style=page_file("report.css"),
         script=script,
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        script_hash=hash_script(script),
     )
+    return filled
+
+
+def open_template(name: str) -> Any:
+    """A page's template. All text that it is filled with is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("dstress.reports", "page"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters |= {
+        "percent": PAGE.percent,
+        "points": PAGE.points,
+        "count": "{:,}".format,
+        "breakable": _breakable,
+    }
+    return environment.get_template(name)
+
+
+def hash_script(script: str) -> str:
+    """What a page's policy knows its only script by."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _breakable(spec: str) -> Any:
@@ -137,7 +149,8 @@ def _breakable(spec: str) -> Any:
     return Markup(re.sub(r"([+(,])", r"\1<wbr>", str(escape(spec))))
 
 
-def _page_file(name: str) -> str:
+def page_file(name: str) -> str:
+    """A part of a page: its template, style or script."""
     return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
 
 
@@ -153,6 +166,6 @@ def _meta(scores: Scores, explored: Explored) -> dict[str, Any]:
     return {"original": ORIGINAL, "first": costly, "packets": packets}
 
 
-def _json_in_script(content: Any) -> str:
+def json_in_script(content: Any) -> str:
     """JSON that can stand inside a script element: nothing in it ends the element or starts a comment."""
     return msgspec.json.encode(content).decode().replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

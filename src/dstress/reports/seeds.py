@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import median, stdev
 from typing import NamedTuple
 
+from dstress.analysis.bias import best_and_worst, median_and_standard_error
+from dstress.analysis.ranking import slack_behind_best
 from dstress.errors import DstressError
 from dstress.metrics.base import PERCENT
 from dstress.metrics.measures import measure_of
+from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
 from dstress.runs.comparability import require_comparable
 from dstress.runs.folder import RunFolder
 
 _SEED = re.compile(r"[-_.]?(?:seed)?[-_.]?\d+$")
-BEST, WORST = "best", "worst"
+BEST, WORST, SLACK = "best", "worst", "avg-slack"
 
 
 class Summary(NamedTuple):
@@ -24,19 +26,14 @@ class Summary(NamedTuple):
 
     median: float
     error: float
-    """The standard error of the mean over seeds; 0 with a single seed."""
+    """The standard error of the mean over seeds; not a number with a single seed."""
     lowest: float
     highest: float
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Summary:
         """Of one value a seed."""
-        error = stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
-        return cls(median(values), error, min(values), max(values))
-
-    def overlaps(self, other: Summary) -> bool:
-        """Whether the ranges of median plus and minus error touch: then the difference is no finding."""
-        return abs(self.median - other.median) <= self.error + other.error
+        return cls(*median_and_standard_error(values), min(values), max(values))
 
 
 def group_by_seed(runs: Iterable[RunFolder]) -> dict[str, list[RunFolder]]:
@@ -57,22 +54,30 @@ def seed_table(systems: Mapping[str, Sequence[RunFolder]]) -> Table:
     """A row for each column of the suite's table: each system's median over its seeds, and who is best and worst."""
     runs = [run for own in systems.values() for run in own]
     require_comparable(runs)
-    rows, records = [], []
+    rows, records, medians = [], [], []
     for cell in runs[0].scores.table:
         measure = measure_of(cell.metric)
         found = {name: _summarise(own, cell.column) for name, own in systems.items()}
         known = {name: summary for name, summary in found.items() if summary}
-        marks = _marks(known, measure.sign) if len(systems) > 1 else {}
+        marks = mark_ends(known, measure.sign) if len(systems) > 1 and known else {}
         rows.append((cell.column, *(_shown(found[name], measure.unit, marks.get(name, "")) for name in systems)))
         records += [
             {"measure": cell.column, "system": name, "seeds": len(systems[name]), **summary._asdict()}
             | {"mark": marks.get(name, "")}
             for name, summary in known.items()
         ]
+        if len(known) == len(systems):
+            medians.append((cell.metric, [summary.median for summary in known.values()]))
+    if len(systems) > 1:
+        slack = slack_behind_best(medians, len(systems))
+        rows.append((SLACK, *(PLAIN.percent(value) for value in slack)))
+        records += [
+            {"measure": SLACK, "system": name, "median": value} for name, value in zip(systems, slack, strict=True)
+        ]
     heads = [f"#{name} ({len(own)} seeds)" for name, own in systems.items()]
     caption = "median ± standard error over seeds [lowest, highest]"
     if len(systems) > 1:
-        caption += "; best and worst with all that they overlap"
+        caption += "; best and worst with all that they overlap; avg-slack of the medians (CheckDST, table 3)"
     return Table(("measure", *heads), rows, caption, records)
 
 
@@ -82,17 +87,14 @@ def _summarise(runs: Sequence[RunFolder], column: str) -> Summary | None:
     return Summary.of(values) if len(values) == len(runs) else None
 
 
-def _marks(found: Mapping[str, Summary], sign: int) -> dict[str, str]:
+def mark_ends(found: Mapping[str, Summary], sign: int) -> dict[str, str]:
     """Who is best, who is worst; whoever overlaps with both is neither."""
-    if not found:
-        return {}
-    order = sorted(found, key=lambda name: sign * found[name].median)
-    near = {
-        mark: {name for name in found if found[name].overlaps(found[end])}
-        for mark, end in ((BEST, order[-1]), (WORST, order[0]))
-    }
+    medians, errors = ([getattr(summary, part) for summary in found.values()] for part in ("median", "error"))
+    marks = best_and_worst(medians, errors, higher_is_better=sign > 0)
     return {
-        name: mark for mark, names in near.items() for name in names if (name in near[BEST]) != (name in near[WORST])
+        name: BEST if best else WORST
+        for name, best, worst in zip(found, marks.best, marks.worst, strict=True)
+        if best != worst
     }
 
 

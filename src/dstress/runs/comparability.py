@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from dstress.errors import DstressError
@@ -61,3 +62,12 @@ def _data(first: RunFolder, second: RunFolder, before: Scores, after: Scores) ->
     if other := [variant for variant, *contents in zip(shared, *data, strict=True) if contents[0] != contents[1]]:
         corpora = " and ".join(run.manifest.corpus for run in (first, second))
         yield f"the data of {', '.join(other)} (made from {corpora})"
+
+
+def short_names(paths: Sequence[Path]) -> list[str]:
+    """Files and folders by their names without endings; by their paths where two would be called the same."""
+    short = [path.name.partition(".")[0] or str(path) for path in paths]
+    names = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
+    if doubled := next((name for name in names if names.count(name) > 1), None):
+        raise DstressError(f"{doubled} is given twice", fix="give each of them once")
+    return names

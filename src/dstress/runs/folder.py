@@ -5,6 +5,7 @@
     database/*.json      the tables behind the corpus's services, where it has any
     predictions/*.jsonl  the tracker's answers, a line each; predictions-2 and so on where every turn is asked again
     usage.json           what the answers cost, where the tracker counts it: tokens, requests, money
+    timing.json          how long the tracker took for how many turns: all that differs when a run is made again
     scores.json          every number
     report.html          the numbers to look at
 
@@ -39,7 +40,8 @@ from dstress.suites.base import ORIGINAL, Suite
 if TYPE_CHECKING:  # a report needs a run folder, and nothing that makes corpora
     from dstress.corpora.database import Database
 
-_MANIFEST, _SCORES, _USAGE, _DATABASE = "run.toml", "scores.json", "usage.json", "database"
+_MANIFEST, _SCORES, _DATABASE = "run.toml", "scores.json", "database"
+_USAGE, _TIMING = "usage.json", "timing.json"
 _DIALOGUE = msgspec.json.Decoder(Dialogue)
 
 
@@ -284,15 +286,30 @@ class RunFolder(Displayed):
     @property
     def usage(self) -> dict[str, float]:
         """What the answers have cost so far, over all resumes; empty for a tracker that counts nothing."""
-        path = self.path / _USAGE
-        with self._reading(path, "remove it: what was spent until now is forgotten, and nothing else"):
-            return msgspec.json.decode(path.read_bytes(), type=dict[str, float]) if path.exists() else {}
+        return self._counts(_USAGE)
 
     def add_usage(self, cost: Mapping[str, float]) -> None:
         """Add to what the answers have cost."""
-        if cost:
-            with replacing(self.path / _USAGE) as out:
-                out.write(msgspec.json.encode(Counter(self.usage) + Counter(cost), order="sorted") + b"\n")
+        self._add_counts(_USAGE, cost)
+
+    @property
+    def timing(self) -> dict[str, float]:
+        """How long the tracker was at work and for how many turns, over all resumes; empty where nobody counted."""
+        return self._counts(_TIMING)
+
+    def add_timing(self, more: Mapping[str, float]) -> None:
+        """Add to the time that the answers took."""
+        self._add_counts(_TIMING, more)
+
+    def _counts(self, name: str) -> dict[str, float]:
+        path = self.path / name
+        with self._reading(path, "remove it: what was counted until now is forgotten, and nothing else"):
+            return msgspec.json.decode(path.read_bytes(), type=dict[str, float]) if path.exists() else {}
+
+    def _add_counts(self, name: str, more: Mapping[str, float]) -> None:
+        if more:
+            with replacing(self.path / name) as out:
+                out.write(msgspec.json.encode(Counter(self._counts(name)) + Counter(more), order="sorted") + b"\n")
 
     @property
     def scores(self) -> Scores:

@@ -20,6 +20,7 @@ from dstress.scoring.open_pair import PredictionSource, located
 from dstress.scoring.score import Scored, ScoringOptions, tally_predictions
 from dstress.scoring.scorecard import Scorecard
 from dstress.scoring.significance import PairedTest, paired_test_of_metric
+from dstress.scoring.tally import Tally
 from dstress.scoring.unit_scores import UnitCollector, UnitScores
 from dstress.scoring.versions import conditional_card, side_by_side, variants_card
 from dstress.spec import parse
@@ -39,12 +40,19 @@ class Measured(NamedTuple):
     def test_against(self, baseline: Measured, options: ScoringOptions) -> PairedTest:
         """The paired test of two runs; a dialogue in which a metric is undefined adds nothing to its sums."""
         dialogues = list(dict.fromkeys((*baseline.dialogues, *self.dialogues)))
-        totals = self._over(dialogues), baseline._over(dialogues)
+        totals = self.over(dialogues), baseline.over(dialogues)
         return paired_test_of_metric(*totals, self.metric, options.resamples, options.seed, options.level)
 
-    def _over(self, dialogues: list[str]) -> Floats:
+    def over(self, dialogues: list[str]) -> Floats:
+        """The sums of these dialogues, in this order; nothing of one that has none."""
         rows = dict(zip(self.dialogues, self.totals, strict=True))
         return np.array([rows.get(dialogue, np.zeros(self.totals.shape[1])) for dialogue in dialogues])
+
+
+def measure_tally(tally: Tally, metrics: Sequence[str]) -> dict[str, Measured]:
+    """The metrics that a tally has."""
+    known = [name for name in metrics if name in tally.metrics]
+    return {name: Measured(tally.dialogues, tally.totals(name), tally.metrics[name]) for name in known}
 
 
 class MeasuredRun:
@@ -100,12 +108,7 @@ class MeasuredRun:
         """Every metric that there is of a variant or a group."""
         if place in self._groups:
             return {name: self._of_group(metric, self._groups[place]) for name, metric in self._over.items()}
-        tally = self.scored[place].tally
-        found = {
-            name: Measured(tally.dialogues, tally.totals(name), tally.metrics[name])
-            for name in self._plain
-            if name in tally.metrics
-        }
+        found = measure_tally(self.scored[place].tally, self._plain)
         if self._pairs and place != ORIGINAL:
             pair = side_by_side((self.joint(ORIGINAL), self.joint(place)), all_changed=has_own_schema(self.run, place))
             dialogues = pair.dialogues()[0]

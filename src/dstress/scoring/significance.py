@@ -106,8 +106,13 @@ def paired_test_of_metric(
     test = paired_test_of_totals(*evenly_weighed(system, baseline, metric.count), metric.value, resamples, seed, level)
     before, after = (float(evaluate(metric.value, totals.sum(axis=0))) for totals in (baseline, system))
     test = test._replace(baseline=before, system=after, difference=after - before)  # without the scale's rounding
-    highest = (1.0 if metric.bounded else None) if isinstance(metric, OverRuns) else metric.highest
+    highest = highest_value(metric)
     return test if highest is None else test.within_bounds(level, highest)
+
+
+def highest_value(metric: Metric | OverRuns) -> float | None:
+    """The highest value there may be, the lowest being 0; None where a metric has no such ends."""
+    return (1.0 if metric.bounded else None) if isinstance(metric, OverRuns) else metric.highest
 
 
 def evenly_weighed(system: Floats, baseline: Floats, count: Count) -> tuple[Floats, Floats]:

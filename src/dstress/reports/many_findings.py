@@ -1,0 +1,88 @@
+"""What several runs say together, in words: who leads, where that changes, where metrics disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, permutations
+
+from dstress.analysis.ranking import MEAN, Order, Ranking
+from dstress.metrics.base import PERCENT
+from dstress.metrics.measures import describe, measure_of
+from dstress.reports.findings import Finding
+from dstress.reports.numbers import PAGE
+from dstress.reports.systems import Systems
+from dstress.runs.folder import ORIGINAL
+
+_MOST = 3
+
+
+def system_findings(systems: Systems, ranking: Ranking) -> list[Finding]:
+    """Who leads with and without stress; pairs whose order a stressor surely turns round; metrics that disagree."""
+    return [*_leaders(ranking), *find_reversals(ranking), *_first_places(systems)]
+
+
+def _leaders(ranking: Ranking) -> Iterator[Finding]:
+    unit = measure_of(ranking.metric).unit
+    for version, where in ((ORIGINAL, "on the original"), (MEAN, "on average over the stressors")):
+        order = ranking.orders.get(version)
+        known = [name for name, standing in order.standings.items() if standing.group] if order else []
+        if order is None or len(known) < 2:
+            continue
+        best, *others = known
+        standing = order.standings[best]
+        near = [name for name in others if not order.test(best, name).significant]
+        value = PAGE.with_unit(standing.value, unit) + (" %" if unit == PERCENT else "")
+        ends = PAGE.measured_interval(standing.low, standing.high, unit)
+        told = f"{', '.join(near)} cannot be told from it." if near else "It is told apart from every other system."
+        yield Finding(f"{best} leads {where}", f"{describe(ranking.metric)} {value}, 95 % interval {ends}. {told}", 2)
+
+
+def find_reversals(ranking: Ranking) -> Iterator[Finding]:
+    """Two systems of which one is surely above on the original, and surely below under a stressor."""
+    measure, original = measure_of(ranking.metric), ranking.orders.get(ORIGINAL)
+    stressed = {name: order for name, order in ranking.orders.items() if name not in (ORIGINAL, MEAN)}
+
+    def leads(order: Order, one: str, other: str) -> bool:
+        test = order.test(one, other)
+        return test.significant and measure.sign * test.difference > 0
+
+    for above, below in permutations(ranking.mean_rank, 2):
+        if original is None or not leads(original, above, below):
+            continue
+        if turned := [variant for variant, order in stressed.items() if leads(order, below, above)]:
+            before, after = (order.test(above, below).difference for order in (original, stressed[turned[0]]))
+            text = (
+                f"The difference in {describe(ranking.metric)} is {PAGE.measured_change(before, measure.unit)} on the "
+                f"original and {PAGE.measured_change(after, measure.unit)} under {turned[0]}; both are beyond chance."
+            )
+            yield Finding(f"{above} falls behind {below} under {', '.join(turned[:_MOST])}", text, 3)
+
+
+def _first_places(systems: Systems) -> Iterator[Finding]:
+    """Metrics that put another system first (GCA, section 5.1.1), and how many pairs they order otherwise."""
+    metrics = systems.metrics()
+    values = {
+        metric: {
+            system.name: measure_of(metric).sign * score.value
+            for system in systems.every
+            if (score := system.score(ORIGINAL, metric))
+        }
+        for metric in metrics
+    }
+    if len(metrics) < 2:
+        return
+    first = metrics[0]
+    pairs = list(combinations(values[first], 2))
+    turned = {
+        metric: sum((values[first][a] - values[first][b]) * (own[a] - own[b]) < 0 for a, b in pairs)
+        for metric, own in values.items()
+        if metric != first
+    }
+    if any(turned.values()):
+        most = max(turned, key=turned.__getitem__)
+        leaders = {metric: max(own, key=own.__getitem__) for metric, own in values.items()}
+        text = (
+            f"{most} orders {turned[most]} of {len(pairs)} pairs of systems otherwise than {first}. First by {first}: "
+        )
+        text += f"{leaders[first]}; by {most}: {leaders[most]}. Neighbours may differ by chance only."
+        yield Finding("Metrics put the systems in another order", text, 1)
