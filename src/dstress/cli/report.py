@@ -16,6 +16,7 @@ from dstress.reports.html import write_html
 from dstress.reports.original_names import scores_by_original_names
 from dstress.reports.plots import make_plots
 from dstress.reports.score_tables import run_tables
+from dstress.reports.variant_names import variant_names
 from dstress.runs.folder import RunFolder
 from dstress.runs.scores import find_errors
 
@@ -57,7 +58,10 @@ def command(
     only_files = files.write({"findings": found, "scores": run.scores}, tables, data=run.tables) or bool(plots_folder)
     if plots_folder:
         with waiting("drawing"):
-            drawn = [*make_plots(scores).values(), *(make_curves([*earlier, run]).values() if earlier else [])]
+            drawn = [
+                *make_plots(scores, variant_names(run.manifest.suite)).values(),
+                *(make_curves([*earlier, run]).values() if earlier else []),
+            ]
             written = [file for plot in drawn for file in export(plot, plots_folder)]
         click.echo(f"{len(written)} files in {plots_folder}", err=True)
     if html or not only_files:
