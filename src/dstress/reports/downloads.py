@@ -9,10 +9,9 @@ from typing import Any
 
 from dstress.reports.explorer import Confusions
 from dstress.reports.findings import recall
-from dstress.reports.score_tables import run_tables, tables_of_scores
 from dstress.reports.tables import Table
 from dstress.reports.views import StressorRow
-from dstress.runs.folder import Manifest, Scores
+from dstress.runs.folder import RunFolder, Scores
 from dstress.scoring.scorecard import UNITS
 
 _MOST_PAIRS = 20
@@ -20,11 +19,10 @@ _MOST_PAIRS = 20
 
 
 def make_downloads(
-    manifest: Manifest, scores: Scores, confusions: Mapping[str, Confusions], stressors: list[StressorRow]
+    run: RunFolder, scores: Scores, confusions: Mapping[str, Confusions], stressors: list[StressorRow]
 ) -> dict[str, str]:
     """The tables that have rows, by name, each as an address that holds all of it."""
-    tables = dict(zip(("measures", "stressors"), run_tables(manifest, scores), strict=False))
-    tables |= tables_of_scores(scores)
+    tables = dict(run.tables)
     records = {"slots": _slots(scores), "services": _services(scores), "confusions": _confusions(confusions)}
     records["schema"] = [
         {"stressor": row.variant, "slot": slot.before, "slot there": slot.after}

@@ -135,7 +135,7 @@ def _fill_template(
         all_forgotten=len(forgotten),
         packets=explored.packets,
         left_out=left_out,
-        downloads=make_downloads(run.manifest, scores, explored.confusions, stressors),
+        downloads=make_downloads(run, scores, explored.confusions, stressors),
         confused=any(explored.confusions.values()),
         confusions=_json_in_script(frequent_confusions(explored.confusions)),
         meta=_json_in_script(_meta(scores, explored, names)),

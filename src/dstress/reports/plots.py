@@ -247,9 +247,10 @@ def _slot_stressors(scores: Scores, naming: _Naming) -> Iterator[Plot]:
             if before is None or isnan(recall(before)) or isnan(recall(errors)):
                 continue
             change = recall(errors) - recall(before)
+            gold = errors.right + errors.wrong + errors.missed
             about = (
                 f"{slot} under {naming.full(variant)}: {PAGE.points(change)} points, "
-                f"from {PAGE.percent(recall(before))} to {PAGE.percent(recall(errors))} % of {errors.right + errors.wrong + errors.missed:,} gold values; "
+                f"from {PAGE.percent(recall(before))} to {PAGE.percent(recall(errors))} % of {gold:,} gold values; "
                 f"{errors.missed:,} missed, {errors.wrong:,} wrong, {errors.extra:,} extra"
             )
             see = explorer_link(variant, slot=slot, error=_error(change))

@@ -18,7 +18,8 @@ T = TypeVar("T")
 def variant_names(suite: Suite) -> dict[str, str]:
     """A name for each variant: its task, or what its first column says beside the metric; else its spec.
 
-    A column of a slice speaks of a part of the variant, and a name that two variants would share tells neither.
+    A column of a slice speaks of a part of the variant, and a name that two variants would share tells neither, nor
+    does one that is the spec of another.
     """
     names = {}
     for variant in suite.variants:
@@ -26,7 +27,10 @@ def variant_names(suite: Suite) -> dict[str, str]:
         called = (column.task or _without_metric(column) for column in columns)
         names[variant] = ORIGINAL if variant == ORIGINAL else next(filter(None, called), variant)
     shared = Counter(names.values())
-    return {variant: name if shared[name] == 1 else variant for variant, name in names.items()}
+    return {
+        variant: variant if shared[name] > 1 or name in names else name  # each is a spec or no spec, so none collide
+        for variant, name in names.items()
+    }
 
 
 def _without_metric(column: Column) -> str:

@@ -304,7 +304,7 @@ def _stressor_row(variant: str, about: Mapping[str, Any]) -> StressorRow:
         (changed, PAGE.percent(changed, 0)),
         (rewritten, PAGE.percent(rewritten, 0)),
         PAGE.percent(quality.get("values_still_said", 0) / values if values else None),
-        f"{distinct[0]:.2f} → {distinct[1]:.2f}" if distinct else "–",
+        f"{distinct[0]:.2f} → {distinct[1]:.2f}" if distinct and not math.isnan(changed) else "–",
         f"{similarity:.2f}" if similarity is not None else "–",
         fallbacks[:_REASONS],
         sum(number for _, number in fallbacks[_REASONS:]),

@@ -32,9 +32,9 @@
     }
   }
 
-  for (const slot of Object.keys(bySlot)) add(form.elements.slot, "option", slot, { value: slot });
-  form.addEventListener("change", () => draw(form.elements.slot.value));
+  for (const slot of Object.keys(bySlot)) add(form.elements.picked, "option", slot, { value: slot });
+  form.addEventListener("change", () => draw(form.elements.picked.value));
   form.addEventListener("submit", event => event.preventDefault());
   form.hidden = false;
-  draw(form.elements.slot.value);
+  draw(form.elements.picked.value);
 })();
