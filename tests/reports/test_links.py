@@ -85,7 +85,7 @@ def test_the_pairs_of_a_slot_are_all_of_its_errors(visit: Visit, run: RunFolder)
 def test_every_link_of_the_page_leads_somewhere(page: Path) -> None:
     text = page.read_text("utf-8")
     ids = set(re.findall(r'id="([\w-]+)"', text))
-    links = [link for link in re.findall(r'<a [^>]*href="#([^"]*)"', text)]
+    links = list(re.findall(r'<a [^>]*href="#([^"]*)"', text))
     assert len(links) > 50
     variants = set()
     for link in links:

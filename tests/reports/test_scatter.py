@@ -30,7 +30,7 @@ def test_nineteen_services_can_be_read() -> None:
     boxes = place_labels(points, WIDTH, HEIGHT)
     assert not any(one.overlaps(two) for one, two in combinations(boxes, 2))
     assert not any(box.overlaps(point(x, y)) for box in boxes for x, y, _ in points)
-    assert all(0 <= box.left and box.right <= WIDTH and 0 <= box.top and box.bottom <= HEIGHT for box in boxes)
+    assert all(box.left >= 0 and box.right <= WIDTH and box.top >= 0 and box.bottom <= HEIGHT for box in boxes)
 
 
 PLACES = st.tuples(st.floats(0, WIDTH), st.floats(0, HEIGHT), st.text("abc", min_size=1, max_size=200))
@@ -52,4 +52,4 @@ def test_a_name_alone_lies_right_beside_its_point(place: tuple[float, float, str
     x, y, name = place
     [box] = place_labels([(x, y, name[:20])], WIDTH, HEIGHT)
     assert not box.overlaps(point(x, y))
-    assert 0 <= box.left and box.right <= WIDTH and 0 <= box.top and box.bottom <= HEIGHT
+    assert box.left >= 0 and box.right <= WIDTH and box.top >= 0 and box.bottom <= HEIGHT

@@ -56,6 +56,9 @@ _LETTER = 6.5
 Chart = Any
 """A chart of Altair's, or a part of one."""
 
+Rows = list[dict[str, Any]]
+"""What a plot shows."""
+
 
 def explorer_link(stressor: str, **filters: str) -> str:
     """Where the page's explorer shows the turns of a stressor, of all for none, that the filters leave."""

@@ -5,9 +5,7 @@ The scale's steps grow with the loss, so that -20 and -78 look as different as -
 
 from __future__ import annotations
 
-from typing import Any
-
-from dstress.reports.charts import ABOUT, HEAT, INK, SURFACE, Chart, Layout, altair, in_two_lines
+from dstress.reports.charts import ABOUT, HEAT, INK, SURFACE, Chart, Layout, Rows, altair, in_two_lines
 from dstress.reports.numbers import PAGE
 
 STEPS = (-60, -40, -20, -10, -5, -1, 1, 5, 20)
@@ -20,8 +18,6 @@ _LETTER, _NUMBER, _WIDEST = 6.5, 30, 110
 """Pixels: how wide a letter of a label is, the least cell that a number fits into, and the widest cell."""
 
 _MOST_LETTERS = 20
-
-Rows = list[dict[str, Any]]
 
 
 def heat_chart(rows: Rows, field: str, layout: Layout, columns: str = "stressor") -> Chart:

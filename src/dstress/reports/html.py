@@ -33,6 +33,8 @@ from dstress.scoring.garbage import without_collection
 from dstress.storage.atomic import replacing
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from dstress.analysis.forgetting import ForgottenTurn
 
 REPORT = "report.html"
@@ -85,21 +87,6 @@ def _fill_template(
     drawn: dict[str, dict[str, str]],
     forgotten: Sequence[ForgottenTurn],
 ) -> str:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("dstress.reports", "page"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    environment.filters |= {
-        "percent": PAGE.percent,
-        "points": PAGE.points,
-        "count": "{:,}".format,
-        "breakable": _breakable,
-    }
     script = "".join(map(_page_file, ("report.js", "confusions.js", "explorer.js")))
     names = variant_names(run.manifest.suite)
     specs = {name: variant for variant, name in names.items()}
@@ -109,7 +96,8 @@ def _fill_template(
     ]
     notes = [f"{names[variant]}: {note}" for variant, card in scores.variants.items() for note in card.notes]
     stressors, left_out = views.stressors(run), sum(packet.left_out for packet in explored.packets)
-    return environment.get_template("report.html.j2").render(
+    template = _environment().get_template("report.html.j2")
+    return template.render(
         manifest=run.manifest,
         scores=scores,
         convention=scores.convention,
@@ -143,6 +131,25 @@ def _fill_template(
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("dstress.reports", "page"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters |= {
+        "percent": PAGE.percent,
+        "points": PAGE.points,
+        "count": "{:,}".format,
+        "breakable": _breakable,
+    }
+    return environment
 
 
 def _breakable(spec: str) -> Any:

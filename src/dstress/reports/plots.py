@@ -23,11 +23,12 @@ from dstress.reports.charts import (
     Chart,
     Layout,
     Plot,
+    Rows,
     altair,
     explorer_link,
 )
 from dstress.reports.findings import FLOOR, recall, significant
-from dstress.reports.heatmaps import Rows, heat_chart
+from dstress.reports.heatmaps import heat_chart
 from dstress.reports.numbers import PAGE
 from dstress.reports.scatter import scatter_chart
 from dstress.runs.folder import ORIGINAL, Drop, Scores

@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dstress.reports.charts import ABOUT, ACCENT, INK, MUTED, Chart, Layout, altair
-from dstress.reports.heatmaps import Rows
+from dstress.reports.charts import ABOUT, ACCENT, INK, MUTED, Chart, Layout, Rows, altair
 
 _HEIGHT, _LINE, _LETTER, _POINT = 340, 13, 6.0, 6
 """Pixels: the plot's height, a line of text, a letter, and the room of a point to each side."""
@@ -139,7 +138,7 @@ def _row_chart(rows: Rows, titles: tuple[str, str], layout: Layout) -> Chart:
     alt = altair()
     rows = sorted(rows, key=lambda row: -float(row["sensitivity"]))
     names = [row["service"] for row in rows]
-    panels = []
+    panels: list[Chart] = []
     for field, title in zip(("mean", "sensitivity"), titles, strict=True):
         y = layout.names_axis("service:N", names, sort=names)
         axis = alt.Axis(tickCount=3, titleLimit=layout.width // 2)

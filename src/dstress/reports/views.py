@@ -153,10 +153,10 @@ def limits(manifest: Manifest, scores: Scores, left_out: int) -> list[str]:
         )
     if failed := sum(scores.failed.values()):
         found.append(f"{failed:,} turns have no answer and count as wrong.")
-    missing = {cell.missing: [] for cell in scores.table if not cell.score}
+    missing: dict[str, list[str]] = {}
     for cell in scores.table:
         if not cell.score:
-            missing[cell.missing].append(cell.column)
+            missing.setdefault(cell.missing, []).append(cell.column)
     found += [f"No value for {', '.join(columns)}: {reason}." for reason, columns in missing.items()]
     if left_out:
         found.append(f"{left_out:,} examples are left out below to keep the page small; every number counts them.")

@@ -77,7 +77,7 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     repeats: int = 1
     """How often every turn is asked; all scores but those of `repeats` stand on the first answers."""
     started: str = ""
-    """The day on which the run began, in UTC; a run that is resumed keeps it. Empty for runs from before it was kept."""
+    """The day on which the run began, in UTC; a run that is resumed keeps it. Older runs have none."""
 
     @property
     def part(self) -> str:
