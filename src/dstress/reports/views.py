@@ -144,11 +144,11 @@ def limits(manifest: Manifest, scores: Scores, left_out: int) -> list[str]:
         found.append(f"It saw a part of the corpus only: {manifest.tracked}.")
     if manifest.only:
         found.append(f"It ran some of the suite's stressors only: {', '.join(manifest.only)}.")
-    if scores.drops:
-        widest = max((drop.high - drop.low) / 2 for drop in scores.drops.values())
-        dialogues = max(drop.dialogues for drop in scores.drops.values())
+    halves = {(drop.high - drop.low) / 2: drop.dialogues for drop in scores.drops.values() if drop.low <= drop.high}
+    if halves:
+        widest = max(halves)
         found.append(
-            f"{dialogues:,} dialogues tell a change in joint goal accuracy to within ±{PAGE.percent(widest)} points at "
+            f"{halves[widest]:,} dialogues tell a change in joint goal accuracy to within ±{PAGE.percent(widest)} points at "
             "worst (half of the widest 95 % interval); a smaller one may be there and not be seen."
         )
     if failed := sum(scores.failed.values()):
