@@ -144,12 +144,13 @@ def limits(manifest: Manifest, scores: Scores, left_out: int) -> list[str]:
         found.append(f"It saw a part of the corpus only: {manifest.tracked}.")
     if manifest.only:
         found.append(f"It ran some of the suite's stressors only: {', '.join(manifest.only)}.")
-    halves = {(drop.high - drop.low) / 2: drop.dialogues for drop in scores.drops.values() if drop.low <= drop.high}
-    if halves:
-        widest = max(halves)
+    known = [drop for drop in scores.drops.values() if drop.dialogues and drop.low <= drop.high]
+    if known:
+        widest = max(known, key=lambda drop: drop.high - drop.low)
+        half = PAGE.percent((widest.high - widest.low) / 2)
         found.append(
-            f"{halves[widest]:,} dialogues tell a change in joint goal accuracy to within ±{PAGE.percent(widest)} points at "
-            "worst (half of the widest 95 % interval); a smaller one may be there and not be seen."
+            f"{widest.dialogues:,} dialogues tell a change in joint goal accuracy to within ±{half} points at worst "
+            "(half of the widest 95 % interval); a smaller one may be there and not be seen."
         )
     if failed := sum(scores.failed.values()):
         found.append(f"{failed:,} turns have no answer and count as wrong.")
