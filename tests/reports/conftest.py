@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from dstress.scoring.score import ScoringOptions
 from dstress.suites import Suite
 from dstress.suites.base import Across, Column
 from dstress.trackers.base import Answer, Context, Failed, Tracker
+from tests.reports.visits import Visit
 
 ATTACK = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
 ARABIC = "أريد فندقا في وسط المدينة"
@@ -91,6 +93,7 @@ SUITE = Suite(
         Column("original", "original", "jga"),
         Column("typos", "typos(rate=0.2)", "jga"),
         Column("names cJGA", "entities", "cjga"),
+        Column("names always wrong", "entities", "always-wrong"),
     ),
 )
 
@@ -135,3 +138,12 @@ def study(many: list[RunFolder]) -> ManyRuns:
 def page(run: RunFolder) -> Path:
     """The run's page."""
     return write_html(run, find_errors(run))
+
+
+@pytest.fixture
+def visit(chromium: Any, page: Path) -> Iterator[Visit]:
+    """A visit to the run's page, which may complain about nothing and ask for nothing."""
+    visited = Visit(chromium, page)
+    yield visited
+    visited.tab.context.close()
+    assert visited.complaints == []

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
-
-import pytest
 
 from dstress.corpora.base import Corpus
 from dstress.pipeline.evaluate import evaluate
@@ -16,52 +13,10 @@ from dstress.runs.folder import RunFolder
 from dstress.runs.scores import find_errors
 from dstress.suites import Suite
 from tests.reports.conftest import ARABIC, ATTACK, SCHEMA, Shaky
+from tests.reports.visits import Visit, chosen, until
 
 TYPOS = "typos(rate=0.2)"
 PHONE = {"width": 360, "height": 740}
-
-
-class Visit:
-    """A page that was opened, and what it complained about or asked for."""
-
-    def __init__(self, browser: Any, page: Path, **how: Any) -> None:
-        self.tab = browser.new_context(**how).new_page()
-        self.complaints: list[str] = []
-        self.address = page.as_uri()
-        self.tab.on("console", lambda message: self.complaints.append(message.text))
-        self.tab.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.tab.on("request", self._note)
-
-    def _note(self, request: Any) -> None:
-        if request.url.split("#")[0] != self.address:
-            self.complaints.append(request.url)
-
-    def open(self, fragment: str = "#explore?") -> Any:
-        self.tab.goto(self.address + fragment)
-        if fragment.startswith("#explore"):
-            self.tab.wait_for_selector("#example header")
-        return self.tab
-
-
-@pytest.fixture
-def visit(chromium: Any, page: Path) -> Iterator[Visit]:
-    visited = Visit(chromium, page)
-    yield visited
-    visited.tab.context.close()
-    assert visited.complaints == []
-
-
-def chosen(tab: Any) -> int:
-    return int(tab.inner_text("#status").split()[0].replace(",", ""))
-
-
-def until(tab: Any, holds: Callable[[str], bool]) -> None:
-    """Wait for the status line; the page's policy lets no condition be evaluated inside."""
-    for _ in range(100):
-        if holds(tab.inner_text("#status")):
-            return
-        tab.wait_for_timeout(50)
-    pytest.fail(f"still: {tab.inner_text('#status')}")
 
 
 def outcomes(tab: Any) -> list[str]:

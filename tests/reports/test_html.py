@@ -8,13 +8,20 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import msgspec
 import pytest
 
+import dstress
+from dstress.corpora.base import Corpus
+from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import Run
 from dstress.reports.html import REPORT, render_html, write_html
 from dstress.reports.numbers import PAGE
-from dstress.runs.folder import RunFolder
+from dstress.reports.views import limits
+from dstress.runs.folder import Cell, RunFolder, Scores
 from dstress.runs.scores import find_errors
+from dstress.suites import Suite
+from tests.reports.conftest import SCHEMA, Shaky
 
 
 class Elements(HTMLParser):
@@ -56,7 +63,7 @@ def test_the_page_asks_for_nothing(elements: Elements) -> None:
     for tag, attributes in elements.tags:
         for name in ("src", "href", "data", "action", "xlink:href"):
             address = attributes.get(name) or ""
-            assert not address or address.startswith(("#", "data:,")), (tag, address)
+            assert not address or address.startswith(("#", "data:,", "data:text/csv;")), (tag, address)
 
 
 def test_only_the_pages_own_script_may_run(text: str, elements: Elements) -> None:
@@ -78,7 +85,18 @@ def test_markup_in_the_data_stays_text(elements: Elements, text: str) -> None:
 
 def test_all_sections_are_there(elements: Elements) -> None:
     ids = [attributes.get("id") for tag, attributes in elements.tags if tag == "section"]
-    expected = ["summary", "cost", "profile", "services", "slots", "metrics", "stressors", "explore", "again"]
+    expected = [
+        "summary",
+        "cost",
+        "profile",
+        "services",
+        "slots",
+        "confusion",
+        "metrics",
+        "stressors",
+        "explore",
+        "again",
+    ]
     assert ids == expected
 
 
@@ -123,3 +141,58 @@ def test_a_page_can_go_elsewhere(run: RunFolder, tmp_path: Path) -> None:
 def test_a_run_writes_its_page_itself(run: Run, tmp_path: Path) -> None:
     """The page that a run ends with, made of what was judged for the scores, is the one that is made of its folder."""
     assert run.report(tmp_path / "page.html").read_bytes() == (run.path / REPORT).read_bytes()
+
+
+def test_the_page_says_how_much_there_is_and_since_when(elements: Elements, run: RunFolder) -> None:
+    words = " ".join("".join(elements.words).split())
+    assert "40 dialogues 160 turns 3 stressors convention exact seed 1 begun" in words
+    assert ("time", {"datetime": run.manifest.started}) in elements.tags
+
+
+def test_the_page_tells_its_limits(elements: Elements, run: RunFolder) -> None:
+    words = " ".join("".join(elements.words).split())
+    widest = max((drop.high - drop.low) / 2 for drop in run.scores.drops.values())
+    assert f"to within ±{100 * widest:.1f} points at worst" in words
+    assert f"{sum(run.scores.failed.values())} turns have no answer and count as wrong." in words
+    manifest = msgspec.structs.replace(run.manifest, limit=5, only=("typos",))
+    cell = Cell("coref JGA", "original", "coref-jga", missing="no turn needs it")
+    told = limits(manifest, Scores(run.scores.variants, table=[cell]), 7)
+    assert told == [
+        "It saw a part of the corpus only: small:test, the first 5 dialogues.",
+        "It ran some of the suite's stressors only: typos.",
+        "No value for coref JGA: no turn needs it.",
+        "7 examples are left out below to keep the page small; every number counts them.",
+    ]
+
+
+def test_a_measure_of_which_less_is_better_says_so(text: str) -> None:
+    rows = re.findall(r'<th scope="row"><span dir="auto">(.*?)</th>', text)
+    assert [row.partition("<")[0] for row in rows if "less is better" in row] == ["names always wrong"]
+
+
+def test_a_run_that_is_resumed_keeps_its_day(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """And so ends with the bytes of one that was never disturbed."""
+    pages = []
+    for name, days in (("whole", ["0"]), ("resumed", ["0", "86400"])):
+        for day in days:
+            monkeypatch.setenv("SOURCE_DATE_EPOCH", day)
+            corpus = dstress.load("reminder:test")[:3]
+            run = evaluate("quick", "empty", corpus, tmp_path / name, only=("typos",), resamples=5, resume=True)
+            if day != days[-1]:
+                run.predictions_path("typos").unlink()
+        pages.append([(tmp_path / name / file).read_bytes() for file in ("run.toml", REPORT)])
+    assert pages[0] == pages[1]
+    assert b'started = "1970-01-01"' in pages[0][0] and b"begun <time" in pages[0][1]
+
+
+def test_a_run_from_before_days_were_kept_shows_none(run: RunFolder) -> None:
+    earlier = RunFolder(run.path, msgspec.structs.replace(run.manifest, started=""))
+    assert "<time" not in render_html(earlier, find_errors(run))
+
+
+def test_what_a_schema_stressor_changed_is_listed(corpus: Corpus, tmp_path: Path) -> None:
+    run = evaluate(Suite("names", stressors=("schema_noise",)), Shaky(), corpus[:5], tmp_path / "run", resamples=5)
+    words = Elements((run.path / REPORT).read_text("utf-8")).words
+    for before, after in zip(SCHEMA.slots, run.schema("schema_noise").slots, strict=True):
+        assert before in words and after in words
+    assert "schema_noise writes 4 slots otherwise" in words

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from importlib.resources import files
 from pathlib import Path
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
 from dstress.reports.charts import (
@@ -22,10 +25,12 @@ from dstress.reports.charts import (
     draw_svg,
     export,
 )
+from dstress.reports.heatmaps import STEPS
 from dstress.reports.plots import make_plots
+from dstress.reports.variant_names import variant_names
 from dstress.runs.folder import RunFolder, Scores
 
-NAMES = ["drops", "profile", "services", "sensitivity", "slots", "metrics"]
+NAMES = ["drops", "profile", "services", "sensitivity", "slot-stressors", "slots", "metrics"]
 
 
 @pytest.fixture(scope="module")
@@ -92,8 +97,82 @@ def test_colours_can_be_told_apart_without_hue() -> None:
     """Text and marks stand out from the ground by lightness alone, and so do the steps of the heat map's losses."""
     assert contrast(INK, SURFACE) > 12
     assert min(contrast(ACCENT, SURFACE), contrast(LOSS, SURFACE)) > 4.5
-    losses = [luminance(color) for color in HEAT[:6]]
+    losses, gains = [luminance(color) for color in HEAT[:7]], [luminance(color) for color in HEAT[6:]]
     assert losses == sorted(losses)
+    assert gains == sorted(gains, reverse=True)
+
+
+def cell_color(change: float) -> str:
+    return HEAT[bisect_right(STEPS, change)]
+
+
+def test_a_scale_tells_great_losses_apart_and_a_gain_from_a_loss() -> None:
+    assert len(HEAT) == len(STEPS) + 1
+    assert len({cell_color(change) for change in (-78, -45, -25, -12, -7, -2, 0, 2, 8, 30)}) == 10
+    assert contrast(cell_color(-20.5), cell_color(-78)) > 2
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_numbers_can_be_read_in_every_cell(mode: str) -> None:
+    """By the colours of the page's own style sheet, with the letters that the chart chooses for them."""
+    style = files("dstress.reports").joinpath("page", "report.css").read_text("utf-8")
+    dark = style[style.index("prefers-color-scheme: dark") :]
+    for number, color in enumerate(HEAT):
+        change = (-100, *STEPS)[number]
+        strong = change < -20 or change >= 20
+        ground, ink, surface = color, "#1b1f24", "#ffffff"
+        if mode == "dark":
+            ground, ink, surface = (
+                re.search(rf"--{name}: (#\w{{6}})", dark)[1]  # type: ignore[index]
+                for name in (f"plot-heat{number}", "ink", "surface")
+            )
+        assert contrast(ground, surface if strong else ink) > 4.5, number
+
+
+@pytest.mark.parametrize("layout", [WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_mark_says_what_it_is_and_leads_to_its_turns(run: RunFolder, name: str, layout: Layout) -> None:
+    plot = make_plots(run.scores, variant_names(run.manifest.suite))[name]
+    drawn = ElementTree.fromstring(draw_adaptive_svg(plot, layout))
+    marks = [
+        mark
+        for group in drawn.iter("{http://www.w3.org/2000/svg}g")
+        if re.match("mark-(symbol|rect) role-mark", group.get("class", ""))
+        for mark in group
+    ]
+    assert marks
+    for link in marks:
+        title = link.find("{*}path/{*}title")
+        assert link.tag.endswith("}a") and link.get("href", "").startswith("#explore?stressor=")
+        assert title is not None and title.text
+    told = " ".join(drawn.itertext())
+    assert "sensitivity" in name or "typos (typos(rate=0.2))" in told or "names (entities)" in told
+
+
+def test_an_exported_plot_has_no_links(drawn: dict[str, Plot]) -> None:
+    assert "<a " not in draw_svg(drawn["slot-stressors"])
+
+
+def test_harm_and_gain_have_colours_of_their_own(run: RunFolder) -> None:
+    scores = run.scores
+    typos, entities, _ = scores.drops
+    harm = msgspec.structs.replace(scores.drops[typos], difference=-0.3, low=-0.4, high=-0.2, p_holm=0.01)
+    gain = msgspec.structs.replace(harm, difference=0.3, low=0.2, high=0.4)
+    scores.drops = {typos: harm, entities: gain}
+    shown = make_plots(scores)["drops"].chart(WIDE).to_dict()
+    scale = shown["layer"][1]["encoding"]["color"]["scale"]
+    assert dict(zip(scale["domain"], scale["range"], strict=True)) == {
+        "worse, beyond chance": LOSS,
+        "better, beyond chance": ACCENT,
+    }
+
+
+def test_a_metric_of_which_less_is_better_says_so(run: RunFolder) -> None:
+    scores = run.scores
+    for card in scores.variants.values():
+        card.metrics["unconfirmed-labels"] = card.metrics["jga"]
+    drawn = draw_svg(make_plots(Scores(scores.variants))["metrics"])
+    assert "unconfirmed-labels ↓" in drawn and "gca ↓" not in drawn
 
 
 def test_a_plot_that_could_show_nothing_is_not_made(run: RunFolder) -> None:

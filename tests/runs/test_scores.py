@@ -84,7 +84,7 @@ def test_figure_6_is_sensitivity_by_service(run: Run) -> None:
     scores.across_slices = {"both": {"service": made}}
     drawn = make_plots(scores)["sensitivity"]
     data = str(drawn.chart(WIDE).to_dict())
-    assert "'mean': 50.0, 'sensitivity': 80.0" in data and "jga-v1-5, %" in data and "ss(jga), %" in data
+    assert "'mean': 50.0, 'sensitivity': 80.0" in data and "jga-v1-5, %" in data and "ss(jga) ↓, %" in data
     scores.across_slices = {}
     assert "sensitivity" not in make_plots(scores)
 

@@ -21,6 +21,7 @@ from dstress.reports.original_names import scores_by_original_names
 from dstress.reports.plots import make_plots
 from dstress.reports.score_tables import run_tables
 from dstress.reports.tables import Table
+from dstress.reports.variant_names import variant_names
 from dstress.runs.folder import RunFolder
 from dstress.runs.scores import find_errors
 from dstress.scoring.score import COMPARING
@@ -98,7 +99,8 @@ def _report_one(
     content = {"findings": told.opening, "evidence": told.evidence, "scores": run.scores}
     only_files = files.write(content, tables, data=run.tables) or bool(plots_folder)
     if plots_folder:
-        _draw([*make_plots(scores).values(), *(make_curves([*earlier, run]).values() if earlier else [])], plots_folder)
+        plots = make_plots(scores, variant_names(run.manifest.suite)), make_curves([*earlier, run]) if earlier else {}
+        _draw([plot for some in plots for plot in some.values()], plots_folder)
     if html or not only_files:
         with waiting("writing the page"):
             page = write_html(run, errors, html, earlier)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -65,7 +67,14 @@ def describe_run(suite: str | Suite, tracker: Tracker, corpus: Corpus, options: 
         options.also,
         None if corpus.seen is None else tuple(sorted(corpus.seen)),
         repeats=options.repeats,
+        started=_today(),
     )
+
+
+def _today() -> str:
+    """The day, or the one that `SOURCE_DATE_EPOCH` names: whoever makes a run again to the byte sets it."""
+    moment = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return (datetime.fromtimestamp(int(moment), UTC) if moment.isdigit() else datetime.now(UTC)).date().isoformat()
 
 
 def _restricted(suite: Suite, only: tuple[str, ...]) -> Suite:

@@ -8,9 +8,8 @@ from math import isfinite
 from dstress.errors import DstressError
 from dstress.metrics.base import PERCENT
 from dstress.metrics.measures import measure_of
-from dstress.reports.charts import ACCENT, INK, LOSS, MUTED, Chart, Layout, Plot, altair
+from dstress.reports.charts import ABOUT, ACCENT, INK, LOSS, MUTED, Chart, Layout, Plot, Rows, altair
 from dstress.reports.numbers import PLAIN
-from dstress.reports.plots import Rows
 from dstress.reports.tables import Table
 from dstress.runs.comparability import require_comparable
 from dstress.runs.folder import RunFolder
@@ -33,6 +32,8 @@ def make_curves(runs: Sequence[RunFolder]) -> dict[str, Plot]:
             "place": place,
             "sign": measure_of(cell.metric).sign,
             **{end: (100 if unit == PERCENT else 1) * getattr(cell.score, end) for end in ("value", "low", "high")},
+            ABOUT: f"{cell.column} of {run.path.name}: {PLAIN.measured(cell.score.value, unit)} {unit} "
+            f"{PLAIN.measured_interval(cell.score.low, cell.score.high, unit)}",
         }
         for place, run in enumerate(runs)
         for cell in run.scores.table
@@ -92,10 +93,10 @@ def _curve_chart(rows: Rows, measures: list[str], layout: Layout) -> Chart:
         x = alt.X(
             "step:Q", title="step", axis=alt.Axis(tickCount=5, grid=False), scale=alt.Scale(zero=False, nice=True)
         )
-    base = alt.Chart().encode(x=x)
+    base = alt.Chart().encode(x=x, description=f"{ABOUT}:N")
     y = alt.Y("low:Q", title=None, scale=alt.Scale(zero=False, nice=True))
     reach = base.mark_rule(color=ACCENT, strokeWidth=2).encode(y=y, y2="high:Q")
-    line = base.mark_line(color=ACCENT, opacity=0.5).encode(y="value:Q")
+    line = base.mark_line(color=ACCENT, opacity=0.5, aria=False).encode(y="value:Q")
     point = base.mark_point(color=ACCENT, size=45, filled=True, opacity=1).encode(y="value:Q")
     layered = alt.layer(line, reach, point).properties(width=width, height=130)
     return layered.facet(facet, data=alt.Data(values=rows), columns=columns).resolve_scale(y="independent")
@@ -108,13 +109,14 @@ def _gain_chart(rows: Rows, measures: list[str], layout: Layout) -> Chart:
         own = [row for row in rows if row["measure"] == measure]
         change = own[-1]["value"] - own[0]["value"]
         kind = "better" if own[-1]["sign"] * change >= 0 else "worse"
-        changes.append({"measure": measure, "change": change, "kind": kind})
+        about = f"{measure}: {change:+.2f}, {kind}"
+        changes.append({"measure": measure, "change": change, "kind": kind, ABOUT: about})
     color = alt.Color(
         "kind:N", scale=alt.Scale(domain=["better", "worse"], range=[ACCENT, LOSS]), title=None, legend=layout.legend()
     )
     names = alt.Y("measure:N", sort=measures, title=None, axis=alt.Axis(labelLimit=layout.names, domain=False))
     x = alt.X("change:Q", title="the last less the first", axis=layout.ticks())
-    chart = alt.Chart(alt.Data(values=changes)).mark_bar().encode(x=x, y=names, color=color)
+    chart = alt.Chart(alt.Data(values=changes)).mark_bar().encode(x=x, y=names, color=color, description=f"{ABOUT}:N")
     return chart.properties(width=layout.width, height=alt.Step(layout.step))
 
 
@@ -130,10 +132,11 @@ def _path_chart(rows: Rows, measures: list[str], layout: Layout) -> Chart:
         x=alt.X("across:Q", title=first, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5)),
         y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=False, nice=True)),
         order="place:O",
+        description=f"{ABOUT}:N",
     )
     ends = (alt.datum.place == 0) | (alt.datum.place == max(across))
-    words = base.transform_filter(ends).mark_text(dy=-10, color=INK, fontSize=11).encode(text="run:N")
-    line = base.mark_line(color=MUTED, strokeWidth=1.5)
+    words = base.transform_filter(ends).mark_text(dy=-10, color=INK, fontSize=11, aria=False).encode(text="run:N")
+    line = base.mark_line(color=MUTED, strokeWidth=1.5, aria=False)
     point = base.mark_point(color=ACCENT, size=45, filled=True, opacity=1)
     layered = alt.layer(line, point, words).properties(width=width, height=130)
     return layered.facet(facet, data=alt.Data(values=paired), columns=columns).resolve_scale(y="independent")

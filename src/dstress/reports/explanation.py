@@ -15,6 +15,7 @@ from dstress.display import Displayed
 from dstress.reports.findings import OPENING, Evidence, Finding, Records, findings, rank, score_evidence
 from dstress.reports.original_names import scores_by_original_names
 from dstress.reports.tables import Table
+from dstress.reports.variant_names import rename_variants, variant_names
 from dstress.runs.folder import ORIGINAL, RunFolder
 from dstress.schema_names import names_back
 
@@ -70,12 +71,18 @@ def explain_run(run: RunFolder, errors: Mapping[str, TurnErrors]) -> Explanation
     """A run, from its scores and what each variant's answers have wrong."""
     from dstress.analysis.explain import Answers, study_errors
 
-    scores, schema = scores_by_original_names(run), run.schema(ORIGINAL)
-    names = {variant: names_back(schema, run.schema(variant)) for variant in run.variants}
+    called, schema = variant_names(run.manifest.suite), run.schema(ORIGINAL)  # as the suite's table calls them
+    scores = rename_variants(scores_by_original_names(run), called)
+    names = {called[variant]: names_back(schema, run.schema(variant)) for variant in run.variants}
     unit = scores.variants[ORIGINAL].signature.get("unit", "turn")
-    study = study_errors(Answers(errors, run.dialogues(ORIGINAL), schema, names, unit))
-    evidence = score_evidence(scores)
-    return _explanation(run.path.name, findings(scores), study, evidence)
+    by_name = {called[variant]: wrong for variant, wrong in errors.items()}
+    study = study_errors(Answers(by_name, run.dialogues(ORIGINAL), schema, names, unit))
+    told = _explanation(run.path.name, findings(scores), study, score_evidence(scores))
+    specs = {name: variant for variant, name in called.items()}  # by which the page knows its examples
+    told.findings = [
+        msgspec.structs.replace(one, variant=specs.get(one.variant, one.variant)) for one in told.findings
+    ]
+    return told
 
 
 def _explanation(name: str, told: Sequence[Finding], study: ErrorStudy, evidence: Evidence) -> Explanation:

@@ -1,8 +1,9 @@
 """The example explorer's data: dialogues, what changed in them, and answers on both sides, packed into the page.
 
 The original's dialogues are one packet; each stressor's is another, which says only what is different: edits of texts,
-changed labels, and slots that are wrong. A browser unpacks a packet when somebody looks at it. Where all would be too
-much for one page, turns that change between right and wrong are kept first; the page says how many were left out.
+changed labels, and slots that are wrong; a turn without an entry is as on the original. A browser unpacks a packet when
+somebody looks at it. Where all would be too much for one page, turns that change between right and wrong are kept
+first; the page says how many were left out.
 
     original   {"slots": [id], "dialogues": [[id, [turn]]]}        turn  = [system, user, gold, errors, failed,
                                                                            said]
@@ -59,11 +60,19 @@ class Packet(NamedTuple):
     left_out: int
 
 
+Confusions = Counter[tuple[str, str, str]]
+"""How often a slot, by the original's name, has a gold value and another answer; empty is "nothing"."""
+
+
 class Explored(NamedTuple):
-    """The packets, the original's first, and why turns failed, by variant."""
+    """The packets, the original's first; by variant, why turns failed and what was taken for what; and how much there
+    is."""
 
     packets: list[Packet]
     failures: dict[str, Counter[str]]
+    confusions: dict[str, Confusions]
+    dialogues: int
+    turns: int
 
 
 class _Entry(NamedTuple):
@@ -92,8 +101,15 @@ def explore(run: RunFolder, errors: Mapping[str, TurnErrors], budget: int = BUDG
     heads = {variant: reading.head for variant, reading in reader.read.items()}
     first = Packet(ORIGINAL, pack(heads[ORIGINAL] | {"dialogues": original}), wrong, 0)
     rest = _packed(stressed, heads, budget - len(first.data))
+    # Wrong turns that a stressor leaves as they are need no entry of their own, but are examples where all have room.
+    rest = [
+        packet if packet.left_out else packet._replace(examples=packet.examples + reader.read[packet.variant].untouched)
+        for packet in rest
+    ]
     failures = {variant: reading.failures for variant, reading in reader.read.items() if reading.failures}
-    return Explored([first, *rest], failures)
+    slots = list(reader.read[ORIGINAL].numbers)
+    confusions = {variant: reading.named_confusions(slots) for variant, reading in reader.read.items()}
+    return Explored([first, *rest], failures, confusions, len(original), sum(map(len, reader.sides)))
 
 
 class _Variant:
@@ -114,20 +130,27 @@ class _Variant:
             if said := _said(answer):
                 self.said[place] = said
         self.failures: Counter[str] = Counter()
+        self.confusions: Counter[tuple[int, str, str]] = Counter()
+        self.untouched = 0
 
     def side(self, dialogue: Dialogue, number: int) -> _Side:
         """What became of a turn."""
         place = (dialogue.id, number)
+        gold, found = dialogue.turns[number].state, self.errors.get(place, [])
+        flat: Flat = []
+        for error in found:
+            flat += [self._number(error.slot), error.kind, error.value]
+            if not error.is_right:
+                self.confusions[flat[-3], _shown(gold.get(error.slot, ())), error.value] += 1
         if failed := self.failed.get(place, NO_ANSWER):
             self.failures[failed] += 1
-            return _Side([], failed)
-        said = self.said.get(place, "")
-        if place not in self.errors:
-            return _Side([], "", True, said)
-        flat: Flat = []
-        for slot, kind, value in self.errors[place]:
-            flat += [self._number(slot), kind, value]
-        return _Side(flat, "", all(error.is_right for error in self.errors[place]), said)
+            return _Side(flat, failed)
+        return _Side(flat, "", all(error.is_right for error in found), self.said.get(place, ""))
+
+    def named_confusions(self, slots: Sequence[str]) -> Confusions:
+        """The confusions by the names of slots that the original gives; one that it has not keeps its own."""
+        own = [*slots, *sorted(self.numbers, key=self.numbers.__getitem__)[len(slots) :]]
+        return Counter({(own[slot], gold, value): times for (slot, gold, value), times in self.confusions.items()})
 
     def label(self, turn: Turn) -> State:
         """The part of a turn's label that the convention looks at."""
@@ -142,7 +165,7 @@ class _Variant:
         flat: Flat = []
         for slot, forms in after.items():
             if before.get(slot) != forms:
-                flat += [self._number(slot), " | ".join(forms[:_SHOWN_FORMS])]
+                flat += [self._number(slot), _shown(forms)]
         for slot in before:
             if slot not in after:
                 flat += [self._number(slot), None]
@@ -199,6 +222,8 @@ class _Reader:
                 if turn.changed or (side.errors, side.failed) != (before.errors, before.failed):
                     gold = reading.gold(reading.label(turn.original), reading.label(turn))
                     entries.append(_entry((place, number), turn, gold, (before, side)))
+                else:
+                    reading.untouched += not side.right
         return entries
 
     def _numbers(self, variant: str) -> dict[str, int]:
@@ -233,6 +258,10 @@ def _said(answer: Prediction) -> str:
     labels = [f"intent {answer.intent}" if answer.intent else "", "out of domain" if answer.ood else ""]
     quoted = "" if answer.response is None else f"“{answer.response}”"
     return " · ".join(filter(None, (quoted, *labels)))
+
+
+def _shown(forms: Sequence[str]) -> str:
+    return " | ".join(forms[:_SHOWN_FORMS])
 
 
 def _edits(edits: Iterable[Edit]) -> Flat:

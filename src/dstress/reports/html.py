@@ -21,12 +21,14 @@ from dstress.alignment.errors import TurnErrors
 from dstress.reports import views
 from dstress.reports.charts import NARROW, WIDE, Plot, draw_adaptive_svg
 from dstress.reports.curves import make_curves
+from dstress.reports.downloads import frequent_confusions, make_downloads
 from dstress.reports.explanation import explain_run
 from dstress.reports.explorer import Explored, explore
 from dstress.reports.findings import Finding
 from dstress.reports.numbers import PAGE
 from dstress.reports.original_names import scores_by_original_names
 from dstress.reports.plots import make_plots
+from dstress.reports.variant_names import variant_names
 from dstress.runs.folder import ORIGINAL, RunFolder, Scores
 from dstress.scoring.garbage import without_collection
 from dstress.storage.atomic import replacing
@@ -57,7 +59,8 @@ def write_html(
 def render_html(run: RunFolder, errors: Mapping[str, TurnErrors], earlier: Sequence[RunFolder] = ()) -> str:
     """The page as text. Plots are drawn while the examples are read: both take a few seconds for a large run."""
     scores = scores_by_original_names(run)
-    plots = make_plots(scores) | (make_curves([*earlier, run]) if earlier else {})
+    names = variant_names(run.manifest.suite)
+    plots = make_plots(scores, names) | (make_curves([*earlier, run]) if earlier else {})
     forgotten: Sequence[ForgottenTurn] = ()
     if earlier:
         from dstress.analysis.forgetting import find_forgotten  # it judges answers, which a plain page need not
@@ -85,13 +88,19 @@ def _fill_template(
     forgotten: Sequence[ForgottenTurn],
     told: Sequence[Finding],
 ) -> str:
-    script = page_file("report.js") + page_file("explorer.js")
-    notes = [f"{variant}: {note}" for variant, card in scores.variants.items() for note in card.notes]
+    script = "".join(map(page_file, ("report.js", "confusions.js", "explorer.js")))
+    names = variant_names(run.manifest.suite)
+    notes = [f"{names[variant]}: {note}" for variant, card in scores.variants.items() for note in card.notes]
+    stressors, left_out = views.stressors(run), sum(packet.left_out for packet in explored.packets)
     filled: str = open_template("report.html.j2").render(
         manifest=run.manifest,
         scores=scores,
         convention=scores.convention,
-        cards=views.cards(scores),
+        names=names,
+        dialogue_count=explored.dialogues,
+        turn_count=explored.turns,
+        cards=views.cards(scores, names),
+        limits=views.limits(run.manifest, scores, left_out),
         findings=told,
         headline=views.headline(scores),
         tasks=views.tasks(scores),
@@ -99,7 +108,7 @@ def _fill_template(
         recoverable=views.recoverable(scores),
         repeats=views.repeats(scores),
         slots=views.slots(scores),
-        stressors=views.stressors(run),
+        stressors=stressors,
         failures=views.failures(explored.failures),
         notes=list(dict.fromkeys([*scores.notes, *notes])),
         command=views.command(run.manifest),
@@ -108,8 +117,11 @@ def _fill_template(
         forgotten=forgotten[:_MOST_FORGOTTEN],
         all_forgotten=len(forgotten),
         packets=explored.packets,
-        left_out=sum(packet.left_out for packet in explored.packets),
-        meta=json_in_script(_meta(scores, explored)),
+        left_out=left_out,
+        downloads=make_downloads(run, scores, explored.confusions, stressors),
+        confused=any(explored.confusions.values()),
+        confusions=json_in_script(frequent_confusions(explored.confusions)),
+        meta=json_in_script(_meta(scores, explored, names)),
         style=page_file("report.css"),
         script=script,
         script_hash=hash_script(script),
@@ -154,16 +166,17 @@ def page_file(name: str) -> str:
     return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
 
 
-def _meta(scores: Scores, explored: Explored) -> dict[str, Any]:
+def _meta(scores: Scores, explored: Explored, names: Mapping[str, str]) -> dict[str, Any]:
     """What the explorer's script must know before any packet is opened."""
     drops = scores.drops
     stressed = [packet.variant for packet in explored.packets if packet.variant != ORIGINAL]
     costly = min(stressed, key=lambda variant: drops[variant].difference if variant in drops else 1.0, default=ORIGINAL)
     packets = [
-        {"variant": packet.variant, "examples": packet.examples, "left_out": packet.left_out}
+        {"variant": packet.variant, "name": names[packet.variant]}
+        | {"examples": packet.examples, "left_out": packet.left_out}
         for packet in explored.packets
     ]
-    return {"original": ORIGINAL, "first": costly, "packets": packets}
+    return {"original": ORIGINAL, "first": costly, "pair": " → ", "packets": packets}
 
 
 def json_in_script(content: Any) -> str:

@@ -16,6 +16,7 @@ from dstress.metrics.measures import describe, measure_of
 from dstress.reports.charts import SERIES, Plot
 from dstress.reports.differences import Differences, gather_differences
 from dstress.reports.findings import FLOOR, Finding
+from dstress.reports.heatmaps import STEPS
 from dstress.reports.html import draw_plots, hash_script, open_template, page_file
 from dstress.reports.many_curves import make_line_plots, place_of
 from dstress.reports.many_findings import system_findings
@@ -29,8 +30,6 @@ from dstress.runs.folder import ORIGINAL, RunFolder
 from dstress.scoring.score import COMPARING, ScoringOptions
 from dstress.storage.atomic import replacing
 
-_HEAT_STEPS = (-40, -20, -10, -5, -2, 2)
-"""Points between the shades of a slot's change."""
 _MOST_SLOTS = 15
 
 
@@ -148,7 +147,7 @@ def render_many_html(study: ManyRuns) -> str:
             mean=MEAN,
             tables=study.tables(PAGE),
             heat=[_heat(systems, system) for system in systems.every] if not study.along else [],
-            heat_steps=_HEAT_STEPS,
+            heat_steps=STEPS,
             differences=study.differences,
             commands=[(name, command(run.manifest)) for name, run in systems.runs.items()],
             convention=systems.every[0].scores[0].convention,
@@ -225,7 +224,7 @@ def _heat(systems: Systems, system: System) -> dict[str, Any]:
         before = system.recall(ORIGINAL, slot)
         changes = [system.recall(variant, slot) - before for variant in stressed]
         cells = [
-            ("", -1) if isnan(change) else (PAGE.points(change, 0), bisect_right(_HEAT_STEPS, round(100 * change, 6)))
+            ("", -1) if isnan(change) else (PAGE.points(change, 0), bisect_right(STEPS, round(100 * change, 6)))
             for change in changes
         ]
         rows.append((slot, PAGE.percent(before, 0), cells))

@@ -44,6 +44,9 @@ class Measure(NamedTuple):
     bar: tuple[float, float, float] | None
     missing: str
     signature: str
+    stressor: str
+    """Whose turns the explorer shows; empty for those of several together."""
+    less_is_better: bool
 
 
 class Cost(NamedTuple):
@@ -92,6 +95,7 @@ class StressorRow(NamedTuple):
     fallbacks: list[tuple[str, int]]
     other_fallbacks: int
     figures: list[tuple[str, str]]
+    schema: SchemaChange | None
 
 
 class Failure(NamedTuple):
@@ -102,7 +106,7 @@ class Failure(NamedTuple):
     where: list[tuple[str, int]]
 
 
-def cards(scores: Scores) -> list[Card]:
+def cards(scores: Scores, names: Mapping[str, str]) -> list[Card]:
     """The few numbers that a reader wants first."""
     shown = []
     original = scores.variants[ORIGINAL]
@@ -116,7 +120,9 @@ def cards(scores: Scores) -> list[Card]:
         worst = min(scores.drops, key=lambda variant: scores.drops[variant].stressed)
         drop = scores.drops[worst]
         below = (
-            f"{worst}, {PAGE.points(drop.difference)} points" if drop.difference else "the same under every stressor"
+            f"{names.get(worst, worst)}, {PAGE.points(drop.difference)} points"
+            if drop.difference
+            else "the same under every stressor"
         )
         shown.append(Card("JGA, at its worst", PAGE.percent(drop.stressed), "%", below))
         hurt = sum(significant(drop) and drop.difference < 0 for drop in scores.drops.values())
@@ -129,6 +135,33 @@ def cards(scores: Scores) -> list[Card]:
     below = f"{failed:,} without an answer" if failed else "every one has an answer"
     shown.append(Card("turns tracked", f"{turns:,}", "", below))
     return shown
+
+
+def limits(manifest: Manifest, scores: Scores, left_out: int) -> list[str]:
+    """What the run cannot say, in sentences: what it left out, what it could not compute, and how fine it sees."""
+    found = []
+    if manifest.part:
+        found.append(f"It saw a part of the corpus only: {manifest.tracked}.")
+    if manifest.only:
+        found.append(f"It ran some of the suite's stressors only: {', '.join(manifest.only)}.")
+    known = [drop for drop in scores.drops.values() if drop.dialogues and drop.low <= drop.high]
+    if known:
+        widest = max(known, key=lambda drop: drop.high - drop.low)
+        half = PAGE.percent((widest.high - widest.low) / 2)
+        found.append(
+            f"{widest.dialogues:,} dialogues tell a change in joint goal accuracy to within ±{half} points at worst "
+            "(half of the widest 95 % interval); a smaller one may be there and not be seen."
+        )
+    if failed := sum(scores.failed.values()):
+        found.append(f"{failed:,} turns have no answer and count as wrong.")
+    missing: dict[str, list[str]] = {}
+    for cell in scores.table:
+        if not cell.score:
+            missing.setdefault(cell.missing, []).append(cell.column)
+    found += [f"No value for {', '.join(columns)}: {reason}." for reason, columns in missing.items()]
+    if left_out:
+        found.append(f"{left_out:,} examples are left out below to keep the page small; every number counts them.")
+    return found
 
 
 def headline(scores: Scores) -> list[Measure]:
@@ -147,6 +180,8 @@ def headline(scores: Scores) -> list[Measure]:
                 _bar(score) if score and measure_of(cell.metric).is_share else None,
                 cell.missing,
                 score.signature if score else "",
+                cell.variant if cell.variant in scores.variants else "",
+                not measure_of(cell.metric).higher_is_better,
             )
         )
     return rows
@@ -263,17 +298,19 @@ def _stressor_row(variant: str, about: Mapping[str, Any]) -> StressorRow:
     fallbacks = list(quality.get("fallbacks", {}).items())
     distinct = quality.get("distinct", {}).get("2")
     similarity = quality.get("similarity")
+    schema = msgspec.convert(about["schema"], SchemaChange) if "schema" in about else None
     return StressorRow(
         variant,
         " · ".join(part for part in (about.get("effect", ""), about.get("scope", "")) if part),
         (changed, PAGE.percent(changed, 0)),
         (rewritten, PAGE.percent(rewritten, 0)),
         PAGE.percent(quality.get("values_still_said", 0) / values if values else None),
-        f"{distinct[0]:.2f} → {distinct[1]:.2f}" if distinct else "–",
+        f"{distinct[0]:.2f} → {distinct[1]:.2f}" if distinct and not math.isnan(changed) else "–",
         f"{similarity:.2f}" if similarity is not None else "–",
         fallbacks[:_REASONS],
         sum(number for _, number in fallbacks[_REASONS:]),
-        [(name, f"{value:.3g}") for name, value in quality.get("figures", {}).items()] + _schema_figures(about),
+        [(name, f"{value:.3g}") for name, value in quality.get("figures", {}).items()] + _schema_figures(schema),
+        schema,
     )
 
 
@@ -283,11 +320,10 @@ def _share_changed(about: Mapping[str, Any]) -> float:
     return changed / turns if turns and (changed or "schema" not in about) else math.nan
 
 
-def _schema_figures(about: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _schema_figures(change: SchemaChange | None) -> list[tuple[str, str]]:
     """What became of the schema."""
-    if "schema" not in about:
+    if change is None:
         return []
-    change = msgspec.convert(about["schema"], SchemaChange)
     figures = [
         ("names changed", f"{change.names_changed:,} of {change.names:,}"),
         ("name distance", f"{change.name_distance:.2f}"),

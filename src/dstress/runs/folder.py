@@ -78,6 +78,8 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     """The part of the corpus that was given, where it was one already, as in Python `corpus[:20]` is."""
     repeats: int = 1
     """How often every turn is asked; all scores but those of `repeats` stand on the first answers."""
+    started: str = ""
+    """The day on which the run began, in UTC; a run that is resumed keeps it. Older runs have none."""
 
     @property
     def part(self) -> str:

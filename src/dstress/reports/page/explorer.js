@@ -7,7 +7,11 @@
     broke: "right → wrong", failed: "no answer", mended: "wrong → right", wrong: "wrong on both", right: "right on both",
   };
   const TELLING = Object.keys(OUTCOMES);
-  const ERRORS = { missed: [MISSED, "missed"], extra: [EXTRA, "extra"], wrong: [WRONG, "wrong value"] };
+  const ERRORS = {
+    missed: [MISSED, "missed"], extra: [EXTRA, "extra"], wrong: [WRONG, "wrong value"],
+    new: [null, "new: right on the original"], mended: [null, "mended: wrong on the original"],
+  };
+  const NOTHING = "(nothing)", ANY_SLOT = "-*";
   const ORDERS = {
     telling: "telling ones first", corpus: "as in the corpus", errors: "most errors first", edits: "most edits first",
   };
@@ -15,6 +19,8 @@
   const byId = id => document.getElementById(id);
   const meta = JSON.parse(byId("meta").textContent);
   const form = byId("filters"), list = byId("list"), status = byId("status"), more = byId("more"), shown = byId("example");
+  const tools = byId("tools"), copy = byId("copy");
+  const names = new Map(meta.packets.map(packet => [packet.variant, packet.name]));
   const packets = new Map([...document.querySelectorAll("script.packet")].map((element, i) => [meta.packets[i].variant, element]));
   const unpacked = new Map();
   let base = null, examples = [], chosen = [], listed = 0, current = null, asked = 0;
@@ -60,8 +66,15 @@
 
   async function open(variant, data) {
     await load(meta.original);
-    const entries = new Map();
-    return data.turns.map(entry => {
+    const entries = new Map(), asOnOriginal = [];
+    if (!data.left_out) {
+      const there = new Set(data.turns.map(([d, t]) => `${d}/${t}`));
+      base.dialogues.forEach(([, turns], d) => turns.forEach((turn, t) => {
+        const wrong = !isRight({ errors: turn[3] ?? [], failed: turn[4] ?? "" });
+        if (wrong && !there.has(`${d}/${t}`)) asOnOriginal.push([d, t, [], [], [], null, [], 0, turn[4] ?? ""]);
+      }));
+    }
+    return [...data.turns, ...asOnOriginal].map(entry => {
       const [d, t] = entry, before = base.dialogues[d][1][t];
       const same = entry[5] === null;
       const example = {
@@ -76,24 +89,23 @@
 
   function finished(example, outcome) {
     example.outcome = outcome;
-    example.wrong = [];
-    example.kinds = new Set();
-    eachError(example.errors, (slot, kind) => {
-      if (kind === REWORDED) return;
-      // Under the original's name, so that one filter serves all stressors.
-      example.wrong.push(base.slots[slot] ?? example.slots[slot]);
-      example.kinds.add(kind);
-    });
+    example.wrong = wrongSlots(example.errors, example.slots);
     example.edits = (example.entry?.[2]?.length ?? 0) / 3 + (example.entry?.[3]?.length ?? 0) / 3;
     return example;
+  }
+
+  // Under the original's names, so that one filter serves all stressors.
+  function wrongSlots(errors, own) {
+    const found = [];
+    eachError(errors ?? [], (slot, kind) => { if (kind !== REWORDED) found.push(base.slots[slot] ?? own[slot]); });
+    return found;
   }
 
   // Whether a slot is wrong that was not wrong in the turn before: an error stays in the state, and is listed again.
   function isFresh(example) {
     const t = example.t - 1, before = t < 0 ? null : example.entries?.get(`${example.d}/${t}`);
     const errors = t < 0 ? [] : (before && before[5] !== null ? before[5] : base.dialogues[example.d][1][t][3]) ?? [];
-    const old = new Set();
-    eachError(errors, (slot, kind) => { if (kind !== REWORDED) old.add(base.slots[slot] ?? example.slots[slot]); });
+    const old = new Set(wrongSlots(errors, example.slots));
     return example.wrong.some(slot => !old.has(slot));
   }
 
@@ -160,13 +172,16 @@
     if (select.selectedIndex < 0) select.selectedIndex = 0;
   }
 
+  const fullName = variant => names.get(variant) === variant ? variant : `${names.get(variant)} · ${variant}`;
   const wishes = () => Object.fromEntries(new FormData(form));
 
   function setUp(given) {
-    const counted = meta.packets.map(packet => [packet.variant, `${packet.variant} (${packet.examples.toLocaleString("en")})`]);
+    const counted = meta.packets.map(packet => [packet.variant, `${fullName(packet.variant)} (${packet.examples.toLocaleString("en")})`]);
     fill(form.elements.stressor, [[ALL, "all"], ...counted], given.stressor ?? meta.first);
     fill(form.elements.outcome, [[ALL, "any"], ...Object.entries(OUTCOMES)], given.outcome ?? ALL);
-    fill(form.elements.error, [[ALL, "any"], ...Object.entries(ERRORS).map(([key, pair]) => [key, pair[1]])], given.error ?? ALL);
+    const errors = Object.entries(ERRORS).map(([key, [, label]]) => [key, label]);
+    if (given.error && !ERRORS[given.error]) errors.push([given.error, given.error]);
+    fill(form.elements.error, [[ALL, "any"], ...errors], given.error ?? ALL);
     fill(form.elements.order, Object.entries(ORDERS), given.order ?? "telling");
     fill(form.elements.slot, [[ALL, "any"], ...(given.slot ? [[given.slot, given.slot]] : [])], given.slot ?? ALL);
     form.elements.q.value = given.q ?? "";
@@ -185,10 +200,37 @@
     }
     examples = found.flat();
     const slots = [...new Set(examples.flatMap(example => example.wrong))].sort();
-    const slot = form.elements.slot.value;
-    if (slot && !slots.includes(slot)) slots.unshift(slot);
-    fill(form.elements.slot, [[ALL, "any"], ...slots.map(name => [name, name])], slot);
+    const services = [...new Set(slots.filter(name => name.includes("-")).map(serviceOf))].map(name => name + ANY_SLOT);
+    const slot = form.elements.slot.value, all = [...(services.length > 1 ? services : []), ...slots];
+    if (slot && !all.includes(slot)) all.unshift(slot);
+    const label = name => name.endsWith(ANY_SLOT) ? `${name.slice(0, -ANY_SLOT.length)}: any slot` : name;
+    fill(form.elements.slot, [[ALL, "any"], ...all.map(name => [name, label(name)])], slot);
     return true;
+  }
+
+  const serviceOf = slot => slot.split("-", 1)[0];
+
+  // Whether an error of the wished kind is in the wished slot. `new` and `mended` look at the original's answer too; any
+  // other wish is a pair of a gold value and an answer.
+  function hasError(example, error, slot) {
+    const prefix = slot.endsWith(ANY_SLOT) ? slot.slice(0, -1) : null;
+    const isMeant = name => !slot || name === slot || (prefix !== null && name.startsWith(prefix));
+    const turn = base.dialogues[example.d][1][example.t];
+    const before = new Set(example.entry ? wrongSlots(turn[3], base.slots) : []);
+    if (error === "mended") return [...before].some(name => isMeant(name) && !example.wrong.includes(name));
+    let gold = null, found = false;
+    eachError(example.errors, (number, kind, value) => {
+      const name = base.slots[number] ?? example.slots[number];
+      if (found || kind === REWORDED || !isMeant(name)) return;
+      if (!error) found = true;
+      else if (error === "new") found = !before.has(name);
+      else if (ERRORS[error]) found = kind === ERRORS[error][0];
+      else {
+        gold ??= change(goldAt(example.d, example.t), example.entry?.[4]);
+        found = error === `${gold.get(number) || NOTHING}${meta.pair}${value || NOTHING}`;
+      }
+    });
+    return found;
   }
 
   function choose() {
@@ -196,8 +238,7 @@
     const words = q.toLowerCase().split(/\s+/).filter(Boolean);
     chosen = examples.filter(example =>
       (!outcome || example.outcome === outcome)
-      && (!error || example.kinds.has(ERRORS[error][0]))
-      && (!slot || example.wrong.includes(slot))
+      && ((!error && !slot) || hasError(example, error, slot))
       && words.every(word => textOf(example).includes(word)));
     const keys = {
       telling: example => 2 * TELLING.indexOf(example.outcome) + !isFresh(example), errors: example => -example.wrong.length,
@@ -211,7 +252,7 @@
     listed = 0;
     list.replaceChildren();
     listMore();
-    byId("explorer").hidden = false;
+    byId("explorer").hidden = tools.hidden = false;
   }
 
   function listMore() {
@@ -226,7 +267,7 @@
     const [id, turns] = base.dialogues[example.d];
     const said = make("div", { class: "said", dir: "auto" }, ...marked(turns[example.t][1], example.entry?.[2]));
     const wrong = example.failed || example.wrong.join(", ");
-    const variant = form.elements.stressor.value === ALL ? `${example.variant} · ` : "";
+    const variant = form.elements.stressor.value === ALL ? `${names.get(example.variant)} · ` : "";
     return make("li", {}, make("button", { type: "button", "data-position": position, onclick: () => show(example, true) },
       make("div", { class: "meta" }, make("span", { class: "id", dir: "auto" }, `${variant}${id} · ${example.t + 1}`),
         make("span", { class: `outcome ${example.outcome}` }, outcomeOf(example))),
@@ -238,6 +279,8 @@
   // One example -------------------------------------------------------------------------------------------------------
 
   function show(example, byHand) {
+    const held = document.activeElement, key = shown.contains(held) ? held.dataset.key ?? "" : null;
+    const inList = list.contains(held);
     current = example;
     for (const button of list.querySelectorAll("[aria-current]")) button.removeAttribute("aria-current");
     const position = chosen.indexOf(example);
@@ -249,6 +292,9 @@
       if (top < box.scrollTop || top > box.scrollTop + box.clientHeight - 60) box.scrollTop = top - 60;
     }
     shown.replaceChildren(headOf(example, position), ...failureOf(example), talkOf(example, false), statesOf(example, false), schemaOf(example));
+    // What held the focus is gone: it goes to what stands in the same place now.
+    if (key !== null) (shown.querySelector(`[data-key="${key}"]:not(:disabled)`) ?? shown).focus({ preventScroll: true });
+    else if (inList && button) button.focus({ preventScroll: true });
     if (byHand) {
       remember();
       if (matchMedia("(max-width: 60rem)").matches) shown.scrollIntoView({ block: "start" });
@@ -258,12 +304,12 @@
   function headOf(example, position) {
     const id = base.dialogues[example.d][0];
     const step = (by, label, name) => make("button",
-      { type: "button", "aria-label": name, title: name, disabled: !chosen[position + by] || position < 0, onclick: () => show(chosen[position + by], true) }, label);
+      { type: "button", "aria-label": name, title: name, "data-key": name, disabled: !chosen[position + by] || position < 0, onclick: () => show(chosen[position + by], true) }, label);
     const tags = example.entry?.[6] ?? [];
     return make("header", {},
       make("h3", { dir: "auto" }, `${id}, turn ${example.t + 1}`),
       make("span", { class: `outcome ${example.outcome}` }, outcomeOf(example)),
-      make("span", { class: "tags", dir: "auto" }, [example.variant, ...tags].join(" · ")),
+      make("span", { class: "tags", dir: "auto" }, [fullName(example.variant), ...tags].join(" · ")),
       make("span", { class: "steps" }, make("a", { class: "copy", href: linkTo(example), title: "a link to this example" }, "link"),
         step(-1, "←", "the example before"), step(1, "→", "the next example")));
   }
@@ -278,9 +324,9 @@
 
   function talkOf(example, whole) {
     const turns = base.dialogues[example.d][1], first = whole ? 0 : Math.max(0, example.t - EARLIER);
-    const box = make("div", { class: "talk" });
+    const box = make("div", { class: "talk", tabindex: -1 });
     if (first) {
-      box.append(make("button", { type: "button", onclick: () => box.replaceWith(talkOf(example, true)) },
+      box.append(make("button", { type: "button", onclick: () => replace(box, talkOf(example, true)) },
         first === 1 ? "show the turn before" : `show ${first} turns before`));
     }
     for (let t = first; t <= example.t; t++) {
@@ -290,6 +336,11 @@
       box.append(make("p", { class: focus ? "user focus" : "user", dir: "auto" }, make("span", { class: "who" }, "user"), ...user));
     }
     return box;
+  }
+
+  function replace(old, element) {
+    old.replaceWith(element);
+    element.focus({ preventScroll: true });
   }
 
   // Earlier turns are shown as the tracker saw them: under a stressor of single turns, as they were.
@@ -310,7 +361,7 @@
     const rows = slots.filter(slot => whole || telling(slot));
     const hidden = slots.length - rows.length;
     const failed = [turn[4] ?? "", example.failed];
-    const heads = entry ? ["slot", "gold", "answer, original", `answer, ${example.variant}`] : ["slot", "gold", "answer"];
+    const heads = entry ? ["slot", "gold", "answer, original", `answer, ${names.get(example.variant)}`] : ["slot", "gold", "answer"];
     const table = make("table", { class: "states" },
       make("thead", {}, make("tr", {}, ...heads.map(head => make("th", { scope: "col" }, head)))),
       make("tbody", {}, ...rows.map(slot => make("tr", {},
@@ -318,14 +369,15 @@
         goldCell(before.get(slot), after.get(slot)),
         entry ? answerCell(before.get(slot), errors[0].get(slot), failed[0]) : "",
         answerCell(after.get(slot), errors[1].get(slot), failed[1])))));
-    const box = make("div", {}, rows.length ? make("div", { class: "scroll" }, table) : "");
+    const scrolled = { class: "scroll", tabindex: 0, role: "region", "aria-label": "Gold and answers" };
+    const box = make("div", { tabindex: -1 }, rows.length ? make("div", scrolled, table) : "");
     if (hidden) {
       const all = rows.length ? `show the ${hidden} slots that are right` : `all ${hidden} slots are right: show them`;
-      box.append(make("p", {}, make("button", { type: "button", onclick: () => box.replaceWith(statesOf(example, true)) }, hidden === 1 ? "show the slot that is right" : all)));
+      box.append(make("p", {}, make("button", { type: "button", onclick: () => replace(box, statesOf(example, true)) }, hidden === 1 ? "show the slot that is right" : all)));
     } else if (!slots.length) {
       box.append(make("p", { class: "hint" }, "The state is empty, in the gold and in the answer."));
     }
-    const said = entry ? [["original", turn[5]], [example.variant, entry[9]]] : [["", turn[5]]];
+    const said = entry ? [["original", turn[5]], [names.get(example.variant), entry[9]]] : [["", turn[5]]];
     for (const [where, words] of said) {
       if (words) box.append(make("p", { class: "said", dir: "auto" }, where ? `It answers, ${where}: ${words}` : `It answers: ${words}`));
     }
@@ -334,7 +386,7 @@
 
   // What a stressor of schemas did to the services that this dialogue's labels speak of.
   function schemaOf(example) {
-    const last = base.dialogues[example.d][1].length - 1, serviceOf = slot => slot.split("-", 1)[0];
+    const last = base.dialogues[example.d][1].length - 1;
     const services = new Set([...goldAt(example.d, last).keys()].map(slot => serviceOf(base.slots[slot])));
     const changed = (example.schema ?? []).filter(([before]) => services.has(serviceOf(before)));
     if (!changed.length) return "";
@@ -344,7 +396,7 @@
     const count = changed.length === 1 ? "1 slot" : `${changed.length} slots`;
     return make("details", { class: "schema", open: true },
       make("summary", {}, `${count} of this dialogue's services with other names or descriptions`),
-      make("div", { class: "scroll" }, make("table", { class: "states" },
+      make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "The schema" }, make("table", { class: "states" },
         make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "slot"), make("th", { scope: "col" }, "description"))),
         make("tbody", {}, ...rows))));
   }
@@ -411,6 +463,58 @@
     begun = true;
     await start(given);
     byId("explore").scrollIntoView();
+    shown.focus({ preventScroll: true });
+  }
+
+  // Keys, and what can be taken along ---------------------------------------------------------------------------------
+
+  function step(event) {
+    const at = event.target, inList = at.closest(".list") !== null;
+    const onPage = at === document.body && isOnScreen(shown);
+    if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || at.closest(".scroll, form")) return;
+    if (!onPage && !byId("explorer").contains(at)) return;
+    const by = { ArrowRight: 1, ArrowLeft: -1, ...(inList ? { ArrowDown: 1, ArrowUp: -1 } : {}) }[event.key];
+    const next = by && chosen[chosen.indexOf(current) + by];
+    if (!next) return;
+    event.preventDefault();
+    show(next, true);
+  }
+
+  function isOnScreen(element) {
+    const { top, bottom } = element.getBoundingClientRect();
+    return bottom > 0 && top < innerHeight;
+  }
+
+  async function copyLink() {
+    const address = location.href.split("#")[0] + linkTo(current);
+    try {
+      await navigator.clipboard.writeText(address);
+    } catch {
+      // Older ways, for browsers that give a page from a disk no clipboard.
+      const box = document.body.appendChild(make("textarea", { "aria-hidden": "true" }));
+      box.value = address;
+      box.select();
+      document.execCommand("copy");
+      box.remove();
+      copy.focus({ preventScroll: true });
+    }
+    copy.textContent = "Copied";
+    setTimeout(() => { copy.textContent = "Copy link"; }, 1500);
+  }
+
+  function save() {
+    const quoted = cell => /[",\n\r]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+    const rows = chosen.map(example => {
+      const [id, turns] = base.dialogues[example.d], [system, user] = turns[example.t], entry = example.entry;
+      const gold = [...change(goldAt(example.d, example.t), entry?.[4])].map(([slot, value]) => `${example.slots[slot]}=${value}`);
+      return [example.variant, id, String(example.t + 1), outcomeOf(example), example.wrong.join("; "), system, user,
+        edited(user, entry?.[2]), gold.join("; "), example.failed];
+    });
+    const heads = ["stressor", "dialogue", "turn", "outcome", "wrong slots", "system", "user", "user, stressed", "gold", "failed"];
+    const text = [heads, ...rows].map(row => row.map(quoted).join(",") + "\n").join("");
+    const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+    make("a", { href: address, download: "examples.csv" }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 1000);
   }
 
   let begun = false, typing = 0;
@@ -429,8 +533,20 @@
     clearTimeout(typing);
     typing = setTimeout(() => onWish(false), 200);
   });
-  more.addEventListener("click", listMore);
+  more.addEventListener("click", () => {
+    const first = listed;
+    listMore();
+    list.querySelector(`[data-position="${first}"]`)?.focus();
+  });
+  byId("clear").addEventListener("click", () => { setUp({}); onWish(true); });
+  copy.addEventListener("click", copyLink);
+  byId("save").addEventListener("click", save);
+  addEventListener("keydown", step);
   addEventListener("hashchange", follow);
+  addEventListener("click", event => {  // a link to where one is already changes no address
+    const link = event.target.closest?.('a[href^="#explore?"]');
+    if (link && link.getAttribute("href") === location.hash) follow();
+  });
 
   const arriving = new IntersectionObserver(entries => {
     if (begun || !entries.some(entry => entry.isIntersecting)) return;
