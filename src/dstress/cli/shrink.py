@@ -8,7 +8,7 @@ import click
 
 from dstress.cli.output import COUNTS, console, json_option, make_table, print_notes, print_table, write_json
 from dstress.cli.progress import counting
-from dstress.errors import DstressError
+from dstress.pipeline.estimate import require_budget
 from dstress.pipeline.shrink import Shrinkage, ShrunkExample, list_failures, shrink
 from dstress.pipeline.shrink.shrink import BUDGET
 from dstress.pipeline.shrink.tables import edits_of, mark_edits, shrinkage_tables
@@ -58,12 +58,9 @@ def command(
         _list(opened, limit, json_file)
         return
     asked = create_tracker(tracker or opened.manifest.tracker)
-    if asked.priced and budget is None:
-        raise DstressError(
-            "answers of this tracker cost money", where=asked.spec, fix="say how many turns may be asked: --budget N"
-        )
+    allowed = require_budget(asked, budget, BUDGET)
     with counting("examples") as show:
-        found = shrink(opened, asked, examples, limit, budget or BUDGET, show)
+        found = shrink(opened, asked, examples, limit, allowed, show)
     if json_file:
         write_json(found, json_file)
     else:
