@@ -1,4 +1,4 @@
-"""Two small trackers with a weakness each, for tests of search: they know every value, and must find it in the words."""
+"""Two small trackers with a weakness each, for tests of search: they know all values, and must find them in words."""
 
 from __future__ import annotations
 
@@ -17,9 +17,6 @@ class Spotter(Tracker):
     """
 
     sequential = True
-
-    def reads(self, train: str) -> tuple[str, ...]:
-        return ()
 
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
         return [self._answer(context) for context in contexts]
