@@ -11,7 +11,14 @@ from dstress.cli.progress import counting
 from dstress.pipeline.estimate import require_budget
 from dstress.pipeline.shrink import Shrinkage, ShrunkExample, list_failures, shrink
 from dstress.pipeline.shrink.shrink import BUDGET
-from dstress.pipeline.shrink.tables import edits_of, mark_edits, shrinkage_tables
+from dstress.pipeline.shrink.tables import (
+    STATUSES,
+    describe_wrong,
+    edits_of,
+    mark_edits,
+    shrinkage_page,
+    shrinkage_tables,
+)
 from dstress.runs.folder import RunFolder
 from dstress.trackers import create as create_tracker
 
@@ -28,6 +35,7 @@ _SHOWN = 10
 @click.option(
     "--budget", type=click.IntRange(2), metavar="N", help=f"turns asked for one example at most; default: {BUDGET}"
 )
+@click.option("--html", "page", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="write a page")
 @json_option
 def command(
     run: Path,
@@ -37,6 +45,7 @@ def command(
     limit: int,
     tracker: str | None,
     budget: int | None,
+    page: Path | None,
     json_file: str | None,
 ) -> None:
     """Find the smallest edit that still makes the tracker of a RUN wrong.
@@ -61,6 +70,8 @@ def command(
     allowed = require_budget(asked, budget, BUDGET)
     with counting("examples") as show:
         found = shrink(opened, asked, examples, limit, allowed, show)
+    if page:
+        shrinkage_page(found).write(page)
     if json_file:
         write_json(found, json_file)
     else:
@@ -89,17 +100,10 @@ def _show(found: Shrinkage) -> None:
         tables = shrinkage_tables(found)
         for name in ("kinds", "words", "slots"):
             print_table(tables[name])
-    counts = {status: sum(one.status == status for one in found.examples) for status in _STATUSES}
-    told = ", ".join(f"{count:,} {_STATUSES[status]}" for status, count in counts.items() if count)
+    counts = {status: sum(one.status == status for one in found.examples) for status in STATUSES}
+    told = ", ".join(f"{count:,} {STATUSES[status]}" for status, count in counts.items() if count)
     console().print(f"{told or 'nothing to shrink'}; {found.asked:,} turns were asked", markup=False)
     print_notes(found.notes)
-
-
-_STATUSES = {
-    "minimal": "to an edit of which no part can be left out",
-    "budget ended": "not finished when the budget ended",
-    "not reproduced": "not wrong, or wrong on the original too, when asked again",
-}
 
 
 def _show_example(example: ShrunkExample) -> None:
@@ -108,7 +112,7 @@ def _show_example(example: ShrunkExample) -> None:
     out = console()
     out.print(Text(example.id, style="bold"))
     if not example.edits:
-        out.print(Text(f"  {example.status}: {_STATUSES[example.status]}\n"))
+        out.print(Text(f"  {example.status}: {STATUSES[example.status]}\n"))
         return
     needed = f"changed words: {example.words_changed:,}, needed: {example.words_needed:,}"
     out.print(Text(f"  {needed}, {example.asked:,} turns asked, {example.status}", style="dim"))
@@ -120,7 +124,7 @@ def _show_example(example: ShrunkExample) -> None:
     if others := len(example.utterances) - len(shown):
         out.print(Text(f"  of {others:,} other changed utterances nothing is needed"))
     for slot in example.wrong:
-        out.print(Text(f"  {slot.slot}: gold {slot.gold or '(none)'}, predicted {slot.predicted or '(none)'}"))
+        out.print(Text(f"  {describe_wrong(slot)}"))
     if example.failed:
         out.print(Text(f"  no answer: {example.failed}"))
     out.print()

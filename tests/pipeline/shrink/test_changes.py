@@ -12,6 +12,7 @@ from dstress.pipeline.shrink.changes import Changes, Manner
 from dstress.pipeline.stress import stress
 from dstress.stressors.record import record_dialogue, record_turn
 from dstress.text.mentions import find_value
+from dstress.text.tables import read_table
 
 STRESSORS = (
     "typos(rate=0.3)",
@@ -93,6 +94,12 @@ def test_words_come_apart_where_each_means_something_by_itself(before: str, afte
     changes = changes_of(before, after)
     shown = [">".join(filter(None, (e.before, e.after))) for piece in changes.pieces for e in piece.edits]
     assert shown == pieces
+
+
+@pytest.mark.parametrize("term", read_table("dstress.stressors.disfluency", "disfluency.toml")["repairs"]["terms"])
+def test_a_correction_is_never_cut_into_half(term: str) -> None:
+    said = term.rstrip(",")
+    assert len(changes_of("on tuesday please", f"on someday {said} on tuesday please").pieces) == 1
 
 
 def test_an_edit_that_names_another_value_stays_whole() -> None:

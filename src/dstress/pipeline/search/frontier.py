@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from html import escape
 from pathlib import Path
 
+import msgspec
+
 from dstress.errors import DstressError
-from dstress.pipeline.search.search import SearchResult
-from dstress.pipeline.search.tables import search_tables
-from dstress.reports.charts import ACCENT, INK, LOSS, MUTED, WIDE, Chart, Layout, Plot, altair, draw_svg
-from dstress.reports.tables import html
+from dstress.pipeline.search.search import Point, SearchResult
+from dstress.pipeline.search.tables import describe_winner, search_tables
+from dstress.reports.charts import ACCENT, INK, LOSS, MUTED, Chart, Layout, Plot, altair, draw_svg
+from dstress.reports.small_page import SmallPage
 from dstress.storage.atomic import replacing
 
 _LIMIT = 34
@@ -25,11 +26,13 @@ def frontier_plot(result: SearchResult) -> Plot:
 def draw_frontier(result: SearchResult, path: Path) -> None:
     """Write the plot, as SVG or as a page that opens offline, by the name's ending."""
     check_frontier_name(path)
-    drawn = draw_svg(frontier_plot(result), WIDE)
+    plot = frontier_plot(result)
     if path.suffix.casefold() == ".html":
-        drawn = _page(result, drawn)
+        tables = list(search_tables(result).values())
+        SmallPage(plot.title, describe_winner(result).splitlines(), plot, tables).write(path)
+        return
     with replacing(path) as out:
-        out.write(drawn.encode())
+        out.write(draw_svg(plot).encode())
 
 
 def check_frontier_name(path: Path) -> None:
@@ -38,20 +41,11 @@ def check_frontier_name(path: Path) -> None:
         raise DstressError("the frontier is drawn as .svg or .html", where=str(path), fix="end the name with one")
 
 
-def _page(result: SearchResult, drawn: str) -> str:
-    tables = "".join(html(table) for table in search_tables(result).values())
-    title = escape(frontier_plot(result).title)
-    style = (
-        "body{font:16px/1.5 Arial,Helvetica,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1f24;"
-        "background:#fefefe}div{overflow-x:auto}table{margin:1.5rem 0;border-collapse:collapse;font-size:14px}"
-        "th{border-bottom:1px solid #d9dde2}svg{max-width:100%;height:auto}"
-    )
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width"><title>{title}</title><style>{style}</style></head>'
-        f"<body><h1>{title}</h1><div>{drawn}</div>"
-        f"<div>{tables}</div></body></html>\n"
-    )
+def _shown(point: Point, layout: Layout) -> str:
+    """The name beside a point; a narrow plot has room for one only."""
+    if layout.narrow and not point.is_winner:
+        return ""
+    return point.spec if len(point.spec) <= _LIMIT else f"{point.spec[: _LIMIT - 1]}…"
 
 
 def _chart(result: SearchResult, layout: Layout) -> Chart:
@@ -59,7 +53,7 @@ def _chart(result: SearchResult, layout: Layout) -> Chart:
     rows = [
         {
             "name": point.spec,
-            "shown": point.spec if len(point.spec) <= _LIMIT else f"{point.spec[: _LIMIT - 1]}…",
+            "shown": _shown(point, layout),
             "edited": point.edited,
             "right": 100 * point.accuracy.value,
             "low": 100 * point.accuracy.low,
@@ -68,10 +62,10 @@ def _chart(result: SearchResult, layout: Layout) -> Chart:
         }
         for point in result.frontier
     ]
-    start = result.original
-    original = {"name": "original", "shown": "original", "edited": 0.0, "right": 100 * start.value, "kind": "original"}
-    rows.insert(0, original | {"low": 100 * start.low, "high": 100 * start.high})
-    reached = alt.Scale(domain=[0, 1.3 * max(float(row["edited"]) for row in rows)])  # with room for the last name
+    start = {"name": "original", "shown": "" if layout.narrow else "original", "edited": 0.0, "kind": "original"}
+    ends = zip(("right", "low", "high"), msgspec.structs.astuple(result.original), strict=True)
+    rows.insert(0, start | {name: 100 * value for name, value in ends})
+    reached = alt.Scale(domain=[0, 1.35 * max(float(row["edited"]) for row in rows)])  # with room for the last name
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X("edited:Q", title="edited words per turn", axis=layout.ticks(), scale=reached),
         tooltip=[alt.Tooltip(f"{name}:{kind}") for name, kind in (("name", "N"), ("edited", "Q"), ("right", "Q"))],

@@ -31,7 +31,10 @@ Speaker = Literal["user", "system"]
 _WORD = re.compile(r"\S+")
 _WITH_BLANK_BEFORE = re.compile(r"\s*\S+|\s+$")
 _WITH_BLANK_AFTER = re.compile(r"\S+\s*|^\s+")
-_DENIAL = re.compile(r"\b(?:no|not|never|nor|without|except|instead|rather|meant|mean|sorry|actually|wait)\b|n['’]t\b")
+_DENIAL = re.compile(
+    r"\b(?:no|not|never|nor|neither|without|except|instead|rather|meant|mean|sorry|actually|wait|hang on|hold on"
+    r"|oops|whoops|pardon|excuse|mistake|correction|scratch|make (?:it|that)|let me|change)\b|n['’]t\b"
+)
 """Words that turn what stands beside them into something else, or that take something back."""
 
 

@@ -221,7 +221,7 @@ def _prepare(run: RunFolder, failures: Sequence[Failure], budget: int, sequentia
         for dialogue in run.dialogues(variant)
         if (variant, dialogue.id) in wanted
     }
-    says_value = _value_finder(dialogue for variant in run.variants for dialogue in run.dialogues(variant))
+    says_value = _value_finder(run)
     manners = {}
     for variant in dict.fromkeys(failure.stressor for failure in failures):
         stressor = create_stressor(variant)
@@ -235,10 +235,13 @@ def _prepare(run: RunFolder, failures: Sequence[Failure], budget: int, sequentia
     return jobs
 
 
-def _value_finder(dialogues: Iterable[Dialogue]) -> Callable[[str], bool]:
-    """Tells whether words name a value that some label holds, or a number."""
+def _value_finder(run: RunFolder) -> Callable[[str], bool]:
+    """Tells whether words name a value that the schema or some label of the run holds, or a number."""
+    dialogues = chain.from_iterable(map(run.dialogues, run.variants))
     states = (turn.state for dialogue in dialogues for turn in dialogue.turns)
-    values = {tuple(words_in(form.casefold())) for state in states for forms in state.values() for form in forms}
+    said = {form for state in states for forms in state.values() for form in forms}
+    said.update(value for slot in run.schema(ORIGINAL).slots.values() for value in slot.values)
+    values = {tuple(words_in(form.casefold())) for form in said}
     values -= {(), (DONTCARE,), ("yes",)}
 
     def says_value(text: str) -> bool:

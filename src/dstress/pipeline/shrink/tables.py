@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
+import msgspec
+
 from dstress.pipeline.shrink.changes import PlacedEdit
-from dstress.pipeline.shrink.shrink import Pattern, Shrinkage, ShrunkExample
+from dstress.pipeline.shrink.shrink import Pattern, Shrinkage, ShrunkExample, WrongSlot
+from dstress.reports.small_page import Example, MarkedUtterance, Part, SmallPage
 from dstress.reports.tables import Table
 
+STATUSES = {
+    "minimal": "to an edit of which no part can be left out",
+    "budget ended": "not finished when the budget ended",
+    "not reproduced": "not wrong, or wrong on the original too, when asked again",
+}
+"""How an example ended, in words."""
+
+_MARKS = {"same": ("", ""), "gone": ("[-", "-]"), "new": ("{+", "+}")}
 _SHOWN_PATTERNS = 10
 
 
@@ -49,24 +61,56 @@ def _example_table(shrinkage: Shrinkage) -> Table:
 
 def describe_edit(edit: PlacedEdit) -> str:
     """An edit in one line, as `wdiff` writes it."""
-    return "".join(f"{mark[0]}{words.strip()}{mark[1]}" for words, mark in _sides(edit.before, edit.after))
+    return mark_edits(edit.before, [msgspec.structs.replace(edit, start=0)]).strip()
 
 
 def mark_edits(text: str, edits: Sequence[PlacedEdit]) -> str:
     """An utterance of the original with its edits marked, as `wdiff` does: `a [-table-]{+tabel+} for two`."""
+    return "".join(f"{_MARKS[part.kind][0]}{part.text}{_MARKS[part.kind][1]}" for part in part_edits(text, edits))
+
+
+def part_edits(text: str, edits: Sequence[PlacedEdit]) -> list[Part]:
+    """An utterance of the original in parts, as it was, left out or added; blanks around an edit are no part of it."""
     parts, done = [], 0
     for edit in edits:
-        parts.append(text[done : edit.start])
-        for words, (left, right) in _sides(edit.before, edit.after):
+        parts.append(Part("same", text[done : edit.start]))
+        sides: tuple[Part, ...] = (Part("gone", edit.before), Part("new", edit.after))
+        for kind, words in sides:
             inner = words.strip()
-            lead, trail = words[: len(words) - len(words.lstrip())], words[len(words.rstrip()) :]
-            parts.append(f"{lead}{left}{inner}{right}{trail}" if inner else words)
+            start = len(words) - len(words.lstrip())
+            lead, trail = words[:start], words[start + len(inner) :]
+            parts += [Part("same", lead), Part(kind, inner), Part("same", trail)]
         done = edit.start + len(edit.before)
-    return "".join(parts) + text[done:]
+    return [part for part in (*parts, Part("same", text[done:])) if part.text]
 
 
-def _sides(before: str, after: str) -> list[tuple[str, tuple[str, str]]]:
-    return [(words, mark) for words, mark in ((before, ("[-", "-]")), (after, ("{+", "+}"))) if words]
+def shrinkage_page(shrinkage: Shrinkage) -> SmallPage:
+    """All examples with what is needed to break them, under what they have in common."""
+    tables = shrinkage_tables(shrinkage)
+    counts = Counter(example.status for example in shrinkage.examples)
+    told = ", ".join(f"{count:,} {STATUSES[status]}" for status, count in counts.items())
+    examples = [
+        Example(
+            example.id,
+            f"changed words: {example.words_changed:,}, needed: {example.words_needed:,}; {example.status}",
+            [
+                MarkedUtterance(f"turn {one.turn}, {one.speaker}:", part_edits(one.original, edits), one.stressed)
+                for one in example.utterances
+                if (edits := edits_of(example, one.turn, one.speaker))
+            ],
+            [describe_wrong(slot) for slot in example.wrong]
+            + ([f"no answer: {example.failed}"] * bool(example.failed)),
+        )
+        for example in shrinkage.examples
+    ]
+    about = [f"{shrinkage.run}: {told or 'nothing to shrink'}; {shrinkage.asked:,} turns were asked", *shrinkage.notes]
+    shown = [tables[name] for name in ("kinds", "words", "slots")]
+    return SmallPage(f"The smallest edits that break {shrinkage.tracker}", about, None, shown, examples)
+
+
+def describe_wrong(slot: WrongSlot) -> str:
+    """Gold against prediction in one line."""
+    return f"{slot.slot}: gold {slot.gold or '(none)'}, predicted {slot.predicted or '(none)'}"
 
 
 def edits_of(example: ShrunkExample, turn: int, speaker: str) -> list[PlacedEdit]:
