@@ -171,7 +171,11 @@ class Changes:
         before: State = {}
         for number, (old, new) in enumerate(zip(self.before, self.after, strict=True)):
             other = old.ood != new.ood or _services(old) != _services(new)
-            for speaker, was, now in (("system", old.system, new.system), ("user", old.user, new.user)):
+            spoken: tuple[tuple[Speaker, str, str], ...] = (
+                ("system", old.system, new.system),
+                ("user", old.user, new.user),
+            )
+            for speaker, was, now in spoken:
                 first = len(units)
                 recorded: Sequence[Edit] = edits_between(was, now)
                 if speaker == "user" and (other or self._manner.rewords) and _is_reworded(was, now):

@@ -370,7 +370,7 @@ class _Job:
 
 def _drive(jobs: Sequence[_Job], probe: Probe, on_progress: OnProgress) -> None:
     """Round by round, with what all examples ask put together."""
-    waiting = {number: asked for number, job in enumerate(jobs) if (asked := next(job.steps, None))}
+    waiting = {number: first for number, job in enumerate(jobs) if (first := next(job.steps, None))}
     while waiting:
         on_progress("shrinking", len(jobs) - len(waiting), len(jobs))
         asked = [(jobs[number], parts, request) for number, new in waiting.items() for parts, request in new]
