@@ -88,6 +88,7 @@ def changes_of(before: str, after: str, **how: object) -> Changes:
         ("on tuesday", "on monday no wait on tuesday", [" monday no wait on"]),
         ("tuesday", "i was thinking tuesday", ["i ", "was ", "thinking "]),
         ("tuesday is fine", "let me say tuesday", ["tuesday is fine>let me say tuesday"]),
+        ("tuesday is fine", "let's say tuesday", ["tuesday is fine>let's say tuesday"]),
     ],
 )
 def test_words_come_apart_where_each_means_something_by_itself(before: str, after: str, pieces: list[str]) -> None:

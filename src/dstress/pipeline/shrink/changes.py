@@ -177,10 +177,11 @@ class Changes:
             )
             for speaker, was, now in spoken:
                 first = len(units)
-                recorded: Sequence[Edit] = edits_between(was, now)
                 if speaker == "user" and (other or self._manner.rewords) and _is_reworded(was, now):
-                    recorded = [Edit(0, was, now)]
-                for edit in recorded:
+                    units.append(PlacedEdit(number, speaker, 0, was, now))
+                    groups.append(len(groups))
+                    continue
+                for edit in edits_between(was, now):
                     words = self._words(_trimmed(PlacedEdit(number, speaker, edit.start, edit.before, edit.after)))
                     groups += [len(groups)] * len(words)
                     units += words
