@@ -1,4 +1,4 @@
-"""The examples of docs/diversity.md, docs/augmentation.md and docs/human-check.md are run, and print what they say."""
+"""The examples of these pages of docs/ are run, and print what they say."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from dstress.cli.main import main
 from tests.paths import DOCS
 
-PAGES = ("diversity", "augmentation", "human-check")
+PAGES = ("diversity", "augmentation", "human-check", "shrink", "search")
 BLOCK = re.compile(r"^```\n(\$ dstress .*?)^```", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ dstress (.+)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 

@@ -25,6 +25,8 @@ VERBS = {
     "run": "a whole suite: stress, track, score, report; survives anything",
     "report": "a page with every number, plot and example of a run",
     "rescore": "score a run anew without asking the tracker again",
+    "shrink": "the smallest edit that still breaks the tracker of a run",
+    "search": "the stressors and strengths that break a tracker most for what they change",
     "gate": "fail a release that is significantly less robust than the last",
     "stress": "break a corpus's words on purpose, keep its labels true",
     "counterfactual": "one turn at a time: another goal, its candidates, which filter rejects which",

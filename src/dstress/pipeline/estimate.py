@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, Self
 
 from dstress.errors import DstressError
+from dstress.trackers.base import Tracker
 
 
 class Estimate(NamedTuple):
@@ -37,3 +38,12 @@ class UnconfirmedCost(DstressError):
     def __init__(self, estimate: Estimate, where: str) -> None:
         super().__init__(str(estimate), where=where, fix="go on with --resume --yes: what was asked is kept")
         self.estimate = estimate
+
+
+def require_budget(tracker: Tracker, given: int | None, usual: int) -> int:
+    """How many turns may be asked: the usual number, unless a tracker costs money and nobody said how much of it."""
+    if tracker.priced and given is None:
+        raise DstressError(
+            "answers of this tracker cost money", where=tracker.spec, fix="say how many turns may be asked: --budget N"
+        )
+    return usual if given is None else given

@@ -1,0 +1,266 @@
+"""Look for the composition and strength that breaks a tracker most per edited word, and say what it does elsewhere.
+
+One half of the dialogues chooses, the other half, which the search never saw, reports: the best of many candidates on
+the dialogues that chose it is partly luck. First single stressors compete at a middle strength, then the strengths of
+the best ones, then their compositions. Labels are guarded throughout.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import msgspec
+import numpy as np
+
+from dstress.corpora import load
+from dstress.corpora.base import Corpus
+from dstress.display import Displayed
+from dstress.errors import DstressError
+from dstress.metrics.base import Floats
+from dstress.pipeline.probe import Probe
+from dstress.pipeline.run import OnProgress
+from dstress.pipeline.search.halving import Contest
+from dstress.pipeline.search.measurements import EDITED, RIGHT, RIGHT_BEFORE, TURNS, Measurements, Trial
+from dstress.pipeline.search.space import Ladder, compose, draw_composition, read_ladders
+from dstress.scoring.resampling import Bounds, Value, evaluate, interval, resampled_sums
+from dstress.suites.base import ORIGINAL
+from dstress.text.utterance import random_for
+from dstress.trackers import Tracker
+from dstress.trackers import create as create_tracker
+
+Method = Literal["halving", "random"]
+
+BUDGET = 2000
+
+_FEWEST_DIALOGUES = 4
+_KINDS, _STRENGTHS = 0.4, 0.3
+"""Shares of the budget for choosing that go to single stressors and to strengths; the rest is for compositions."""
+_KEPT = 3
+"""Stressors whose strengths are tried, and strengths that compete with compositions."""
+_RANDOM_CANDIDATES = 24
+_FRONTIER = 5
+"""Compositions that are reported at most, beside the best one."""
+_WELL_KNOWN = 3
+"""A candidate of the frontier was tried on a share of one in so many of the dialogues that the best one was."""
+
+
+class SearchOptions(NamedTuple):
+    """How to search. `stressors` are the specs to try, weak ones first; empty: all of the table `strengths.toml`."""
+
+    budget: int = BUDGET
+    """Turns that are asked at most, half of them to choose and half to report."""
+    seed: int = 1
+    stressors: tuple[str, ...] = ()
+    most: int = 3
+    """Stressors in a composition."""
+    convention: str = "exact"
+    method: Method = "halving"
+    resamples: int = 2000
+    on_progress: OnProgress = lambda what, done, total: None
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """A number with its 95 % interval over dialogues; null ends where nothing is known."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Point(msgspec.Struct, frozen=True):
+    """What a composition does on dialogues that did not choose it."""
+
+    spec: str
+    dialogues: int
+    turns: int
+    edited: float
+    """Edited words per turn."""
+    accuracy: Measured
+    """Turns with nothing wrong."""
+    drop: Measured
+    """The original's accuracy on the same dialogues less this one's."""
+    broken: Measured
+    """Turns that are lost per edited word."""
+    is_winner: bool = False
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """A candidate as the choosing half saw it: turns that were lost, edited words."""
+
+    spec: str
+    dialogues: int
+    lost: int
+    edited: int
+
+
+class SearchResult(Displayed, msgspec.Struct, frozen=True):
+    """The best composition and the frontier, on held-out dialogues, and all that was tried on the others."""
+
+    _tabled_by = "dstress.pipeline.search.tables:search_tables"
+
+    tracker: str
+    corpus: str
+    convention: str
+    method: Method
+    seed: int
+    budget: int
+    asked_to_choose: int
+    asked_to_report: int
+    original: Measured
+    """Accuracy on the original, on the dialogues that report."""
+    winner: Point
+    frontier: list[Point]
+    tried: list[Tried]
+    usage: dict[str, float] = {}
+    notes: list[str] = []
+
+    def __repr__(self) -> str:
+        return f"SearchResult({self.winner.spec}: {100 * self.winner.broken.value:.1f} turns per 100 edited words)"
+
+
+def search(
+    tracker: str | Tracker,
+    corpus: str | Corpus,
+    options: SearchOptions = SearchOptions(),  # noqa: B008  it is frozen
+) -> SearchResult:
+    """Search with a tracker on a corpus; the same seed finds the same."""
+    tracker = create_tracker(tracker) if isinstance(tracker, str) else tracker
+    loaded = load(corpus) if isinstance(corpus, str) else corpus
+    with Probe(tracker, loaded, options.convention) as probe:
+        return search_measured(Measurements(probe, loaded, options.seed), options)
+
+
+def search_measured(measurements: Measurements, options: SearchOptions) -> SearchResult:
+    """The same with what is known already, which counts as asked anew: several searches may share their answers."""
+    names = sorted(measurements.dialogues)
+    if len(names) < _FEWEST_DIALOGUES:
+        raise DstressError(
+            f"{len(names)} dialogues cannot be halved into some that choose and some that report",
+            fix=f"give at least {_FEWEST_DIALOGUES}",
+        )
+    random_for(options.seed, "halves").shuffle(names)
+    ladders, notes = _possible(measurements, read_ladders(options.stressors))
+    contest = Contest(measurements, names[::2], options.budget // 2, losses_only=True)
+    ranked = (_search if options.method == "halving" else _search_at_random)(contest, ladders, options)
+    winner = contest.pick(ranked) if ranked else ""
+    chosen = _frontier(contest, winner) if winner else []
+    report, count = Contest(measurements, names[1::2], options.budget - contest.spent), 0
+    while chosen and report.extend(chosen, count + 1):
+        count += 1
+        options.on_progress("reporting on held-out dialogues", report.spent, report.budget)
+    if not count:
+        turns = measurements.cost(Trial(ORIGINAL, names[0]))
+        raise DstressError(
+            f"the budget of {options.budget:,} turns ended before anything could be reported",
+            fix=f"a dialogue has some {turns} turns, and every candidate is asked about several: raise the budget",
+        )
+    points = [_point(spec, report.totals(spec), options, is_winner=spec == winner) for spec in chosen]
+    originals = [Trial(ORIGINAL, name) for name in report.names[:count]]
+    tracker = measurements.probe.tracker
+    return SearchResult(
+        tracker.spec or type(tracker).__name__,
+        f"{measurements.corpus.name}:{measurements.corpus.split}",
+        options.convention,
+        options.method,
+        options.seed,
+        options.budget,
+        contest.spent,
+        report.spent,
+        _measured(measurements.counts(originals), _accuracy, options, count),
+        next(point for point in points if point.is_winner),
+        sorted(points, key=lambda point: (point.edited, point.spec)),
+        [_tried(spec, contest.totals(spec)) for spec in contest.seen],
+        dict(measurements.probe.usage),
+        notes,
+    )
+
+
+def _possible(measurements: Measurements, ladders: dict[str, Ladder]) -> tuple[dict[str, Ladder], list[str]]:
+    """The stressors that this corpus and machine allow, and why others are left out."""
+    possible, notes = {}, []
+    for name, ladder in ladders.items():
+        try:
+            for spec in ladder:
+                measurements.prepare(spec)
+            possible[name] = ladder
+        except DstressError as error:
+            notes.append(f"{name} is left out: {error.problem}")
+    if not possible:
+        raise DstressError("no stressor can be tried", fix="; ".join(notes))
+    return possible, notes
+
+
+def _search(contest: Contest, ladders: dict[str, Ladder], options: SearchOptions) -> list[str]:
+    """Which stressors, then how strong, then which together; the best first."""
+    show, budget = options.on_progress, contest.budget
+    show("which stressors", contest.spent, budget)
+    middle = {ladder[len(ladder) // 2]: name for name, ladder in ladders.items()}
+    kinds = [middle[spec] for spec in contest.halve(list(middle), int(_KINDS * budget), _KEPT)]
+    show("how strong", contest.spent, budget)
+    strengths = contest.halve([spec for name in kinds for spec in ladders[name]], int(_STRENGTHS * budget), _KEPT)
+    show("which together", contest.spent, budget)
+    best = {name: spec for name in kinds for spec in reversed(strengths) if spec in ladders[name]}
+    best = {name: ladders[name][len(ladders[name]) // 2] for name in kinds} | best
+    return contest.halve([*strengths, *compose(list(best.values()), options.most)], budget - contest.spent, _KEPT)
+
+
+def _search_at_random(contest: Contest, ladders: dict[str, Ladder], options: SearchOptions) -> list[str]:
+    """The same budget, evenly, on compositions that chance proposes: what the search must beat."""
+    random = random_for(options.seed, "random compositions")
+    drawn = dict.fromkeys(draw_composition(ladders, options.most, random) for _ in range(_RANDOM_CANDIDATES))
+    return contest.halve(list(drawn), contest.budget, len(drawn))
+
+
+def _frontier(contest: Contest, winner: str) -> list[str]:
+    """Candidates that nothing beats which edits less, by what the choosing half shows; the winner among them."""
+    well_known = [spec for spec in contest.seen if _WELL_KNOWN * contest.seen[spec] >= contest.seen[winner]]
+    places = {}
+    for spec in well_known:
+        sums = contest.totals(spec).sum(axis=0)
+        places[spec] = (sums[EDITED] / sums[TURNS], (sums[RIGHT_BEFORE] - sums[RIGHT]) / sums[TURNS])
+    found, most = [], 0.0
+    for spec in sorted(well_known, key=lambda spec: (places[spec][0], -places[spec][1])):
+        if places[spec][1] > most:
+            found.append(spec)
+            most = places[spec][1]
+    if len(found) > _FRONTIER:  # evenly strewn, with both ends
+        found = [found[round(place)] for place in np.linspace(0, len(found) - 1, _FRONTIER)]
+    return found if winner in found else [*found, winner]
+
+
+def _accuracy(sums: Floats) -> Floats:
+    return np.asarray(sums[..., RIGHT] / sums[..., TURNS], np.float64)
+
+
+def _drop(sums: Floats) -> Floats:
+    return np.asarray((sums[..., RIGHT_BEFORE] - sums[..., RIGHT]) / sums[..., TURNS], np.float64)
+
+
+def _broken(sums: Floats) -> Floats:
+    return np.asarray((sums[..., RIGHT_BEFORE] - sums[..., RIGHT]) / sums[..., EDITED], np.float64)
+
+
+def _point(spec: str, totals: Floats, options: SearchOptions, *, is_winner: bool) -> Point:
+    sums, count = totals.sum(axis=0), len(totals)
+    return Point(
+        spec,
+        count,
+        int(sums[TURNS]),
+        float(sums[EDITED] / sums[TURNS]),
+        _measured(totals, _accuracy, options, count),
+        _measured(totals, _drop, options),
+        _measured(totals, _broken, options),
+        is_winner,
+    )
+
+
+def _measured(totals: Floats, value: Value, options: SearchOptions, bounded: int = 0) -> Measured:
+    """A value with its interval; `bounded` is over how many dialogues it is, of one between 0 and 1."""
+    resampled = resampled_sums(totals, options.resamples, options.seed)
+    found = interval(totals, resampled, value, 0.95, "bca", Bounds(bounded) if bounded else None)
+    return Measured(float(evaluate(value, totals.sum(axis=0))), *found)
+
+
+def _tried(spec: str, totals: Floats) -> Tried:
+    sums = totals.sum(axis=0)
+    return Tried(spec, len(totals), int(sums[RIGHT_BEFORE] - sums[RIGHT]), int(sums[EDITED]))
