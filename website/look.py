@@ -1,0 +1,55 @@
+"""`python -m website.look FOLDER [PATTERN]`: a picture of every page of the built site, light, dark and on a phone.
+
+To be looked through by a person after a change of style. A page that fetches anything from outside, or that is wider
+than the screen, is named.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from website.pages import ROOT
+
+SITE = ROOT / "build" / "website" / "site"
+LOOKS = {
+    "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
+}
+
+
+def look(browser: Any, site: Path, pattern: str = "*", out: Path | None = None) -> Iterator[str]:
+    """Open every page in every look; yields what is wrong with one."""
+    for name, options in LOOKS.items():
+        with browser.new_context(**options) as context:
+            page = context.new_page()
+            fetched: list[str] = []
+            page.on("request", lambda request: fetched.append(request.url))
+            page.on("pageerror", lambda error: fetched.append(f"error: {error}"))
+            for path in sorted(site.rglob("*.html")):
+                if not path.match(pattern):
+                    continue
+                page.goto(path.as_uri())
+                shown = f"{path.relative_to(site)}, {name}"
+                yield from (f"{shown}: {url}" for url in fetched if not url.startswith(("file:", "data:", "blob:")))
+                fetched.clear()
+                if (wide := page.evaluate("document.documentElement.scrollWidth - innerWidth")) > 0:
+                    yield f"{shown}: {wide} pixels too wide"
+                if out:
+                    page.screenshot(path=out / f"{'-'.join(path.relative_to(site).with_suffix('').parts)}-{name}.png")
+
+
+if __name__ == "__main__":
+    from playwright.sync_api import sync_playwright
+
+    out = Path(sys.argv[1])
+    out.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for problem in look(browser, SITE, *sys.argv[2:3] or ["*"], out):
+            print(problem)
+        browser.close()
