@@ -27,20 +27,32 @@ def look(browser: Any, site: Path, pattern: str = "*", out: Path | None = None) 
     for name, options in LOOKS.items():
         with browser.new_context(**options) as context:
             page = context.new_page()
-            fetched: list[str] = []
-            page.on("request", lambda request: fetched.append(request.url))
-            page.on("pageerror", lambda error: fetched.append(f"error: {error}"))
-            for path in sorted(site.rglob("*.html")):
-                if not path.match(pattern):
-                    continue
-                page.goto(path.as_uri())
-                shown = f"{path.relative_to(site)}, {name}"
-                yield from (f"{shown}: {url}" for url in fetched if not url.startswith(("file:", "data:", "blob:")))
-                fetched.clear()
-                if (wide := page.evaluate("document.documentElement.scrollWidth - innerWidth")) > 0:
-                    yield f"{shown}: {wide} pixels too wide"
+            for path in (path for path in sorted(site.rglob("*.html")) if path.match(pattern)):
+                shown = path.relative_to(site)
+                yield from (f"{shown}, {name}: {problem}" for problem in _open(page, path))
                 if out:
-                    page.screenshot(path=out / f"{'-'.join(path.relative_to(site).with_suffix('').parts)}-{name}.png")
+                    page.screenshot(path=out / f"{'-'.join(shown.with_suffix('').parts)}-{name}.png")
+
+
+def _open(page: Any, path: Path) -> list[str]:
+    """Open a page; what it fetches from outside, what its scripts complain about, whether it is too wide."""
+    problems: list[str] = []
+
+    def note(request: Any) -> None:
+        if not request.url.startswith(("file:", "data:", "blob:")):
+            problems.append(f"fetches {request.url}")
+
+    def complain(error: Any) -> None:
+        problems.append(str(error))
+
+    page.on("request", note)
+    page.on("pageerror", complain)
+    page.goto(path.as_uri())
+    if (wide := page.evaluate("document.documentElement.scrollWidth - innerWidth")) > 0:
+        problems.append(f"{wide} pixels too wide")
+    page.remove_listener("request", note)
+    page.remove_listener("pageerror", complain)
+    return problems
 
 
 if __name__ == "__main__":

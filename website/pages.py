@@ -1,7 +1,7 @@
 """The site's pages, gathered into one folder: docs/, what it links to outside, and what the code says about itself.
 
-Pages link to files of the repository (`../CONTRIBUTING.md`, `../results/`), and a repository's browser follows. The site
-takes the files that are linked to along, under `repository/`: Markdown as pages, sources as pages that show them,
+Pages link to files of the repository (`../CONTRIBUTING.md`, `../results/`), and a repository's browser follows. The
+site takes the files that are linked to along, under `repository/`: Markdown as pages, sources as pages that show them,
 notebooks as what they say, folders as lists. Links are turned to where their targets are on the site.
 """
 

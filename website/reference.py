@@ -38,7 +38,9 @@ def reference_pages() -> dict[str, str]:
     pages = {"python": _public_names(), "command-line": _commands(), "components": _components()}
     for module, title in CONTRACTS.items():
         name = module.removesuffix(".base").replace(".", "-")
-        options = "    options:\n      show_root_heading: false\n      show_root_toc_entry: false\n      heading_level: 2\n"
+        options = (
+            "    options:\n      show_root_heading: false\n      show_root_toc_entry: false\n      heading_level: 2\n"
+        )
         pages[name] = f"# {title}\n\n`dstress.{module}`\n\n::: dstress.{module}\n{options}"
     return pages
 
