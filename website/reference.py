@@ -31,6 +31,12 @@ CONTRACTS = {
     "errors": "Errors",
 }
 """Module -> the title of its page: what a person who extends dstress meets."""
+_WITHOUT_HEADING = """\
+    options:
+      show_root_heading: false
+      show_root_toc_entry: false
+      heading_level: 2
+"""
 
 
 def reference_pages() -> dict[str, str]:
@@ -38,10 +44,7 @@ def reference_pages() -> dict[str, str]:
     pages = {"python": _public_names(), "command-line": _commands(), "components": _components()}
     for module, title in CONTRACTS.items():
         name = module.removesuffix(".base").replace(".", "-")
-        options = (
-            "    options:\n      show_root_heading: false\n      show_root_toc_entry: false\n      heading_level: 2\n"
-        )
-        pages[name] = f"# {title}\n\n`dstress.{module}`\n\n::: dstress.{module}\n{options}"
+        pages[name] = f"# {title}\n\n`dstress.{module}`\n\n::: dstress.{module}\n{_WITHOUT_HEADING}"
     return pages
 
 
@@ -78,11 +81,12 @@ def _help(command: click.Command, parent: click.Context, title: str, level: int)
 
 def _components() -> str:
     """Every component that comes with dstress, by kind, with its page."""
-    page = "# Components\n\nAs `dstress list KIND` shows them; `dstress list NAME` shows one with the defaults of its arguments.\n"
+    page = "# Components\n\nAs `dstress list KIND` shows them; `dstress list NAME` shows one with its defaults.\n"
     for kind in KINDS:
         known = registry(kind)
         page += f"\n## {kind.replace('_', ' ').capitalize()}\n\n| name | arguments | what it is |\n|---|---|---|\n"
         for name in known:
             link = PAGES[kind].format(name=name).removeprefix("docs/")
-            page += f"| [{name}](../{link}) | {', '.join(known.arguments(name))} | {escape_markdown(known.summary(name))} |\n"
+            arguments, summary = ", ".join(known.arguments(name)), escape_markdown(known.summary(name))
+            page += f"| [{name}](../{link}) | {arguments} | {summary} |\n"
     return page
