@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 TABLE = Path(__file__).with_name("navigation.toml")
+UNLISTED = "Unlisted"
 
 
 class UnplacedPagesError(Exception):
@@ -26,7 +27,7 @@ def navigate(pages: Sequence[str], table: dict[str, list[str]] | None = None) ->
     for title, names in sections.items():
         section, _, part = title.partition("/")
         found: list[Any] = [page for name in names for page in pages if place[page] == name]
-        if found:
+        if found and title != UNLISTED:
             tree.setdefault(section, []).extend([{part: found}] if part else found)
     return [{section: found[0] if len(found) == 1 else found} for section, found in tree.items()]
 

@@ -55,6 +55,8 @@ def _target(source: str, link: str) -> str:
     """What a link of a file means in the repository; empty where there is no such thing."""
     base = source if (ROOT / source).is_dir() else posixpath.dirname(source)
     path = posixpath.normpath(posixpath.join(base, link))
+    if not path.startswith(f"{DOCS}/"):
+        path = path.removesuffix("/README.md")  # a folder's page has it, and lists the files beside it
     return path if (ROOT / path).exists() and not path.startswith("..") else ""
 
 
@@ -80,7 +82,8 @@ def _read(path: Path) -> str:
     if path.suffix == ".ipynb":
         return read_notebook(text)
     part = text if len(text) <= _LONGEST else text[:_LONGEST].rpartition("\n")[0] + "\n..."
-    return f"# {path.name}\n\n````{_LANGUAGES.get(path.suffix, 'text')}\n{part.rstrip()}\n````\n"
+    name = path.name.replace("_", r"\_")
+    return f"# {name}\n\n````{_LANGUAGES.get(path.suffix, 'text')}\n{part.rstrip()}\n````\n"
 
 
 def _list(folder: Path) -> str:

@@ -86,10 +86,12 @@ def test_the_code_is_on_the_site(site: Path) -> None:
 
 def test_a_new_page_comes_in_by_itself() -> None:
     sections = {"Home": ["README.md"], "Guides": ["runs.md", "*"], "Metrics": ["metrics/*"]}
-    pages = ["README.md", "explain.md", "metrics/bias.md", "runs.md"]
+    pages = ["README.md", "explain.md", "metrics/bias.md", "metrics/laws.md", "runs.md"]
     assert navigate(pages, sections) == [
-        {"Home": "README.md"}, {"Guides": ["runs.md", "explain.md"]}, {"Metrics": ["metrics/bias.md"]}
-    ]  # fmt: skip
+        {"Home": "README.md"},
+        {"Guides": ["runs.md", "explain.md"]},
+        {"Metrics": ["metrics/bias.md", "metrics/laws.md"]},
+    ]
 
 
 def test_a_section_has_its_readme_first_and_parts_of_its_own() -> None:
