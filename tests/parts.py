@@ -32,6 +32,7 @@ _MODULES = {
     "nbclient": "nbclient",
     "ipykernel": "ipykernel",
     "zensical": "zensical",
+    "yaml": "yaml",
     "mkdocstrings": "mkdocstrings_handlers.python",
 }
 _NEEDS = "needs "

@@ -62,6 +62,6 @@ if __name__ == "__main__":
     out.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        for problem in look(browser, SITE, *sys.argv[2:3] or ["*"], out):
+        for problem in look(browser, SITE, sys.argv[2] if sys.argv[2:] else "*", out):
             print(problem)
         browser.close()
