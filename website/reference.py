@@ -22,7 +22,6 @@ CONTRACTS = {
     "metrics.base": "Metrics",
     "alignment.cells": "Alignment",
     "scoring.scorecard": "Scorecards",
-    "suites.base": "Suites",
     "engines.base": "Engines",
     "translators.base": "Translators",
     "generators.base": "Generators",
