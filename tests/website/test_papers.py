@@ -30,7 +30,7 @@ def read_rows() -> list[Row]:
             name, *cells = (cell.strip() for cell in line.split("|"))
             first = [] if re.search(r"[a-z]", name) else [name]
             numbers = re.findall(r"\d+(?:\.\d+)?", " ".join([*first, *cells]))
-            if numbers and not any("figure" in cell or "names" in cell for cell in cells):
+            if numbers and not re.search(r"figure|names|v1-5", line):
                 found.append(Row(section.splitlines()[0], linked, name, tuple(numbers)))
     return found
 
