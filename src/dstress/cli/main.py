@@ -41,6 +41,7 @@ VERBS = {
     "explain": "what a tracker does wrong and what to mend first, in words with their numbers",
     "analyse": "what moves metrics that should not, and what each rewards",
     "list": "what there is: formats, conventions, importers ...",
+    "cite": "BibTeX of dstress and of the papers that a run stands on",
     "completion": "a script that completes commands in your shell",
 }
 """Verb -> its line in the help. Each lives in a module of its own, imported only when it is called."""

@@ -1,0 +1,1 @@
+"""How the documentation becomes a site: hooks of MkDocs, pictures, and a look at every page."""
