@@ -110,6 +110,16 @@ def set_roles(db: Session, user: User, roles: set[Role], by: User | None) -> Non
     record(db, by, "account.roles", str(user.id), roles=sorted(roles))
 
 
+def change_profile(db: Session, user: User, name: str, email: str) -> None:
+    """Another name or address."""
+    if not name:
+        raise AccountError("a name is needed")
+    if email != user.email and find_user(db, email):
+        raise AccountError("there is an account with this address")
+    user.name, user.email = name, email
+    record(db, user, "account.change")
+
+
 def disable(db: Session, user: User, by: User | None, *, is_disabled: bool = True) -> None:
     """Shut a person out, or let them in again. Sessions end at once, tokens no longer work."""
     user.disabled_at = now() if is_disabled else None
