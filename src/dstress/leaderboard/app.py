@@ -93,7 +93,8 @@ def _on_wrong_input(request: Request, error: Exception) -> Response:
 def _on_own_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, DstressError):
         raise error
-    return _say(request, 400, f"{error.where}: {error.problem}" if error.where else error.problem, error.fix)
+    status = getattr(error, "status", 400)
+    return _say(request, status, f"{error.where}: {error.problem}" if error.where else error.problem, error.fix)
 
 
 def _on_too_often(request: Request, error: Exception) -> Response:

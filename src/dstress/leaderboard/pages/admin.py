@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, HTTPException, Query, Request
 from sqlalchemy import func, or_, select
@@ -29,11 +29,9 @@ def show_people(request: Request, user: Admin, db: Db, search: Annotated[str, Qu
 def _people(request: Request, db: Session, user: User, search: str = "", link: str = "") -> Response:
     asked = select(User).where(User.deleted_at.is_(None)).order_by(User.id.desc()).limit(_PAGE)
     if search:
-        word = search.lower()
-        asked = asked.where(
-            or_(func.lower(User.name).contains(word, autoescape=True), User.email.contains(word, autoescape=True))
-        )
-    values = {"people": list(db.scalars(asked)), "search": search, "link": link, "most": _PAGE}
+        names, word = func.lower(User.name), search.lower()
+        asked = asked.where(or_(*(column.contains(word, autoescape=True) for column in (names, User.email))))
+    values: dict[str, Any] = {"people": list(db.scalars(asked)), "search": search, "link": link, "most": _PAGE}
     return render(request, "admin/people.html.j2", user, **values)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request
 from sqlalchemy import select
@@ -65,7 +65,7 @@ def show_invitation(request: Request, user: Visitor, db: Db, invitation: str = "
     """What an invitation is for."""
     found = accounts.find_invitation(db, invitation)
     team = db.get(Team, found.team_id) if found.team_id else None
-    values = {"invitation": invitation, "role": found.role, "team": team}
+    values: dict[str, Any] = {"invitation": invitation, "role": found.role, "team": team}
     return render(request, "account/join.html.j2", user, **values)
 
 
