@@ -66,6 +66,9 @@ def test_what_is_saved_is_read(files: Files) -> None:
 class Torn(io.RawIOBase):
     """A stream that breaks in the middle."""
 
+    def readable(self) -> bool:
+        return True
+
     def read(self, size: int = -1) -> bytes:
         if not hasattr(self, "begun"):
             self.begun = True
