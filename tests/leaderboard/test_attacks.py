@@ -19,17 +19,11 @@ from tests.leaderboard.routes import Entry, entries
 
 HOSTILE = [
     "'; drop table users; --",
-    '" or 1=1; --',
-    "1) union select password_hash from users; --",
-    "%' or '%'='",
-    "<script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "{{ 7919 * 7919 }}{% raw %}",
+    "%' or 1=1) union select password_hash from users; --",
+    '"><script>alert(1)</script>{{ 7919 * 7919 }}{% raw %}',
     "\ud800",
     "a\0b",
-    "../../../etc/passwd",
     "9" * 400,
-    "-1",
     "x" * 30_000,
     "",
 ]
@@ -55,18 +49,19 @@ def encodable(text: str) -> bytes:
 def test_no_field_breaks_the_server_or_reaches_the_database(
     admin: Client, client: Client, add_client: Callable[..., Client], database: Database
 ) -> None:
-    """Each field of each form in turn, then all at once, by nobody and by an admin; what comes back is never a 500."""
+    """Each field of each form in turn, then all at once, by all who may; what comes back is never a 500."""
     wrong = []
     for number, entry in enumerate(entries()):
         person = add_client(f"Somebody{number}", *admin.user.roles if admin.user else ())
         names = [name for name in (*entry.fields, *entry.queries) if name != "csrf"]
         for hostile in HOSTILE:
-            tokens = {sender: sender.csrf() for sender in (person, client)} if names else {}
+            senders = [person] if entry.role else [person, client]
+            tokens = {sender: sender.csrf() for sender in senders} if names else {}
             for chosen in [*([name] for name in names), names] if names else []:
                 given = {name: PLAUSIBLE.get(name, "x") for name in names} | dict.fromkeys(chosen, hostile)
                 for sender, token in tokens.items():
                     answer = send(sender, entry, given, token)
-                    if answer.status_code >= 500 or ("49" in answer.text and hostile.startswith("{{")):
+                    if answer.status_code >= 500 or "62710561" in answer.text:
                         wrong.append(f"{entry.name} {chosen} {hostile[:30]!r}: {answer.status_code}")
     assert wrong == []
     with database.session(write=False) as db:
