@@ -119,11 +119,7 @@ def lead_back(package: Package, answers: Answers, variant: str) -> Iterator[Pred
 def take_fingerprint(package: Package, answers: Answers) -> NDArray[np.uint32]:
     """A number for each answer that counts, in the key's order: how far two submissions are the same."""
     return np.array(
-        [
-            zlib.crc32(_content(answers.predictions[case.id], turn))
-            for case in package.key.cases
-            for turn in case.asked
-        ],
+        [zlib.crc32(_content(answers.predictions[case.id], turn)) for case in package.key.cases for turn in case.asked],
         np.uint32,
     )
 
@@ -135,5 +131,3 @@ def _content(answers: Mapping[int, Prediction], turn: int) -> bytes:
 def public_turns(package: Package) -> int:
     """How many turns are asked for."""
     return sum(len(case.asked) for case in package.key.cases)
-
-

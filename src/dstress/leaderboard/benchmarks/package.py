@@ -1,9 +1,9 @@
 """A benchmark's folder: private gold, the key that leads from public ids to it, and the inputs that anybody may have.
 
-    key.json             what is asked, and under which public id
-    gold/                a run folder: the corpus as it is and under each stressor, with labels
-    inputs/*.jsonl       the public dialogues of each part, to check submissions against
-    public/*.zip         the same in each layout, to download; nothing else of the folder may leave the server
+key.json             what is asked, and under which public id
+gold/                a run folder: the corpus as it is and under each stressor, with labels
+inputs/*.jsonl       the public dialogues of each part, to check submissions against
+public/*.zip         the same in each layout, to download; nothing else of the folder may leave the server
 """
 
 from __future__ import annotations
@@ -138,5 +138,7 @@ def _chosen_suite(plan: Plan) -> Suite:
     suite = load_suite(plan.suite)
     if not plan.metrics:
         return suite
-    kept = [column for column in suite.table if parse(column.metric).name not in metrics or column.metric in plan.metrics]
+    kept = [
+        column for column in suite.table if parse(column.metric).name not in metrics or column.metric in plan.metrics
+    ]
     return msgspec.structs.replace(suite, metrics=plan.metrics, table=tuple(kept))
