@@ -234,10 +234,12 @@ def _asked_states(package: Package, answers: Answers) -> list[dict[str, str]]:
 
 
 def test_bombs_and_traversal_are_refused(package: Package, tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        with archive.open("a.jsonl", "w", force_zip64=True) as member:
-            for _ in range((MOST_UNPACKED >> 24) + 1):
-                member.write(bytes(1 << 24))
+    with (
+        zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("a.jsonl", "w", force_zip64=True) as member,
+    ):
+        for _ in range((MOST_UNPACKED >> 24) + 1):
+            member.write(bytes(1 << 24))
     with zipfile.ZipFile(tmp_path / "up.zip", "w") as archive:
         archive.writestr("../../x.jsonl", "{}")
     for name in ("bomb.zip", "up.zip"):

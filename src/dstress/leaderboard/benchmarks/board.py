@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from math import isfinite, isnan, nan
 from typing import NamedTuple
 
@@ -51,7 +52,7 @@ def rank(entries: Sequence[Entry], view: View, label: str) -> list[Row]:
         return not isfinite(value), -better * value if isfinite(value) else 0.0, entry.key
 
     ordered = sorted(entries, key=place)
-    tests = [_p_value(upper, lower, view, label) for upper, lower in zip(ordered, ordered[1:], strict=False)]
+    tests = [_p_value(upper, lower, view, label) for upper, lower in pairwise(ordered)]
     known = iter(holm([p for p in tests if not isnan(p)]))
     corrected = [nan, *(p if isnan(p) else next(known) for p in tests)]
     return [

@@ -1,8 +1,8 @@
 """What scoring a submission leaves behind: every number that a page shows, and statistics by dialogue for paired tests.
 
 Answers become a run of the gold's suite, so that every number is that of `dstress run`. What the numbers are kept as
-tells nothing of gold: confusions, which name gold values, and notes, which name the corpus's own dialogues, are dropped.
-Statistics never leave the server.
+tells nothing of gold: confusions, which name gold values, and notes, which name the corpus's own dialogues, are left
+out. Statistics never leave the server.
 """
 
 from __future__ import annotations
