@@ -19,7 +19,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from dstress.conventions import conventions
-from dstress.errors import UNREADABLE_JSON, DstressError
+from dstress.errors import UNREADABLE_JSON, DstressError, unknown
 from dstress.leaderboard.audit import record
 from dstress.leaderboard.benchmarks.answers import public_turns
 from dstress.leaderboard.benchmarks.package import Package, Plan
@@ -29,6 +29,8 @@ from dstress.leaderboard.settings import Settings
 from dstress.leaderboard.tables.accounts import User
 from dstress.leaderboard.tables.base import now
 from dstress.leaderboard.tables.benchmarks import DONE, Benchmark
+from dstress.metrics import metrics, pair_metrics, variant_metrics
+from dstress.spec import parse
 from dstress.storage.sources import open_source
 from dstress.suites import Suite
 from dstress.suites import load as load_suite
@@ -49,9 +51,7 @@ class BenchmarkTerms(NamedTuple):
 
 def add_benchmark(db: Session, plan: Plan, terms: BenchmarkTerms, by: User | None) -> Benchmark:
     """A benchmark that is still to be made."""
-    load_suite(plan.suite)  # a mistake is told now, not by the worker
-    for name in plan.conventions:
-        conventions.create(name)
+    require_known(load_suite(plan.suite), (*plan.metrics,), plan.conventions)  # told now, not by the worker
     slug = re.sub(r"[^a-z0-9]+", "-", terms.title.casefold()).strip("-")[:80] or "benchmark"
     taken = set(db.scalars(select(Benchmark.slug).where(Benchmark.slug.startswith(slug))))
     free = next(name for number in range(1, len(taken) + 2) if (name := _numbered(slug, number)) not in taken)
@@ -59,6 +59,20 @@ def add_benchmark(db: Session, plan: Plan, terms: BenchmarkTerms, by: User | Non
     db.add(benchmark)
     change_terms(db, benchmark, terms, by)
     return benchmark
+
+
+def require_known(suite: Suite, chosen: Sequence[str], wanted: Sequence[str]) -> None:
+    """Refuse metrics and conventions that are not registered: `module:Class` would run any code that lies here."""
+    over = [*pair_metrics, *variant_metrics]
+    for name in (*chosen, *suite.metrics, *(group.metric for group in suite.across)):
+        if parse(name).name not in metrics:
+            raise unknown("metric", name, metrics)
+    for column in suite.table:
+        if parse(column.metric).name not in (*metrics, *over) and not column.metric.endswith(("-v1-5", "-orig")):
+            raise unknown("metric", column.metric, (*metrics, *over))
+    for name in (*wanted, *filter(None, (suite.convention,))):
+        if parse(name).name not in conventions:
+            raise unknown("convention", name, conventions)
 
 
 def _numbered(slug: str, number: int) -> str:
@@ -164,6 +178,7 @@ def unpack_package(archive: Path, folder: Path) -> Package:
                 (folder / file.name).write_bytes(file.read())
     package = Package(folder)
     try:
+        require_known(package.suite, (), package.key.conventions)
         answered = {dialogue.id for corpus in package.inputs.values() for dialogue in corpus}
         if answered != {case.id for case in package.key.cases} or not package.archives:
             raise DstressError("the inputs are not those of the key")

@@ -1,4 +1,4 @@
-"""The example on a server's first start: a small benchmark on the embedded corpus, and baseline systems on its board."""
+"""The example of a first start: a small benchmark on the embedded corpus, with baseline systems on its board."""
 
 from __future__ import annotations
 
