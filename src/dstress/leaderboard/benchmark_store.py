@@ -50,8 +50,9 @@ class BenchmarkTerms(NamedTuple):
 
 
 def add_benchmark(db: Session, plan: Plan, terms: BenchmarkTerms, by: User | None) -> Benchmark:
-    """A benchmark that is still to be made."""
-    require_known(load_suite(plan.suite), (*plan.metrics,), plan.conventions)  # told now, not by the worker
+    """A benchmark that is still to be made; one without a suite was made elsewhere, and is handed in whole."""
+    if plan.suite:
+        require_known(load_suite(plan.suite), plan.metrics, plan.conventions)  # told now, not by the worker
     slug = re.sub(r"[^a-z0-9]+", "-", terms.title.casefold()).strip("-")[:80] or "benchmark"
     taken = set(db.scalars(select(Benchmark.slug).where(Benchmark.slug.startswith(slug))))
     free = next(name for number in range(1, len(taken) + 2) if (name := _numbered(slug, number)) not in taken)

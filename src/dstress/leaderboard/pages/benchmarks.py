@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -87,7 +88,7 @@ def show_new(request: Request, user: Organiser, db: Db) -> Response:
 
 
 def _new_form(request: Request, user: User, given: dict[str, Any], problem: str = "") -> Response:
-    values = {"suites": list(suite_names()), "corpora": _known_corpora(), "given": given}
+    values = {"suites": list(suite_names()), "corpora": _known_corpora(), "given": defaultdict(str, given)}
     return render(request, "benchmarks/new.html.j2", user, status=400 if problem else 200, problem=problem, **values)
 
 
