@@ -19,10 +19,10 @@ from dstress.leaderboard.access import SignInNeeded, current_user, get_database,
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.files import open_files
 from dstress.leaderboard.limits import TooOften
-from dstress.leaderboard.monitoring import Gauges, Monitor
+from dstress.leaderboard.monitoring import Gauges, Monitor, log_requests
 from dstress.leaderboard.rendering import STATIC, redirect, render
 from dstress.leaderboard.security import Guard, check_csrf
-from dstress.leaderboard.settings import Settings
+from dstress.leaderboard.settings import Settings, read_settings
 from dstress.leaderboard.tables.accounts import User
 
 _TITLES = {403: "Not allowed", 404: "Not found", 405: "Not possible", 413: "Too large", 429: "Too often"}
@@ -53,6 +53,12 @@ def create_app(settings: Settings) -> FastAPI:
     for kind, answer in _ANSWERS.items():
         app.add_exception_handler(kind, answer)
     return app
+
+
+def create_from_environment() -> FastAPI:
+    """The server with the settings in the environment, as each process of `dstress serve` makes it."""
+    log_requests()
+    return create_app(read_settings())
 
 
 def _say(request: Request, status: int, problem: str, fix: str = "", headers: dict[str, str] | None = None) -> Response:
