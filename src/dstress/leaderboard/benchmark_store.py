@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-import zipfile
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -18,10 +17,10 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from dstress.conventions import conventions
-from dstress.errors import UNREADABLE_JSON, DstressError, unknown
+from dstress.errors import DstressError
 from dstress.leaderboard.audit import record
 from dstress.leaderboard.benchmarks.answers import public_turns
+from dstress.leaderboard.benchmarks.archive import pack_package, require_known, unpack_package
 from dstress.leaderboard.benchmarks.package import Package, Plan
 from dstress.leaderboard.benchmarks.results import SUITE_TABLE, View, views_of
 from dstress.leaderboard.files import Files
@@ -29,13 +28,9 @@ from dstress.leaderboard.settings import Settings
 from dstress.leaderboard.tables.accounts import User
 from dstress.leaderboard.tables.base import now
 from dstress.leaderboard.tables.benchmarks import DONE, Benchmark
-from dstress.metrics import metrics, pair_metrics, variant_metrics
-from dstress.spec import parse
-from dstress.storage.sources import open_source
 from dstress.suites import Suite
 from dstress.suites import load as load_suite
 
-_KEPT = ("key.json", "gold/", "inputs/", "public/")
 MOST_PER_DAY = 1000
 
 
@@ -60,20 +55,6 @@ def add_benchmark(db: Session, plan: Plan, terms: BenchmarkTerms, by: User | Non
     db.add(benchmark)
     change_terms(db, benchmark, terms, by)
     return benchmark
-
-
-def require_known(suite: Suite, chosen: Sequence[str], wanted: Sequence[str]) -> None:
-    """Refuse metrics and conventions that are not registered: `module:Class` would run any code that lies here."""
-    over = [*pair_metrics, *variant_metrics]
-    for name in (*chosen, *suite.metrics, *(group.metric for group in suite.across)):
-        if parse(name).name not in metrics:
-            raise unknown("metric", name, metrics)
-    for column in suite.table:
-        if parse(column.metric).name not in (*metrics, *over) and not column.metric.endswith(("-v1-5", "-orig")):
-            raise unknown("metric", column.metric, (*metrics, *over))
-    for name in (*wanted, *filter(None, (suite.convention,))):
-        if parse(name).name not in conventions:
-            raise unknown("convention", name, conventions)
 
 
 def _numbered(slug: str, number: int) -> str:
@@ -159,35 +140,6 @@ def public_file(benchmark_id: int, layout: str) -> str:
 
 def _private_file(benchmark_id: int) -> str:
     return f"benchmarks/{benchmark_id}/package.zip"
-
-
-def pack_package(package: Package, out: Any) -> None:
-    """A benchmark as one archive, gold and all: for the server's own files, and for handing it in."""
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(package.path.rglob("*")):
-            name = path.relative_to(package.path).as_posix()
-            if path.is_file() and name.startswith(_KEPT) and not path.name.startswith("."):
-                archive.write(path, name)
-
-
-def unpack_package(archive: Path, folder: Path) -> Package:
-    """The benchmark in an archive, unpacked into a folder; an archive that holds none is refused."""
-    with open_source(archive) as source:
-        for file in source.files:
-            if file.name.startswith(_KEPT):
-                (folder / file.folder).mkdir(parents=True, exist_ok=True)
-                (folder / file.name).write_bytes(file.read())
-    package = Package(folder)
-    try:
-        require_known(package.suite, (), package.key.conventions)
-        answered = {dialogue.id for corpus in package.inputs.values() for dialogue in corpus}
-        if answered != {case.id for case in package.key.cases} or not package.archives:
-            raise DstressError("the inputs are not those of the key")
-    except (OSError, KeyError, *UNREADABLE_JSON) as error:
-        raise DstressError(
-            f"this is no benchmark: {error}", where=archive.name, fix="`dstress benchmark create` makes one"
-        ) from None
-    return package
 
 
 def open_package(settings: Settings, files: Files, benchmark_id: int) -> Package:

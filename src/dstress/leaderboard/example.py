@@ -24,7 +24,7 @@ _ABOUT = (
     "An example to try the platform with: a few dialogues of the embedded corpus, as they are and as people type, "
     "stumble, cut short and ramble. The baselines need no training."
 )
-PLAN = Plan("quick", "reminder:test", TITLE, limit=16, conventions=("exact", "trade"))
+PLAN = Plan("quick", "reminder:test", TITLE, limit=12, conventions=("exact", "trade"))
 BASELINES = {
     "Rules": ("rules", "Reads the schema and nothing else."),
     "Rules, values counted": ("rules(train=reminder:train)", "The same, with the training split's values."),

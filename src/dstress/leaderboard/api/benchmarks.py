@@ -15,6 +15,7 @@ from starlette.responses import Response
 from dstress.leaderboard import benchmark_store, limits
 from dstress.leaderboard.access import Db, Organiser, Visitor, get_files
 from dstress.leaderboard.benchmark_store import BenchmarkTerms
+from dstress.leaderboard.benchmarks.archive import unpack_package
 from dstress.leaderboard.benchmarks.package import Plan
 from dstress.leaderboard.boards import board_content, load_board
 from dstress.leaderboard.fields import FormLine, FormText
@@ -119,7 +120,7 @@ def add_benchmark(
         archive = Path(folder) / "package.zip"
         with archive.open("wb") as out:
             shutil.copyfileobj(package.file, out)
-        made = benchmark_store.unpack_package(archive, Path(folder) / "unpacked")
+        made = unpack_package(archive, Path(folder) / "unpacked")
         manifest = made.gold.manifest
         plan = Plan("", manifest.corpus, title, manifest.seed, manifest.limit, manifest.draw)
         terms = BenchmarkTerms(title, about, daily_limit, read_deadline(deadline))

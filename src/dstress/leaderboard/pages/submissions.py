@@ -41,7 +41,13 @@ def _form(
 ) -> Response:
     teams = accounts.teams_of(db, user)
     left = {team.id: submissions.left_today(db, benchmark, user, team.id) for team in teams}
-    values = {"benchmark": benchmark, "teams": teams, "left": left, "given": defaultdict(str, given), "problem": problem}
+    values = {
+        "benchmark": benchmark,
+        "teams": teams,
+        "left": left,
+        "given": defaultdict(str, given),
+        "problem": problem,
+    }
     status = 400 if problem else 200
     return render(request, "submissions/new.html.j2", user, status=status, formats=list(formats.usable()), **values)
 
