@@ -51,11 +51,11 @@ class Platform:
         except httpx.HTTPError as error:
             problem = f"the server does not answer: {error or type(error).__name__}"
             raise DstressError(problem, where=str(self.client.base_url)) from None
-        if answer.is_success:
-            return answer.json()
-        self._refuse(answer)
+        if not answer.is_success:
+            raise self._refusal(answer)
+        return answer.json()
 
-    def _refuse(self, answer: httpx.Response) -> None:
+    def _refusal(self, answer: httpx.Response) -> DstressError:
         try:
             said = answer.json()
         except ValueError:
@@ -64,7 +64,7 @@ class Platform:
         fix = said.get("fix", "")
         if answer.status_code == 401:
             fix = "make a token on the page Tokens of your account, and put it into DSTRESS_TOKEN"
-        raise DstressError(problem, where=str(self.client.base_url), fix=fix)
+        return DstressError(problem, where=str(self.client.base_url), fix=fix)
 
     def download(self, path: str, to: Path) -> None:
         """A file, whole or not at all."""
@@ -72,7 +72,7 @@ class Platform:
             with self.client.stream("GET", path) as answer:
                 if not answer.is_success:
                     answer.read()
-                    self._refuse(answer)
+                    raise self._refusal(answer)
                 with replacing(to) as out:
                     for piece in answer.iter_bytes():
                         out.write(piece)

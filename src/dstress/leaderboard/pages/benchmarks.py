@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Form, HTTPException, Path, Query, Request
@@ -127,7 +128,7 @@ def make_benchmark(
     try:
         if suite not in suite_names() or corpus not in _known_corpora():
             raise DstressError("choose a suite and a corpus from the lists")
-        chosen = tuple(parse_list(metrics)), tuple(parse_list(conventions))
+        chosen = (tuple(parse_list(text)) if text else () for text in (metrics, conventions))
         plan = Plan(suite, corpus, title, seed, limit, 0, *chosen)
         terms = BenchmarkTerms(title, about, daily_limit, read_deadline(deadline))
         benchmark = benchmark_store.add_benchmark(db, plan, terms, user)
@@ -216,7 +217,13 @@ def send_inputs(request: Request, benchmark: Benchmark, layout: str) -> Response
         "Content-Disposition": f'attachment; filename="{benchmark.slug}-{layout}.zip"',
         "Content-Length": str(benchmark.summary["layouts"][layout]),
     }
-    return StreamingResponse(iter(lambda: stream.read(_CHUNK), b""), media_type="application/zip", headers=headers)
+    return StreamingResponse(_pieces(stream), media_type="application/zip", headers=headers)
+
+
+def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
+    with stream:
+        while piece := stream.read(_CHUNK):
+            yield piece
 
 
 @router.get("/benchmarks/{slug}/history")
