@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+import sys
+from contextlib import AbstractContextManager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,14 @@ if TYPE_CHECKING:
 @click.option("--url", help="how people reach the server; default: http://HOST:PORT")
 @click.option("--sign-up", type=click.Choice(["open", "invitation"]), help="who may make an account; default: open")
 @click.option("--proxies", metavar="ADDRESSES", help="reverse proxies to believe; default: 127.0.0.1")
+@click.option(
+    "--workers",
+    type=click.IntRange(0, 64),
+    default=1,
+    show_default=True,
+    help="processes that score; 0 where `dstress serve worker` runs elsewhere",
+)
+@click.option("--example/--no-example", default=True, help="an example benchmark on a server that has none")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -42,6 +51,8 @@ def command(
     url: str | None,
     sign_up: str | None,
     proxies: str | None,
+    workers: int,
+    example: bool,
 ) -> None:
     """Serve the platform: benchmarks, submissions, leaderboards, judging and collection.
 
@@ -64,17 +75,45 @@ def command(
         url = f"http://{host}:{port}"
     ctx.obj = read_settings(folder=folder, database=database, files=files, url=url, sign_up=sign_up, proxies=proxies)
     if ctx.invoked_subcommand is None:
-        _serve(ctx.obj, host, port, processes)
+        with _working(ctx.obj, workers, example):
+            _serve(ctx.obj, host, port, processes)
 
 
 command.add_command(admin_group)
+
+
+def _working(settings: Any, number: int, example: bool) -> AbstractContextManager[None]:
+    """The workers beside a server; like its own processes they read their settings in the environment."""
+    from dstress.leaderboard.jobs import running_workers
+
+    os.environ.update(settings.environment())
+    options = ["--parent", str(os.getpid()), *(["--example"] if example else [])]
+    return running_workers([sys.executable, "-m", "dstress", "serve", "worker", *options], number)
+
+
+@command.command("worker")
+@click.option("--example/--no-example", default=False, help="an example benchmark on a server that has none")
+@click.option("--parent", type=int, default=0, hidden=True)
+@click.pass_obj
+def worker(settings: Any, example: bool, parent: int) -> None:
+    """Score what is handed in and make benchmarks, on any machine that reaches the database and the files.
+
+    \b
+    Example
+      dstress serve --database postgresql://dstress@db/dstress --files s3://board worker
+    """
+    from dstress.leaderboard.example import add_example
+    from dstress.leaderboard.jobs import run_worker
+    from dstress.leaderboard.monitoring import log_requests
+
+    log_requests()
+    run_worker(settings, parent, add_example if example else lambda store: None)
 
 
 def _serve(settings: Any, host: str, port: int, processes: int) -> None:
     """Listen until a signal comes; what is being answered then is answered first."""
     import uvicorn
 
-    os.environ.update(settings.environment())  # each process reads its settings there
     click.echo(f"dstress serves at {settings.url}; everything is kept in {settings.folder}", err=True)
     with suppress(KeyboardInterrupt):  # the signal, once more after the last answer
         uvicorn.run(

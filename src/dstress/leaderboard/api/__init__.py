@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dstress.leaderboard.api import account
+from dstress.leaderboard.api import account, benchmarks, submissions
 
 ROUTERS = [
     account.router,
+    benchmarks.router,
+    submissions.router,
 ]

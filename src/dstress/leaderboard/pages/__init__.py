@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from dstress.leaderboard.pages import account, admin, entrance, health, passwords, teams, tokens
+from dstress.leaderboard.pages import (
+    account,
+    admin,
+    benchmarks,
+    entrance,
+    health,
+    passwords,
+    submissions,
+    systems,
+    teams,
+    tokens,
+)
 
 ROUTERS = [
     health.router,
@@ -12,4 +23,7 @@ ROUTERS = [
     tokens.router,
     teams.router,
     admin.router,
+    benchmarks.router,
+    submissions.router,
+    systems.router,
 ]
