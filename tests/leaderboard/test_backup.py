@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Row, select
+from sqlalchemy import Row, insert, select
 
 from dstress.errors import DstressError
 from dstress.leaderboard import accounts
@@ -18,15 +18,17 @@ from dstress.leaderboard.backup import back_up, restore
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.files import Folder
 from dstress.leaderboard.tables import Base
-from dstress.leaderboard.tables.accounts import Role
+from dstress.leaderboard.tables.accounts import Role, User
+from dstress.leaderboard.tables.base import now
 
 
 @pytest.fixture
 def filled(database_url: str, tmp_path: Path) -> tuple[Database, Folder]:
     database, files = Database(database_url), Folder(tmp_path / "files")
     with database.session() as db:
-        for number in range(600):
-            user = accounts.add_user(db, f"p{number}@example.org", f"Zoë {number} 'q' \"d\"", Role.JUDGE)
+        many = [{"email": f"p{n}@example.org", "name": f"Zoë {n} 'q' \"d\"", "created_at": now()} for n in range(599)]
+        db.execute(insert(User), many)
+        user = accounts.add_user(db, "last@example.org", "Last", Role.JUDGE)
         accounts.make_team(db, user, "Mine")
         accounts.make_token(db, user, "laptop")
         accounts.set_roles(db, user, {Role.ADMIN, Role.WORKER}, None)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import DataError, SQLAlchemyError
+from sqlalchemy.exc import DataError, OperationalError, SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.staticfiles import StaticFiles
@@ -25,6 +26,7 @@ from dstress.leaderboard.security import Guard, check_csrf
 from dstress.leaderboard.settings import Settings, read_settings
 from dstress.leaderboard.tables.accounts import User
 
+_log = logging.getLogger(__name__)
 _TITLES = {403: "Not allowed", 404: "Not found", 405: "Not possible", 413: "Too large", 429: "Too often"}
 
 
@@ -117,6 +119,11 @@ def _on_odd_value(request: Request, error: Exception) -> Response:
     return _say(request, 422, "a value cannot be stored as it is")
 
 
+def _on_no_database(request: Request, error: Exception) -> Response:
+    _log.error("the database does not answer: %s", error)
+    return _say(request, 503, "The database does not answer. Try again in a while.", headers={"Retry-After": "30"})
+
+
 def _on_bug(request: Request, error: Exception) -> Response:
     return _say(request, 500, f"An error of ours. It is in the server's log under {request.state.request}.")
 
@@ -128,4 +135,5 @@ _ANSWERS = {
     TooOften: _on_too_often,
     SignInNeeded: _on_sign_in_needed,
     DataError: _on_odd_value,
+    OperationalError: _on_no_database,
 }
