@@ -42,7 +42,7 @@ _SORTS: dict[str, Callable[[ListedRun], Any]] = {
 
 
 def create_viewer(folder: Path) -> FastAPI:
-    """The viewer of a folder. It answers only to this machine's own names: no page elsewhere can ask through a browser."""
+    """The viewer of a folder. It answers only to this machine's own names, so that no page elsewhere can ask it."""
     shelf = Shelf(folder)
     app = FastAPI(title="dstress view", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=[LOOPBACK, "localhost", "[::1]"])

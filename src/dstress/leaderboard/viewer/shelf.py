@@ -149,7 +149,7 @@ def _with_scores(listed: ListedRun, scores: Scores) -> ListedRun:
         listed,
         turns=int(original.signature.get("turns", 0)),
         convention=scores.convention,
-        jga=original["jga"] if "jga" in original else None,
+        jga=original.metrics.get("jga"),
         worst=worst,
         drop=costs.get(worst),
         failed=sum(scores.failed.values()),
