@@ -10,6 +10,8 @@ import pytest
 
 from dstress.analysis.human_check.page import make_instructions, make_page
 from dstress.analysis.human_check.verdict import read_sheet
+from tests.leaderboard.browsing import axe_complaints
+from tests.parts import need
 
 ATTACK = '</script><script>document.title = "broken"</script><b>"x", y</b>'
 ROWS = [
@@ -76,13 +78,15 @@ def test_a_second_judge_does_not_see_the_first_one_s_answers(context: Any, page:
     first = Judge(context, page, "anna")
     first.answer("ab12-001 correct", "yes")
     second = Judge(context, page, "ben")
-    assert second.done == "0 of 4 answers" and not second.tab.locator("main input:checked").count()
+    assert second.done == "0 of 4 answers" and not second.tab.locator("#shown input:checked").count()
     second.answer("ab12-001 correct", "no")
-    assert Judge(context, page, "anna").tab.locator("main input:checked").get_attribute("value") == "yes"
+    assert Judge(context, page, "anna").tab.locator("#shown input:checked").get_attribute("value") == "yes"
 
 
 def test_keys_answer_clear_and_jump(context: Any, page: Path) -> None:
     judge = Judge(context, page, "anna")
+    need("axe")
+    assert axe_complaints(judge.tab) == []
     focused = lambda: judge.tab.evaluate("document.activeElement.id")  # noqa: E731
     assert focused() == "ab12-001"
     judge.tab.keyboard.press("1")

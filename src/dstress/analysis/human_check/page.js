@@ -40,7 +40,7 @@ function give(item, question, answer) {
 }
 
 function show() {
-  for (const radio of document.querySelectorAll("main input")) radio.checked = answers[radio.name] === radio.value;
+  for (const radio of document.querySelectorAll("#shown input")) radio.checked = answers[radio.name] === radio.value;
   for (const item of articles()) item.classList.toggle("done", names.every((name) => answers[item.id + " " + name]));
   const wanted = rows.length * names.length;
   document.getElementById("done").textContent = Object.keys(answers).length + " of " + wanted + " answers";
@@ -121,5 +121,5 @@ for (const [item, history, system, user, goal] of rows) {
   line(shown, "user", user);
   line(shown, "goal", goal);
   for (const question of names) ask(shown, item, question);
-  document.querySelector("main").append(shown);
+  document.getElementById("shown").append(shown);
 }

@@ -209,7 +209,7 @@ def score_sheets(key_file: Path, paths: Sequence[Path]) -> Verdict:
     for item, place in sorted(key.items.items(), key=lambda entry: (entry[1].variant, entry[0])):
         groups.setdefault(place.variant, []).append(item)
     found = {name: group for name, group in groups.items() if group}
-    return judge(sheets, {question: found for question in QUESTIONS})
+    return judge(sheets, dict.fromkeys(QUESTIONS, found))
 
 
 def _read_key(path: Path) -> Key:
