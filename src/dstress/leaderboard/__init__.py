@@ -1,1 +1,1 @@
-"""The web platform and the local viewer (extra `server`)."""
+"""The platform: private test data, submissions, a leaderboard, human evaluation and collection (extra `server`)."""

@@ -1,0 +1,9 @@
+"""The API for programs, under `/api/v1`, a module for each area with its `router`."""
+
+from __future__ import annotations
+
+from dstress.leaderboard.api import account
+
+ROUTERS = [
+    account.router,
+]

@@ -1,0 +1,164 @@
+"""A server for each test, on SQLite and on PostgreSQL, and clients in each role.
+
+`client` is nobody; `member`, `organiser`, `judge`, `worker`, `admin` are signed in; `clients` has them all by role.
+`add_client("Ada", Role.JUDGE)` signs another person in. Forms are sent with `client.submit(path, field=value)`, which
+adds the token against forged forms; `program(client)` is a client of the API with a token of the same person.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.postgresql import running_postgresql
+from tests.parts import is_there, need
+
+if not is_there("server"):
+    collect_ignore_glob = ["test_*.py"]
+else:
+    from fastapi import FastAPI
+    from sqlalchemy import create_engine, text
+
+    from dstress.leaderboard import accounts
+    from dstress.leaderboard.app import create_app
+    from dstress.leaderboard.database import Database
+    from dstress.leaderboard.settings import Settings
+    from dstress.leaderboard.tables.accounts import Role, User
+    from tests.leaderboard.clients import Client
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """The address of a server with a database `migrated`, of which each test gets a copy."""
+    need("postgresql", "psycopg")
+    with running_postgresql() as url:
+        _execute(url, "CREATE DATABASE migrated")
+        database = Database(url.replace("/postgres?", "/migrated?"))
+        database.migrate()
+        database.close()
+        yield url
+
+
+@pytest.fixture(scope="session")
+def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with all tables and no rows, of which each test gets a copy."""
+    path = tmp_path_factory.mktemp("sqlite") / "migrated.db"
+    database = Database(f"sqlite:///{path}")
+    database.migrate()
+    database.close()
+    return path
+
+
+def _execute(url: str, statement: str) -> None:
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(statement))
+    engine.dispose()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a database with all tables and no rows, of each kind in turn."""
+    if request.param == "sqlite":
+        shutil.copy(request.getfixturevalue("migrated_sqlite"), tmp_path / "platform.db")
+        yield f"sqlite:///{tmp_path / 'platform.db'}"
+        return
+    server = request.getfixturevalue("postgresql")
+    name = f"test{abs(hash(tmp_path)):x}"
+    _execute(server, f"CREATE DATABASE {name} TEMPLATE migrated")
+    yield server.replace("/postgres?", f"/{name}?")
+    _execute(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> Settings:
+    """The server's settings; a test that needs others replaces this fixture."""
+    return Settings(folder=tmp_path / "server", database=database_url, url="http://testserver")
+
+
+@pytest.fixture
+def app(settings: Settings) -> Iterator[FastAPI]:
+    """The server."""
+    made = create_app(settings)
+    yield made
+    made.state.database.close()
+
+
+@pytest.fixture
+def database(app: FastAPI) -> Database:
+    """Its database."""
+    found = app.state.database
+    assert isinstance(found, Database)
+    return found
+
+
+@cache
+def password_hash() -> str:
+    return accounts.hash_password(PASSWORD)
+
+
+@pytest.fixture
+def add_client(app: FastAPI, database: Database) -> Iterator[Callable[..., Client]]:
+    """Makes a person with roles, and a client in which they are signed in."""
+    with ExitStack() as stack:
+
+        def add(name: str, *roles: Role) -> Client:
+            with database.session() as db:
+                user = accounts.add_user(db, f"{name.lower()}@example.org", name, *roles)
+                user.password_hash = password_hash()
+                secret = accounts.begin_session(db, user, days=1)
+            return stack.enter_context(Client(app, user, secret))
+
+        yield add
+
+
+@pytest.fixture
+def client(app: FastAPI) -> Iterator[Client]:
+    """Nobody."""
+    with Client(app) as anonymous:
+        yield anonymous
+
+
+@pytest.fixture
+def member(add_client: Callable[..., Client]) -> Client:
+    return add_client("Member")
+
+
+@pytest.fixture
+def organiser(add_client: Callable[..., Client]) -> Client:
+    return add_client("Organiser", Role.ORGANISER)
+
+
+@pytest.fixture
+def judge(add_client: Callable[..., Client]) -> Client:
+    return add_client("Judge", Role.JUDGE)
+
+
+@pytest.fixture
+def worker(add_client: Callable[..., Client]) -> Client:
+    return add_client("Worker", Role.WORKER)
+
+
+@pytest.fixture
+def admin(add_client: Callable[..., Client]) -> Client:
+    return add_client("Admin", Role.ADMIN)
+
+
+@pytest.fixture
+def program(database: Database) -> Callable[[Client], Client]:
+    """Makes a client of the API with a token of the person who is signed in at another client."""
+
+    def make(of: Client) -> Client:
+        assert of.user is not None
+        with database.session() as db:
+            secret = accounts.make_token(db, db.get_one(User, of.user.id), "test")
+        return Client(of.app, of.user, token=secret)
+
+    return make
