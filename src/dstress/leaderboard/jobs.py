@@ -1,0 +1,198 @@
+"""Work that takes a while: scoring answers, and making benchmarks. Done by worker processes, each job exactly once.
+
+The row of a submission is the truth, and the queue is made of such rows: huey's consumer asks this storage for the next
+job, which leases a row that waits or whose lease has run out. A lease is prolonged while the work goes on. A result is
+written in the one transaction that ends the lease, so that a worker that was taken for dead, or a second one, writes
+nothing. So a kill -9 anywhere loses nothing and scores nothing twice.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from huey.api import Huey
+from huey.consumer import Consumer
+from huey.storage import BlackHoleStorage
+from sqlalchemy import or_, select, update
+
+from dstress._version import __version__
+from dstress.errors import DstressError
+from dstress.leaderboard.benchmark_store import open_package, save_package, summarise
+from dstress.leaderboard.benchmarks.answers import read_answers
+from dstress.leaderboard.benchmarks.package import Plan, create_package
+from dstress.leaderboard.benchmarks.results import Scored, pack_results, pack_statistics, score_answers
+from dstress.leaderboard.database import Database
+from dstress.leaderboard.files import Files, open_files
+from dstress.leaderboard.settings import Settings
+from dstress.leaderboard.tables.base import now
+from dstress.leaderboard.tables.benchmarks import DONE, FAILED, WAITING, Benchmark, StoredResult, Submission
+
+LEASE = timedelta(seconds=15)
+_PROLONG_EVERY = LEASE.total_seconds() / 3
+ATTEMPTS = 5
+"""Workers that a job may cost before it is given up."""
+_POLL = 0.3
+"""Seconds between two looks for work."""
+_log = logging.getLogger("dstress.worker")
+
+Kind = type[Submission] | type[Benchmark]
+
+
+class Job(NamedTuple):
+    """A row that was leased."""
+
+    kind: Kind
+    id: int
+    lease: str
+
+
+class JobStore:
+    """The rows that wait to be worked on, and how they are leased and finished."""
+
+    def __init__(self, settings: Settings, database: Database | None = None) -> None:
+        self.settings = settings
+        self.database = database or Database(settings.database_url)
+        self.files: Files = open_files(settings)
+
+    def claim(self) -> Job | None:
+        """Lease the first row that waits; None if there is nothing to do."""
+        for kind in (Submission, Benchmark):
+            free = (kind.state == WAITING, or_(kind.leased_until.is_(None), kind.leased_until < now()))
+            with self.database.session(write=False) as db:
+                waiting = db.execute(select(kind.id, kind.attempts).where(*free).order_by(kind.id).limit(1)).first()
+            if waiting is None:
+                continue
+            lease = f"{socket.gethostname()[:30]}/{os.getpid()}/{secrets.token_hex(8)}"
+            with self.database.session() as db:
+                taken = update(kind).where(kind.id == waiting.id, *free)
+                if waiting.attempts >= ATTEMPTS:
+                    problem = f"the work was begun {ATTEMPTS} times and never ended"
+                    db.execute(taken.values(state=FAILED, problem=problem, finished_at=now()))
+                    continue
+                values = {"lease": lease, "leased_until": now() + LEASE, "attempts": kind.attempts + 1}
+                if db.execute(taken.values(values)).rowcount:
+                    return Job(kind, waiting.id, lease)
+        return None
+
+    @contextmanager
+    def prolonging(self, job: Job) -> Iterator[None]:
+        """Keep a lease while the work goes on."""
+        ended = threading.Event()
+
+        def prolong() -> None:
+            while not ended.wait(_PROLONG_EVERY):
+                with self.database.session() as db:
+                    db.execute(_held(job).values(leased_until=now() + LEASE))
+
+        thread = threading.Thread(target=prolong, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def finish(self, job: Job, problem: str = "", result: Any = None, **values: Any) -> bool:
+        """End a job, with its result in the same transaction; False, and nothing is written, if the lease was lost."""
+        state = FAILED if problem else DONE
+        ended = {"state": state, "problem": problem, "lease": None, "leased_until": None, "finished_at": now()}
+        with self.database.session() as db:
+            if not db.execute(_held(job).values(**ended, **values)).rowcount:
+                _log.warning("job %s %s was done by somebody else", job.kind.__tablename__, job.id)
+                return False
+            if result is not None:
+                db.add(result)
+        return True
+
+
+def _held(job: Job) -> Any:
+    return update(job.kind).where(job.kind.id == job.id, job.kind.lease == job.lease, job.kind.state == WAITING)
+
+
+def work(store: JobStore, job: Job) -> bool:
+    """Do one job; tells whether it was this worker that finished it."""
+    act: Callable[[JobStore, Job], bool] = _score if job.kind is Submission else _make
+    with store.prolonging(job):
+        try:
+            return act(store, job)
+        except DstressError as error:
+            return store.finish(job, str(error))
+        except Exception:
+            _log.exception("job %s %s failed", job.kind.__tablename__, job.id)
+            return store.finish(job, "an error of ours; it is in the worker's log")
+
+
+def _score(store: JobStore, job: Job) -> bool:
+    with store.database.session(write=False) as db:
+        submission = db.get_one(Submission, job.id)
+        system = submission.system
+        benchmark_id, name, file, file_name = system.benchmark_id, system.name, submission.file, submission.file_name
+        format_name = submission.format
+    package = open_package(store.settings, store.files, benchmark_id)
+    with store.files.local(file) as path:
+        named = path.rename(path.with_name(file_name))
+        scored = score_answers(package, read_answers(package, named, format_name), name)
+    return store.finish(job, result=stored_result(job.id, scored, job.lease))
+
+
+def stored_result(submission_id: int, scored: Scored, worker: str) -> StoredResult:
+    """The row of a result."""
+    return StoredResult(
+        submission_id=submission_id,
+        results=pack_results(scored.results),
+        statistics=pack_statistics(scored.statistics),
+        version=__version__,
+        worker=worker,
+    )
+
+
+def _make(store: JobStore, job: Job) -> bool:
+    with store.database.session(write=False) as db:
+        plan = msgspec.convert(db.get_one(Benchmark, job.id).plan, Plan)
+    with tempfile.TemporaryDirectory(prefix="dstress-") as folder:
+        package = create_package(Path(folder) / "package", plan)
+        save_package(store.files, job.id, package)
+        return store.finish(job, summary=summarise(package))
+
+
+class _Rows(BlackHoleStorage):
+    """The queue that huey's consumer reads: rows of the database, which only this class turns into tasks."""
+
+    def __init__(self, name: str = "dstress", store: JobStore | None = None, task: Any = None) -> None:
+        super().__init__(name)
+        self.store, self.task = store, task
+        self.huey: Huey | None = None
+
+    def dequeue(self) -> Any:
+        """The next job as huey's message; None to ask again later."""
+        if self.store is None or self.huey is None or (job := self.store.claim()) is None:
+            return None
+        return self.huey.serialize_task(self.task.s(job.kind.__tablename__, job.id, job.lease))
+
+
+_KINDS: dict[str, Kind] = {"submissions": Submission, "benchmarks": Benchmark}
+
+
+def run_worker(settings: Settings) -> None:
+    """Work until SIGTERM or Ctrl-C; what has been begun is then ended first."""
+    store = JobStore(settings)
+    queue = Huey("dstress", results=False, storage_class=_Rows, store=store)
+
+    @queue.task()
+    def do(kind: str, row: int, lease: str) -> None:
+        done = work(store, job := Job(_KINDS[kind], row, lease))
+        _log.info("job %s %s %s", kind, job.id, "done" if done else "lost")
+
+    queue.storage.task, queue.storage.huey = do, queue
+    Consumer(queue, workers=1, periodic=False, max_delay=_POLL, backoff=1.2, graceful_signal="TERM").run()
