@@ -170,9 +170,7 @@ def find_submission(db: Session, user: User | None, submission_id: int) -> Submi
     if user is None:
         return None
     own = select(Membership.team_id).where(Membership.user_id == user.id)
-    return db.scalar(
-        select(Submission).join(System).where(Submission.id == submission_id, System.team_id.in_(own))
-    )
+    return db.scalar(select(Submission).join(System).where(Submission.id == submission_id, System.team_id.in_(own)))
 
 
 def list_submissions(db: Session, user: User, benchmark: Benchmark | None = None) -> Sequence[Submission]:

@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from dstress.dialogue import Schema, Service
+from dstress.dialogue import Schema, Service, Slot
 from dstress.stressors.schema.variant_pool import Paraphrases, Pool, ServicePool
 from dstress.stressors.schema.wording import fold_name, join_name, split_name
 
@@ -87,7 +87,7 @@ def _description_prompts(service: Service, ambiguous: Collection[str]) -> Iterat
         for part in parts:
             key = f"{kind} {part.name}"
             example = part.description if f"{service.name}-{key}" in ambiguous else ""
-            values = tuple(part.values) if getattr(part, "categorical", False) else ()
+            values = part.values if isinstance(part, Slot) and part.categorical else ()
             yield Prompt(key, word, _in_words(part.name), example, values)
 
 
