@@ -3,13 +3,13 @@
 `client` is nobody; `member`, `organiser`, `judge`, `worker`, `admin` are signed in; `clients` has them all by role.
 `add_client("Ada", Role.JUDGE)` signs another person in. Forms are sent with `client.submit(path, field=value)`, which
 adds the token against forged forms; `program(client)` is a client of the API with a token of the same person.
+No client starts what the server starts with (workers); a test that needs that says `with client:`.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 
@@ -105,25 +105,23 @@ def password_hash() -> str:
 
 
 @pytest.fixture
-def add_client(app: FastAPI, database: Database) -> Iterator[Callable[..., Client]]:
+def add_client(app: FastAPI, database: Database) -> Callable[..., Client]:
     """Makes a person with roles, and a client in which they are signed in."""
-    with ExitStack() as stack:
 
-        def add(name: str, *roles: Role) -> Client:
-            with database.session() as db:
-                user = accounts.add_user(db, f"{name.lower()}@example.org", name, *roles)
-                user.password_hash = password_hash()
-                secret = accounts.begin_session(db, user, days=1)
-            return stack.enter_context(Client(app, user, secret))
+    def add(name: str, *roles: Role) -> Client:
+        with database.session() as db:
+            user = accounts.add_user(db, f"{name.lower()}@example.org", name, *roles)
+            user.password_hash = password_hash()
+            secret = accounts.begin_session(db, user, days=1)
+        return Client(app, user, secret)
 
-        yield add
+    return add
 
 
 @pytest.fixture
-def client(app: FastAPI) -> Iterator[Client]:
+def client(app: FastAPI) -> Client:
     """Nobody."""
-    with Client(app) as anonymous:
-        yield anonymous
+    return Client(app)
 
 
 @pytest.fixture

@@ -70,8 +70,14 @@ Id = Annotated[int, Path(ge=1, le=2**31 - 1)]
 def current_user(request: Request, db: Db) -> User | None:
     """The person who asks; None if nobody is signed in."""
     user = _user_of_token(request, db) if is_api(request) else _user_of_cookie(request, db)
+    request.state.user = user.id if user else None
     db.commit()  # the route's own transaction begins with its first statement: slow work before it blocks nobody
     return user if user and not user.deleted_at and not user.disabled_at else None
+
+
+def client_address(request: Request) -> str:
+    """Where a request comes from."""
+    return request.client.host if request.client else ""
 
 
 def is_api(request: Request) -> bool:

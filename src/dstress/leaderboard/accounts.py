@@ -43,6 +43,12 @@ class AccountError(DstressError):
     """Something about an account that the person can put right."""
 
 
+class NotYours(AccountError):
+    """Something that is not there, or is another's: whoever asks is told the same."""
+
+    status = 404
+
+
 def hash_password(password: str, email: str = "") -> str:
     """Argon2id of a password that is long enough and not the address itself."""
     if len(password) < SHORTEST_PASSWORD:
@@ -110,6 +116,16 @@ def set_roles(db: Session, user: User, roles: set[Role], by: User | None) -> Non
     record(db, by, "account.roles", str(user.id), roles=sorted(roles))
 
 
+def change_profile(db: Session, user: User, name: str, email: str) -> None:
+    """Another name or address."""
+    if not name:
+        raise AccountError("a name is needed")
+    if email != user.email and find_user(db, email):
+        raise AccountError("there is an account with this address")
+    user.name, user.email = name, email
+    record(db, user, "account.change")
+
+
 def disable(db: Session, user: User, by: User | None, *, is_disabled: bool = True) -> None:
     """Shut a person out, or let them in again. Sessions end at once, tokens no longer work."""
     user.disabled_at = now() if is_disabled else None
@@ -161,7 +177,7 @@ def revoke_token(db: Session, user: User, token_id: int) -> None:
     """End a token of the person's."""
     token = db.scalar(select(Token).where(Token.id == token_id, Token.user_id == user.id))
     if token is None:
-        raise AccountError("there is no such token of yours")
+        raise NotYours("there is no such token of yours")
     token.revoked_at = token.revoked_at or now()
     record(db, user, "token.revoke", token.name)
 
@@ -255,7 +271,7 @@ def find_membership(db: Session, user: User, team_id: int) -> Membership:
     """The person's place in a team; an error that tells nothing about a team of others."""
     found = db.get(Membership, (user.id, team_id))
     if found is None:
-        raise AccountError("there is no such team of yours")
+        raise NotYours("there is no such team of yours")
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -20,12 +19,12 @@ from dstress.leaderboard.access import SignInNeeded, current_user, get_database,
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.files import open_files
 from dstress.leaderboard.limits import TooOften
+from dstress.leaderboard.monitoring import Gauges, Monitor
 from dstress.leaderboard.rendering import STATIC, redirect, render
 from dstress.leaderboard.security import Guard, check_csrf
 from dstress.leaderboard.settings import Settings
 from dstress.leaderboard.tables.accounts import User
 
-_log = logging.getLogger(__name__)
 _TITLES = {403: "Not allowed", 404: "Not found", 405: "Not possible", 413: "Too large", 429: "Too often"}
 
 
@@ -43,6 +42,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.openapi_url = "/api/v1/openapi.json"
     app.setup()
     app.state.settings, app.state.database, app.state.files = settings, database, open_files(settings)
+    app.state.gauges = Gauges()
+    app.add_middleware(Monitor, gauges=app.state.gauges, on_bug=_on_bug)
     app.add_middleware(Guard, max_body=settings.max_upload, https=settings.is_https)
     for router in pages.ROUTERS:
         app.include_router(router, include_in_schema=False, dependencies=[Depends(check_csrf)])
@@ -92,7 +93,8 @@ def _on_wrong_input(request: Request, error: Exception) -> Response:
 def _on_own_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, DstressError):
         raise error
-    return _say(request, 400, f"{error.where}: {error.problem}" if error.where else error.problem, error.fix)
+    status = getattr(error, "status", 400)
+    return _say(request, status, f"{error.where}: {error.problem}" if error.where else error.problem, error.fix)
 
 
 def _on_too_often(request: Request, error: Exception) -> Response:
@@ -110,8 +112,7 @@ def _on_odd_value(request: Request, error: Exception) -> Response:
 
 
 def _on_bug(request: Request, error: Exception) -> Response:
-    _log.exception("an error of ours at %s %s", request.method, request.url.path, exc_info=error)
-    return _say(request, 500, "An error of ours. It is in the server's log.")
+    return _say(request, 500, f"An error of ours. It is in the server's log under {request.state.request}.")
 
 
 _ANSWERS = {
@@ -121,5 +122,4 @@ _ANSWERS = {
     TooOften: _on_too_often,
     SignInNeeded: _on_sign_in_needed,
     DataError: _on_odd_value,
-    Exception: _on_bug,
 }

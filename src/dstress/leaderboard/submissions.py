@@ -77,8 +77,11 @@ def submit(
         db.scalar(select(Team).where(Team.id == entrant.team_id).with_for_update())  # one at a time, or two would count
         _require_place(db, benchmark, entrant)
         _require_own_work(db, benchmark, entrant, fingerprint)
+        system = _system(db, benchmark, entrant)
+        latest = db.scalar(select(func.max(Submission.version)).where(Submission.system_id == system.id))
         submission = Submission(
-            system=_system(db, benchmark, entrant),
+            system=system,
+            version=1 + (latest or 0),
             submitted_by=entrant.user.id,
             file=file,
             file_name=upload.name,
@@ -87,8 +90,6 @@ def submit(
             notes=answers.notes,
             fingerprint=fingerprint.tobytes(),
         )
-        latest = select(func.max(Submission.version)).where(Submission.system_id == submission.system.id)
-        submission.version = 1 + (db.scalar(latest) or 0)
         db.add(submission)
         db.flush()
         record(db, entrant.user, "submission.make", str(submission.id), benchmark=benchmark.slug)

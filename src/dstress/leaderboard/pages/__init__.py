@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from dstress.leaderboard.pages import account, entrance
+from dstress.leaderboard.pages import account, admin, entrance, health, passwords, teams, tokens
 
 ROUTERS = [
+    health.router,
     entrance.router,
+    passwords.router,
     account.router,
+    tokens.router,
+    teams.router,
+    admin.router,
 ]

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Form, Request
 from starlette.responses import Response
 
 from dstress.leaderboard import accounts, limits
-from dstress.leaderboard.access import Db, Visitor, get_settings
+from dstress.leaderboard.access import Db, Visitor, client_address, get_settings
 from dstress.leaderboard.fields import FormEmail, FormLine, FormSecret
 from dstress.leaderboard.limits import Limit
 from dstress.leaderboard.rendering import own_address, redirect, render
@@ -19,11 +19,6 @@ router = APIRouter()
 _TRIES_HERE, _TRIES_ANYWHERE, _TRIES_OF_ADDRESS = Limit(10, 900), Limit(100, 3600), Limit(100, 900)
 """Wrong passwords for one account from one place, from all places, and of one place for all accounts."""
 _SIGN_UPS = Limit(20, 3600)
-
-
-def client_address(request: Request) -> str:
-    """Where a request comes from."""
-    return request.client.host if request.client else ""
 
 
 @router.get("/login")
@@ -56,7 +51,7 @@ def show_sign_up(request: Request, user: Visitor, invitation: str = "") -> Respo
     """The form."""
     if user:
         return redirect("/")
-    values = {"invitation": invitation, "email": "", "name": "", "problem": ""}
+    values: dict[str, Any] = {"invitation": invitation, "email": "", "name": "", "problem": ""}
     return render(request, "account/signup.html.j2", None, **values)
 
 
