@@ -38,7 +38,11 @@ def test_a_benchmark_is_made_and_a_submission_scored(store: JobStore, database: 
     with database.session() as db:
         benchmark = db.scalar(select(Benchmark))
         assert benchmark is not None
-        assert (benchmark.state, benchmark.slug, benchmark.summary["licence"]) == (DONE, "small", "Apache-2.0, like dstress itself")
+        assert (benchmark.state, benchmark.slug, benchmark.summary["licence"]) == (
+            DONE,
+            "small",
+            "Apache-2.0, like dstress itself",
+        )
         package = open_package(store.settings, store.files, benchmark.id)
         path = answer(package, "rules", tmp_path / "rules")
         entrant = Entrant(organiser, team.id, "Rules")

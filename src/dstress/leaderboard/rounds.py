@@ -12,6 +12,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 import msgspec
+from fastapi import HTTPException
 from sqlalchemy import delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
@@ -26,7 +27,9 @@ from dstress.leaderboard.audit import record
 from dstress.leaderboard.benchmark_store import open_package
 from dstress.leaderboard.benchmarks.answers import lead_back, read_answers
 from dstress.leaderboard.benchmarks.package import Package
+from dstress.leaderboard.boards import load_board
 from dstress.leaderboard.files import Files
+from dstress.leaderboard.limits import Limit
 from dstress.leaderboard.settings import Settings
 from dstress.leaderboard.tables.accounts import Membership, User
 from dstress.leaderboard.tables.base import now
@@ -41,6 +44,8 @@ from dstress.leaderboard.tables.judging import (
 from dstress.suites.base import ORIGINAL
 
 MOST_TURNS, MOST_SEATS = 500, 9
+NEW_ROUNDS = Limit(20, 3600)
+"""How many an organiser may draw in an hour."""
 
 
 class RoundPlan(msgspec.Struct, frozen=True):
@@ -123,6 +128,29 @@ def _drawn(fields: dict[str, Any], asked: Sequence[str], subjects: Sequence[str]
     return _Drawn(shown, list(asked), list(subjects), {"dialogue": fields["dialogue"], "turn": fields["turn"]})
 
 
+def top_submissions(db: Session, benchmark: Benchmark, top: int) -> list[Submission]:
+    """The systems that lead the benchmark's first board."""
+    standings = load_board(db, benchmark).standings[:top]
+    return [db.get_one(Submission, standing.row.entry.key) for standing in standings]
+
+
+def find_round(db: Session, round_id: int) -> JudgingRound:
+    """A round, or a page that says there is none."""
+    found = db.get(JudgingRound, round_id)
+    if found is None:
+        raise HTTPException(404)
+    return found
+
+
+def require_seat(db: Session, round_id: int, user: User) -> tuple[JudgingRound, JudgingSeat]:
+    """A round and the person's seat in it, or a refusal."""
+    found = find_round(db, round_id)
+    seat = seat_of(db, found, user)
+    if seat is None:
+        raise HTTPException(403, "take a seat in the round first")
+    return found, seat
+
+
 def is_competing(db: Session, round_: JudgingRound, user: User) -> bool:
     """Whether a person's team has a system on the benchmark."""
     own = select(Membership.team_id).where(Membership.user_id == user.id)
@@ -142,12 +170,13 @@ def take_seat(db: Session, round_: JudgingRound, user: User) -> JudgingSeat:
     _require_open(round_)
     if is_competing(db, round_, user):
         raise DstressError("your team has a system on this benchmark", fix="judges are people who do not compete")
-    for number in range(1, round_.seats + 1):
+    taken = set(db.scalars(select(JudgingSeat.seat).where(JudgingSeat.round_id == round_.id)))
+    for number in sorted({*range(1, round_.seats + 1)} - taken):
         seat = JudgingSeat(round_id=round_.id, seat=number, user_id=user.id)
         try:
             with db.begin_nested():
                 db.add(seat)
-        except IntegrityError:  # somebody sits there
+        except IntegrityError:  # somebody was faster
             continue
         record(db, user, "judging.seat", str(round_.id))
         return seat
@@ -196,11 +225,9 @@ def next_unanswered(places: Sequence[Place], after: int = 0) -> Place | None:
     return next((place for place in (*places[after:], *places[:after]) if not place.is_done), None)
 
 
-def give_answers(
-    db: Session, round_: JudgingRound, place: Place, seat: JudgingSeat, given: Mapping[str, bool | None]
-) -> None:
+def give_answers(db: Session, place: Place, seat: JudgingSeat, given: Mapping[str, bool | None]) -> None:
     """Keep a judge's answers to an item; None clears one."""
-    _require_open(round_)
+    _require_open(db.get_one(JudgingRound, seat.round_id))
     for question, answer in given.items():
         if question not in place.item.questions:
             raise unknown("question", question, place.item.questions)
@@ -237,7 +264,7 @@ def progress(db: Session, round_: JudgingRound) -> dict[int, int]:
         .where(JudgingSeat.round_id == round_.id)
         .group_by(JudgingSeat.seat)
     )
-    return dict(db.execute(query).tuples().all())
+    return {row[0]: row[1] for row in db.execute(query)}
 
 
 def close_round(db: Session, round_: JudgingRound, by: User) -> Verdict:
@@ -255,14 +282,15 @@ def close_round(db: Session, round_: JudgingRound, by: User) -> Verdict:
         sheets[f"judge {seat.seat}"] = {str(place.item.id): place.answers for place in places if place.answers}
     if not any(sheets.values()):
         raise DstressError("nobody has judged anything yet", fix="close the round when its judges are done")
-    in_order = {name: asked[name] for name in questions(_kind(round_)) if name in asked}
+    in_order = {name: asked[name] for name in questions(kind_of(round_)) if name in asked}
     verdict = judge(sheets, in_order)
     round_.verdict, round_.closed_at = msgspec.to_builtins(verdict), now()
     record(db, by, "judging.close", str(round_.id))
     return verdict
 
 
-def _kind(round_: JudgingRound) -> Kind:
+def kind_of(round_: JudgingRound) -> Kind:
+    """What a round judges."""
     return "data" if round_.kind == "data" else "systems"
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dstress.leaderboard.api import account
+from dstress.leaderboard.api import account, judging
 
 ROUTERS = [
     account.router,
+    judging.router,
 ]

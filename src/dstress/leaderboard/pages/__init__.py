@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dstress.leaderboard.pages import account, admin, entrance, health, passwords, teams, tokens
+from dstress.leaderboard.pages import account, admin, entrance, health, judging, passwords, teams, tokens
 
 ROUTERS = [
     health.router,
@@ -12,4 +12,5 @@ ROUTERS = [
     tokens.router,
     teams.router,
     admin.router,
+    judging.router,
 ]
