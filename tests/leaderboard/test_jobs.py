@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select
 
 from dstress.leaderboard import accounts
 from dstress.leaderboard.benchmark_store import BenchmarkTerms, add_benchmark, open_package
 from dstress.leaderboard.benchmarks.package import Plan
 from dstress.leaderboard.database import Database
-from dstress.leaderboard.jobs import ATTEMPTS, Job, JobStore, work
+from dstress.leaderboard.jobs import JobStore, work
 from dstress.leaderboard.settings import Settings
-from dstress.leaderboard.submissions import Entrant, SubmissionError, Upload, submit
-from dstress.leaderboard.tables.accounts import Role, User
-from dstress.leaderboard.tables.base import now
-from dstress.leaderboard.tables.benchmarks import DONE, FAILED, WAITING, Benchmark, StoredResult, Submission
+from dstress.leaderboard.submissions import Entrant, Upload, submit
+from dstress.leaderboard.tables.accounts import Role
+from dstress.leaderboard.tables.benchmarks import DONE, Benchmark, StoredResult
 from tests.leaderboard.packages import answer
 
 

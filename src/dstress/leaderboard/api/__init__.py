@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dstress.leaderboard.api import account, judging
+from dstress.leaderboard.api import account, collecting, judging
 
 ROUTERS = [
     account.router,
     judging.router,
+    collecting.router,
 ]

@@ -125,6 +125,12 @@ def _problem(asked: Asked, prompt: Prompt, text: str) -> str:
     return ""
 
 
+def original_texts(schema: Schema) -> dict[tuple[str, str], tuple[str, str]]:
+    """Service and element -> the name and the description that the schema has."""
+    texts = {(service.name, "service"): (service.name, service.description) for service in schema.services}
+    return texts | {(service, key): (name, text) for service, key, name, text in _elements(schema)}
+
+
 class Accepted(msgspec.Struct, frozen=True):
     """A paraphrase that passed vetting."""
 
@@ -140,9 +146,7 @@ def make_pool(accepted: Iterable[Accepted], schema: Schema) -> Pool:
     Doubles fall out, as in the paper, and so does what comes to the original again.
     """
     found: dict[str, dict[str, dict[str, list[str]]]] = {}
-    originals = {(service, key): (name, text) for service, key, name, text in _elements(schema)}
-    for service in schema.services:
-        originals[service.name, "service"] = service.name, service.description
+    originals = original_texts(schema)
     for one in accepted:
         name, description = originals.get((one.service, one.key), ("", ""))
         text = write_name(one.text, name) if one.asked == "names" else one.text

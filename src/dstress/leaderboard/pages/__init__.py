@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dstress.leaderboard.pages import account, admin, entrance, health, judging, passwords, teams, tokens
+from dstress.leaderboard.pages import account, admin, collecting, entrance, health, judging, passwords, teams, tokens
 
 ROUTERS = [
     health.router,
@@ -13,4 +13,5 @@ ROUTERS = [
     teams.router,
     admin.router,
     judging.router,
+    collecting.router,
 ]
