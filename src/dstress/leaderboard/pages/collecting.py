@@ -169,9 +169,10 @@ def show_queue(request: Request, user: Organiser, db: Db, collection_id: Id, sta
     groups: dict[tuple[int, str], dict[str, Any]] = {}
     for answer in store.list_answers(db, found, state, _SHOWN):
         task = store.read_task(answer.assignment.task)
-        group = groups.setdefault((answer.assignment.task_id, answer.name), _original(task, answer.name, originals))
-        group["answers"].append(answer)
-    values: dict[str, Any] = {"collection": found, "groups": list(groups.values()), "state": state}
+        key = answer.assignment.task_id, answer.name if isinstance(task, ElementTask) else ""
+        groups.setdefault(key, _original(task, answer.name, originals))["answers"].append(answer)
+    told = wordings("rewrites")
+    values: dict[str, Any] = {"collection": found, "groups": list(groups.values()), "state": state, "told": told}
     return render(request, "collecting/vetting.html.j2", user, progress=store.progress_of(db, found), **values)
 
 
@@ -180,7 +181,7 @@ def _original(
 ) -> dict[str, Any]:
     """What an answer stands beside: the utterance, or the element's own name and description."""
     if isinstance(task, RewriteTask):
-        title = f"{wordings('rewrites')[name].title}: {task.dialogue.id}, turn {task.turn}"
+        title = f"{task.dialogue.id}, turn {task.turn}"
         return {"title": title, "original": _mark_values(task), "answers": []}
     own, described = originals.get((task.service, name), (name, ""))
     title = f"{task.service}: {'name' if task.asked == 'names' else 'description'} of {name.split(' ')[0]} {own}"

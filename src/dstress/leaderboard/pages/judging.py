@@ -93,13 +93,14 @@ def show_round(request: Request, user: Visitor, db: Db, round_id: Id) -> Respons
         raise HTTPException(404)
     seat = rounds.seat_of(db, found, user) if user else None
     places = rounds.places_of(db, found, seat) if seat else []
-    asked = questions(rounds.kind_of(found))
+    wanted = {name for item in found.items for name in item.questions}
+    asked = {name: one for name, one in questions(rounds.kind_of(found)).items() if name in wanted}
     values: dict[str, Any] = {
         "round": found,
         "seat": seat,
         "done": sum(place.is_done for place in places),
         "next": rounds.next_unanswered(places),
-        "items": _counted(db, JudgingItem.round_id).get(found.id, 0),
+        "items": len(found.items),
         "answers": sum(len(item.questions) for item in found.items) if user and user.has(Role.ORGANISER) else 0,
         "progress": rounds.progress(db, found),
         "verdict": rounds.verdict_of(found),
