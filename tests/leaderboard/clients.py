@@ -14,9 +14,12 @@ from dstress.leaderboard.tables.accounts import User
 class Client(TestClient):
     """A client that knows who is signed in, and fills in the token of a form."""
 
-    def __init__(self, app: FastAPI, user: User | None = None, secret: str = "", token: str = "") -> None:
+    def __init__(
+        self, app: FastAPI, user: User | None = None, secret: str = "", token: str = "", address: str = "testclient"
+    ) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        super().__init__(app, follow_redirects=False, raise_server_exceptions=False, headers=headers)
+        given: Any = {"follow_redirects": False, "raise_server_exceptions": False, "client": (address, 50_000)}
+        super().__init__(app, headers=headers, **given)
         self.user = user
         if secret:
             self.cookies.set("dstress", secret)

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,11 +86,23 @@ def settings(database_url: str, tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def app(settings: Settings) -> Iterator[FastAPI]:
+def make_app(settings: Settings) -> Iterator[Callable[..., FastAPI]]:
+    """Makes a server; keywords change settings."""
+    made: list[FastAPI] = []
+
+    def make(**changes: Any) -> FastAPI:
+        made.append(create_app(replace(settings, **changes)))
+        return made[-1]
+
+    yield make
+    for app in made:
+        app.state.database.close()
+
+
+@pytest.fixture
+def app(make_app: Callable[..., FastAPI]) -> FastAPI:
     """The server."""
-    made = create_app(settings)
-    yield made
-    made.state.database.close()
+    return make_app()
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from dstress.leaderboard.settings import Settings
 from dstress.leaderboard.tables.accounts import Team
 from dstress.leaderboard.tables.base import now
 from dstress.leaderboard.tables.benchmarks import DONE, Submission, System
-from tests.leaderboard.packages import answer, make_package
+from tests.leaderboard.benchmarks.packages import answer, make_package
 
 
 class Entered(NamedTuple):

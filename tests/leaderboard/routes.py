@@ -32,6 +32,10 @@ class Entry(NamedTuple):
     path: str
     role: Role | None
     is_api: bool
+    fields: tuple[str, ...] = ()
+    """What its form takes."""
+    queries: tuple[str, ...] = ()
+    """What its address takes behind the question mark."""
 
     @property
     def name(self) -> str:
@@ -50,7 +54,10 @@ def entries() -> Iterator[Entry]:
                 assert isinstance(route, APIRoute), route
                 for method in sorted(route.methods):
                     path = prefix + route.path
-                    yield Entry(method, path, _role(route, f"{method} {path}"), bool(prefix))
+                    needs = list(_all(route.dependant))
+                    fields = tuple(param.alias for below in needs for param in below.body_params)
+                    queries = tuple(param.alias for below in needs for param in below.query_params)
+                    yield Entry(method, path, _role(route, f"{method} {path}"), bool(prefix), fields, queries)
 
 
 def _role(route: APIRoute, name: str) -> Role | None:

@@ -38,6 +38,9 @@ VERBS = {
     "convert": "a prediction file in another format",
     "compare": "two or more systems on the same gold: which differences are real",
     "list": "what there is: formats, conventions, importers ...",
+    "serve": "the platform: benchmarks, submissions, a leaderboard, judging, collection",
+    "benchmark": "make a benchmark for a platform, and see what a platform has",
+    "submit": "hand a tracker's answers to a benchmark",
     "completion": "a script that completes commands in your shell",
 }
 """Verb -> its line in the help. Each lives in a module of its own, imported only when it is called."""

@@ -192,6 +192,11 @@ def invite(db: Session, by: User | None, *, role: Role | None = None, team: Team
     return secret
 
 
+def invitation_link(settings: Settings, secret: str) -> str:
+    """The address under which an invitation is accepted."""
+    return f"{settings.url}/join?invitation={secret}"
+
+
 def find_invitation(db: Session, secret: str) -> Invitation:
     """The invitation of a link; an error if it is used or too old."""
     found = db.scalar(select(Invitation).where(Invitation.digest == digest(secret)))
@@ -218,6 +223,11 @@ def make_reset(db: Session, user: User, by: User | None = None) -> str:
     db.add(PasswordReset(digest=digest(secret), user_id=user.id, expires_at=now() + _RESET_FOR))
     record(db, by, "password.link", str(user.id))
     return secret
+
+
+def reset_link(settings: Settings, secret: str) -> str:
+    """The address under which a new password is set."""
+    return f"{settings.url}/password/new?link={secret}"
 
 
 def find_reset(db: Session, secret: str) -> PasswordReset:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import DataError, SQLAlchemyError
+from sqlalchemy.exc import DataError, OperationalError, SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.staticfiles import StaticFiles
@@ -19,12 +20,13 @@ from dstress.leaderboard.access import SignInNeeded, current_user, get_database,
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.files import open_files
 from dstress.leaderboard.limits import TooOften
-from dstress.leaderboard.monitoring import Gauges, Monitor
+from dstress.leaderboard.monitoring import Gauges, Monitor, log_requests
 from dstress.leaderboard.rendering import STATIC, redirect, render
 from dstress.leaderboard.security import Guard, check_csrf
-from dstress.leaderboard.settings import Settings
+from dstress.leaderboard.settings import Settings, read_settings
 from dstress.leaderboard.tables.accounts import User
 
+_log = logging.getLogger(__name__)
 _TITLES = {403: "Not allowed", 404: "Not found", 405: "Not possible", 413: "Too large", 429: "Too often"}
 
 
@@ -53,6 +55,12 @@ def create_app(settings: Settings) -> FastAPI:
     for kind, answer in _ANSWERS.items():
         app.add_exception_handler(kind, answer)
     return app
+
+
+def create_from_environment() -> FastAPI:
+    """The server with the settings in the environment, as each process of `dstress serve` makes it."""
+    log_requests()
+    return create_app(read_settings())
 
 
 def _say(request: Request, status: int, problem: str, fix: str = "", headers: dict[str, str] | None = None) -> Response:
@@ -111,6 +119,11 @@ def _on_odd_value(request: Request, error: Exception) -> Response:
     return _say(request, 422, "a value cannot be stored as it is")
 
 
+def _on_no_database(request: Request, error: Exception) -> Response:
+    _log.error("the database does not answer: %s", error)
+    return _say(request, 503, "The database does not answer. Try again in a while.", headers={"Retry-After": "30"})
+
+
 def _on_bug(request: Request, error: Exception) -> Response:
     return _say(request, 500, f"An error of ours. It is in the server's log under {request.state.request}.")
 
@@ -122,4 +135,5 @@ _ANSWERS = {
     TooOften: _on_too_often,
     SignInNeeded: _on_sign_in_needed,
     DataError: _on_odd_value,
+    OperationalError: _on_no_database,
 }

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-import zipfile
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -18,10 +17,10 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from dstress.conventions import conventions
-from dstress.errors import UNREADABLE_JSON, DstressError
+from dstress.errors import DstressError
 from dstress.leaderboard.audit import record
 from dstress.leaderboard.benchmarks.answers import public_turns
+from dstress.leaderboard.benchmarks.archive import pack_package, require_known, unpack_package
 from dstress.leaderboard.benchmarks.package import Package, Plan
 from dstress.leaderboard.benchmarks.results import SUITE_TABLE, View, views_of
 from dstress.leaderboard.files import Files
@@ -29,11 +28,9 @@ from dstress.leaderboard.settings import Settings
 from dstress.leaderboard.tables.accounts import User
 from dstress.leaderboard.tables.base import now
 from dstress.leaderboard.tables.benchmarks import DONE, Benchmark
-from dstress.storage.sources import open_source
 from dstress.suites import Suite
 from dstress.suites import load as load_suite
 
-_KEPT = ("key.json", "gold/", "inputs/", "public/")
 MOST_PER_DAY = 1000
 
 
@@ -48,10 +45,9 @@ class BenchmarkTerms(NamedTuple):
 
 
 def add_benchmark(db: Session, plan: Plan, terms: BenchmarkTerms, by: User | None) -> Benchmark:
-    """A benchmark that is still to be made."""
-    load_suite(plan.suite)  # a mistake is told now, not by the worker
-    for name in plan.conventions:
-        conventions.create(name)
+    """A benchmark that is still to be made; one without a suite was made elsewhere, and is handed in whole."""
+    if plan.suite:
+        require_known(load_suite(plan.suite), plan.metrics, plan.conventions)  # told now, not by the worker
     slug = re.sub(r"[^a-z0-9]+", "-", terms.title.casefold()).strip("-")[:80] or "benchmark"
     taken = set(db.scalars(select(Benchmark.slug).where(Benchmark.slug.startswith(slug))))
     free = next(name for number in range(1, len(taken) + 2) if (name := _numbered(slug, number)) not in taken)
@@ -144,34 +140,6 @@ def public_file(benchmark_id: int, layout: str) -> str:
 
 def _private_file(benchmark_id: int) -> str:
     return f"benchmarks/{benchmark_id}/package.zip"
-
-
-def pack_package(package: Package, out: Any) -> None:
-    """A benchmark as one archive, gold and all: for the server's own files, and for handing it in."""
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(package.path.rglob("*")):
-            name = path.relative_to(package.path).as_posix()
-            if path.is_file() and name.startswith(_KEPT) and not path.name.startswith("."):
-                archive.write(path, name)
-
-
-def unpack_package(archive: Path, folder: Path) -> Package:
-    """The benchmark in an archive, unpacked into a folder; an archive that holds none is refused."""
-    with open_source(archive) as source:
-        for file in source.files:
-            if file.name.startswith(_KEPT):
-                (folder / file.folder).mkdir(parents=True, exist_ok=True)
-                (folder / file.name).write_bytes(file.read())
-    package = Package(folder)
-    try:
-        answered = {dialogue.id for corpus in package.inputs.values() for dialogue in corpus}
-        if answered != {case.id for case in package.key.cases} or not package.archives:
-            raise DstressError("the inputs are not those of the key")
-    except (OSError, KeyError, *UNREADABLE_JSON) as error:
-        raise DstressError(
-            f"this is no benchmark: {error}", where=archive.name, fix="`dstress benchmark create` makes one"
-        ) from None
-    return package
 
 
 def open_package(settings: Settings, files: Files, benchmark_id: int) -> Package:

@@ -1,4 +1,4 @@
-"""The example on a server's first start: a small benchmark on the embedded corpus, and baseline systems on its board."""
+"""The example of a first start: a small benchmark on the embedded corpus, with baseline systems on its board."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ABOUT = (
     "An example to try the platform with: a few dialogues of the embedded corpus, as they are and as people type, "
     "stumble, cut short and ramble. The baselines need no training."
 )
-PLAN = Plan("quick", "reminder:test", TITLE, limit=16, conventions=("exact", "trade"))
+PLAN = Plan("quick", "reminder:test", TITLE, limit=12, conventions=("exact", "trade"))
 BASELINES = {
     "Rules": ("rules", "Reads the schema and nothing else."),
     "Rules, values counted": ("rules(train=reminder:train)", "The same, with the training split's values."),

@@ -110,9 +110,10 @@ class Bucket(Files):
         self.client.upload_fileobj(content, self.bucket, self.prefix + check_name(name))
 
     def open(self, name: str) -> IO[bytes]:
+        key = self.prefix + check_name(name)
         spooled = tempfile.SpooledTemporaryFile(16_000_000)  # noqa: SIM115 - whoever asked closes it
         try:
-            self.client.download_fileobj(self.bucket, self.prefix + check_name(name), spooled)
+            self.client.download_fileobj(self.bucket, key, spooled)
         except self._missing as error:
             spooled.close()
             if error.response["Error"]["Code"] not in ("404", "NoSuchKey"):

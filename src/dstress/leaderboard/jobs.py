@@ -11,10 +11,13 @@ from __future__ import annotations
 import logging
 import os
 import secrets
+import signal
 import socket
+import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -25,6 +28,7 @@ from huey.api import Huey
 from huey.consumer import Consumer
 from huey.storage import BlackHoleStorage
 from sqlalchemy import or_, select, update
+from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from dstress._version import __version__
 from dstress.errors import DstressError
@@ -84,6 +88,18 @@ class JobStore:
                 if db.execute(taken.values(values)).rowcount:
                     return Job(kind, waiting.id, lease)
         return None
+
+    def await_tables(self) -> None:
+        """Wait until the server has made the tables, for a minute at most."""
+        for _ in range(120):
+            try:
+                with self.database.session(write=False) as db:
+                    db.execute(select(Submission.id).limit(1))
+                    return
+            except (OperationalError, ProgrammingError) as error:
+                problem = str(error.orig)
+                time.sleep(0.5)
+        raise DstressError(f"the database is not ready: {problem}", fix="begin `dstress serve`, or `... migrate`")
 
     @contextmanager
     def prolonging(self, job: Job) -> Iterator[None]:
@@ -169,30 +185,69 @@ def _make(store: JobStore, job: Job) -> bool:
 class _Rows(BlackHoleStorage):
     """The queue that huey's consumer reads: rows of the database, which only this class turns into tasks."""
 
-    def __init__(self, name: str = "dstress", store: JobStore | None = None, task: Any = None) -> None:
-        super().__init__(name)
-        self.store, self.task = store, task
-        self.huey: Huey | None = None
+    def __init__(self, name: str, store: JobStore, **options: Any) -> None:
+        super().__init__(name, **options)
+        self.store = store
+        self.message: Callable[[Job], Any] = lambda job: None
 
     def dequeue(self) -> Any:
         """The next job as huey's message; None to ask again later."""
-        if self.store is None or self.huey is None or (job := self.store.claim()) is None:
-            return None
-        return self.huey.serialize_task(self.task.s(job.kind.__tablename__, job.id, job.lease))
+        job = self.store.claim()
+        return None if job is None else self.message(job)
 
 
 _KINDS: dict[str, Kind] = {"submissions": Submission, "benchmarks": Benchmark}
 
 
-def run_worker(settings: Settings) -> None:
-    """Work until SIGTERM or Ctrl-C; what has been begun is then ended first."""
+def run_worker(settings: Settings, parent: int = 0, begin: Callable[[JobStore], object] = lambda store: None) -> None:
+    """Work until SIGTERM, or until the process that began this one is gone; what has been begun is ended first.
+
+    `begin` is done before the first job, once the tables are there.
+    """
     store = JobStore(settings)
+    store.await_tables()
+    begin(store)
     queue = Huey("dstress", results=False, storage_class=_Rows, store=store)
 
     @queue.task()
     def do(kind: str, row: int, lease: str) -> None:
-        done = work(store, job := Job(_KINDS[kind], row, lease))
-        _log.info("job %s %s %s", kind, job.id, "done" if done else "lost")
+        done = work(store, Job(_KINDS[kind], row, lease))
+        _log.info("job %s %s %s", kind, row, "done" if done else "lost")
 
-    queue.storage.task, queue.storage.huey = do, queue
+    queue.storage.message = lambda job: queue.serialize_task(do.s(job.kind.__tablename__, job.id, job.lease))
+    if parent:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     Consumer(queue, workers=1, periodic=False, max_delay=_POLL, backoff=1.2, graceful_signal="TERM").run()
+
+
+def _end_with(parent: int) -> None:
+    """A server that was killed cannot end its workers; they see that they are nobody's."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+@contextmanager
+def running_workers(command: Sequence[str], number: int) -> Iterator[None]:
+    """So many worker processes beside a server, each begun anew if it dies."""
+    stopped = threading.Event()
+    workers = [subprocess.Popen(command, start_new_session=True) for _ in range(number)]
+
+    def watch() -> None:
+        while not stopped.wait(1.0):
+            for place, worker in enumerate(workers):
+                if worker.poll() is not None and not stopped.is_set():
+                    _log.warning("worker %s ended with %s; another one begins", worker.pid, worker.returncode)
+                    workers[place] = subprocess.Popen(command, start_new_session=True)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        watcher.join()
+        for worker in workers:
+            worker.terminate()
+        for worker in workers:
+            worker.wait()

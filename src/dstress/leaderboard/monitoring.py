@@ -35,11 +35,11 @@ class JsonFormatter(logging.Formatter):
         return redact_text(json.dumps(line, default=str))
 
 
-def log_as_json(level: int = logging.INFO) -> None:
+def log_requests() -> None:
     """Send what the server and its libraries log to standard error, a line of JSON each."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter())
-    logging.basicConfig(level=level, handlers=[handler], force=True)
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
         logging.getLogger(name).handlers = []
         logging.getLogger(name).propagate = name != "uvicorn.access"  # ours says more

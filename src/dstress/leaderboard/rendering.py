@@ -26,6 +26,7 @@ def templates() -> Environment:
         loader=PackageLoader("dstress.leaderboard"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     found.globals.update(static=static_address, Role=Role)
+    found.filters["browser"] = browser_name
     return found
 
 
@@ -52,6 +53,16 @@ def render(request: Request, template: str, user: User | None, *, status: int = 
     if secret := request.scope.get("state", {}).get("new_cookie"):
         set_cookie(page, request, secret)
     return page
+
+
+def browser_name(agent: str) -> str:
+    """What a person calls their browser, from what it calls itself: its name comes late, after those it claims to be."""
+    names = ("Firefox", "Edg", "OPR", "Chrome", "Safari")
+    systems = ("Android", "iPhone", "iPad", "Windows", "Macintosh", "Linux")
+    name = next((name for name in names if name in agent), "")
+    system = next((system for system in systems if system in agent), "")
+    name = {"Edg": "Edge", "OPR": "Opera"}.get(name, name)
+    return " on ".join(part for part in (name, system) if part) or agent or "unknown"
 
 
 def redirect(address: str, notice: str = "") -> Response:

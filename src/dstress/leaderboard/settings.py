@@ -47,6 +47,10 @@ class Settings:
         """The database's address."""
         return self.database or f"sqlite:///{(self.folder / 'platform.db').absolute()}"
 
+    def environment(self) -> dict[str, str]:
+        """The settings as variables, for a process that reads them again."""
+        return {f"DSTRESS_{field.name.upper()}": str(getattr(self, field.name)) for field in fields(self)}
+
     @property
     def is_https(self) -> bool:
         """Whether people come by https."""

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from dstress.leaderboard.pages import account, admin, collecting, entrance, health, judging, passwords, teams, tokens
+from dstress.leaderboard.pages import (
+    account,
+    admin,
+    benchmarks,
+    collecting,
+    entrance,
+    health,
+    judging,
+    passwords,
+    submissions,
+    systems,
+    teams,
+    tokens,
+)
 
 ROUTERS = [
     health.router,
@@ -12,6 +25,9 @@ ROUTERS = [
     tokens.router,
     teams.router,
     admin.router,
+    benchmarks.router,
+    submissions.router,
+    systems.router,
     judging.router,
     collecting.router,
 ]

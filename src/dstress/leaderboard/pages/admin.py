@@ -12,7 +12,6 @@ from starlette.responses import Response
 from dstress.leaderboard import accounts
 from dstress.leaderboard.access import Admin, Db, Id, get_settings
 from dstress.leaderboard.fields import FormLine
-from dstress.leaderboard.pages.passwords import reset_link
 from dstress.leaderboard.rendering import redirect, render
 from dstress.leaderboard.tables.accounts import AuditEntry, Role, User
 
@@ -57,7 +56,7 @@ def disable(user: Admin, db: Db, user_id: Id, disabled: Annotated[bool, Form()] 
 def make_link(request: Request, user: Admin, db: Db, user_id: Id) -> Response:
     """A link with which a person sets a new password, to be given to them."""
     secret = accounts.make_reset(db, _find(db, user_id), user)
-    return _people(request, db, user, link=reset_link(get_settings(request).url, secret))
+    return _people(request, db, user, link=accounts.reset_link(get_settings(request), secret))
 
 
 @router.post("/invitations")
@@ -66,7 +65,7 @@ def invite(
 ) -> Response:
     """A link with which somebody signs up and gets a role."""
     secret = accounts.invite(db, user, role=role, note=note)
-    return _people(request, db, user, link=f"{get_settings(request).url}/join?invitation={secret}")
+    return _people(request, db, user, link=accounts.invitation_link(get_settings(request), secret))
 
 
 @router.get("/audit")

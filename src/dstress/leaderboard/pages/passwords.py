@@ -24,11 +24,6 @@ If it was not you, there is nothing to do.
 """
 
 
-def reset_link(site: str, secret: str) -> str:
-    """The address under which a new password is set."""
-    return f"{site}/password/new?link={secret}"
-
-
 @router.get("/forgotten")
 def show_forgotten(request: Request, user: Visitor) -> Response:
     """The form."""
@@ -46,7 +41,7 @@ def send_link(request: Request, db: Db, email: FormEmail) -> Response:
     response = redirect("/login", f"If {email} has an account, a mail with a link is on its way.")
     user = accounts.find_user(db, email)
     if user and not user.disabled_at:
-        text = _TEXT.format(site=settings.url, link=reset_link(settings.url, accounts.make_reset(db, user)))
+        text = _TEXT.format(site=settings.url, link=accounts.reset_link(settings, accounts.make_reset(db, user)))
         response.background = BackgroundTask(mail.send, settings, email, "A new password for dstress", text)
     return response
 

@@ -48,7 +48,7 @@ def invite(request: Request, user: SignedIn, db: Db, team_id: Id) -> Response:
     if not accounts.find_membership(db, user, team_id).is_owner:
         raise accounts.AccountError("only an owner of the team can do this")
     secret = accounts.invite(db, user, team=db.get_one(Team, team_id))
-    return _page(request, db, user, team_id, f"{get_settings(request).url}/join?invitation={secret}")
+    return _page(request, db, user, team_id, accounts.invitation_link(get_settings(request), secret))
 
 
 @router.post("/teams/{team_id}/remove")

@@ -1,4 +1,4 @@
-"""Benchmarks, the systems on them, and what was handed in. A row that is to be worked on is its own place in the queue."""
+"""Benchmarks, systems, and what was handed in. A row that is to be worked on is its own place in the queue."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from dstress.predictions import read_predictions, write_predictions
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import tally_predictions
 from dstress.suites.base import ORIGINAL
-from tests.leaderboard.packages import answer, make_package
+from tests.leaderboard.benchmarks.packages import answer, make_package
 
 
 @pytest.fixture(scope="module")
