@@ -10,7 +10,6 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import Row as DbRow
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
@@ -101,7 +100,7 @@ def load_board(db: Session, benchmark: Benchmark, view: str = "", convention: st
     return Board(benchmark, views, views[shown], chosen, conventions, by, standings)
 
 
-def _published(db: Session, benchmark: Benchmark) -> Sequence[DbRow[Any]]:
+def _published(db: Session, benchmark: Benchmark) -> Sequence[Any]:
     """Every version that anybody may see, the older first."""
     columns = (Submission.id, Submission.system_id, Submission.version, Submission.published_at)
     names = (System.name.label("system"), Team.name.label("team"))
@@ -133,7 +132,7 @@ def load_result(db: Session, submission: Submission, convention: str = "") -> Re
 class Milestone(NamedTuple):
     """A version that was published: its value in the board's first column, and whether it was the best until then."""
 
-    standing: DbRow[Any]
+    standing: Any
     cell: Cell | None
     is_best: bool
 

@@ -37,20 +37,23 @@ def parse_address(text: str) -> BenchmarkAddress:
 class Platform:
     """A server, asked with a person's token; what anybody may know needs none."""
 
-    def __init__(self, server: str, token: str = "", transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(self, server: str, token: str = "") -> None:
         if urlsplit(server).scheme not in ("http", "https"):
             raise DstressError(f"{server!r} is no server's address", fix="such as https://board.example.org")
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        address = f"{server.rstrip('/')}/api/v1"
-        self.client = httpx.Client(base_url=address, headers=headers, timeout=_TIMEOUT, transport=transport)
+        self.address = f"{server.rstrip('/')}/api/v1"
+        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
+
+    def _client(self) -> httpx.Client:
+        return httpx.Client(base_url=self.address, headers=self.headers, timeout=_TIMEOUT)
 
     def ask(self, method: str, path: str, **given: Any) -> Any:
         """What the server answers, decoded; what it refuses is an error in its own words."""
         try:
-            answer = self.client.request(method, path, **given)
+            with self._client() as client:
+                answer = client.request(method, path, **given)
         except httpx.HTTPError as error:
             problem = f"the server does not answer: {error or type(error).__name__}"
-            raise DstressError(problem, where=str(self.client.base_url)) from None
+            raise DstressError(problem, where=self.address) from None
         if not answer.is_success:
             raise self._refusal(answer)
         return answer.json()
@@ -64,12 +67,12 @@ class Platform:
         fix = said.get("fix", "")
         if answer.status_code == 401:
             fix = "make a token on the page Tokens of your account, and put it into DSTRESS_TOKEN"
-        return DstressError(problem, where=str(self.client.base_url), fix=fix)
+        return DstressError(problem, where=self.address, fix=fix)
 
     def download(self, path: str, to: Path) -> None:
         """A file, whole or not at all."""
         try:
-            with self.client.stream("GET", path) as answer:
+            with self._client() as client, client.stream("GET", path) as answer:
                 if not answer.is_success:
                     answer.read()
                     raise self._refusal(answer)

@@ -85,7 +85,7 @@ class JobStore:
                     db.execute(taken.values(state=FAILED, problem=problem, finished_at=now()))
                     continue
                 values = {"lease": lease, "leased_until": now() + LEASE, "attempts": kind.attempts + 1}
-                if db.execute(taken.values(values)).rowcount:
+                if _rows(db.execute(taken.values(values))):
                     return Job(kind, waiting.id, lease)
         return None
 
@@ -124,12 +124,17 @@ class JobStore:
         state = FAILED if problem else DONE
         ended = {"state": state, "problem": problem, "lease": None, "leased_until": None, "finished_at": now()}
         with self.database.session() as db:
-            if not db.execute(_held(job).values(**ended, **values)).rowcount:
+            if not _rows(db.execute(_held(job).values(**ended, **values))):
                 _log.warning("job %s %s was done by somebody else", job.kind.__tablename__, job.id)
                 return False
             if result is not None:
                 db.add(result)
         return True
+
+
+def _rows(done: Any) -> int:
+    """How many rows a statement changed."""
+    return int(done.rowcount)
 
 
 def _held(job: Job) -> Any:
@@ -182,7 +187,7 @@ def _make(store: JobStore, job: Job) -> bool:
         return store.finish(job, summary=summarise(package))
 
 
-class _Rows(BlackHoleStorage):
+class _Queue(BlackHoleStorage):  # type: ignore[misc]  # huey has no types
     """The queue that huey's consumer reads: rows of the database, which only this class turns into tasks."""
 
     def __init__(self, name: str, store: JobStore, **options: Any) -> None:
@@ -207,9 +212,9 @@ def run_worker(settings: Settings, parent: int = 0, begin: Callable[[JobStore], 
     store = JobStore(settings)
     store.await_tables()
     begin(store)
-    queue = Huey("dstress", results=False, storage_class=_Rows, store=store)
+    queue = Huey("dstress", results=False, storage_class=_Queue, store=store)
 
-    @queue.task()
+    @queue.task()  # type: ignore[untyped-decorator]
     def do(kind: str, row: int, lease: str) -> None:
         done = work(store, Job(_KINDS[kind], row, lease))
         _log.info("job %s %s %s", kind, row, "done" if done else "lost")

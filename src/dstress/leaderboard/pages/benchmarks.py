@@ -117,7 +117,7 @@ def make_benchmark(
     deadline: FormLine = "",
 ) -> Response:
     """Take the order; a worker makes the benchmark."""
-    given = {"title": title, "suite": suite, "corpus": corpus, "about": about, "metrics": metrics}
+    given: dict[str, Any] = {"title": title, "suite": suite, "corpus": corpus, "about": about, "metrics": metrics}
     given |= {
         "conventions": conventions,
         "limit": limit,
@@ -128,8 +128,8 @@ def make_benchmark(
     try:
         if suite not in suite_names() or corpus not in _known_corpora():
             raise DstressError("choose a suite and a corpus from the lists")
-        chosen = (tuple(parse_list(text)) if text else () for text in (metrics, conventions))
-        plan = Plan(suite, corpus, title, seed, limit, 0, *chosen)
+        wanted, judged = (tuple(parse_list(text)) if text else () for text in (metrics, conventions))
+        plan = Plan(suite, corpus, title, seed, limit, metrics=wanted, conventions=judged)
         terms = BenchmarkTerms(title, about, daily_limit, read_deadline(deadline))
         benchmark = benchmark_store.add_benchmark(db, plan, terms, user)
     except DstressError as error:
@@ -232,7 +232,7 @@ def show_history(
 ) -> Response:
     """Who led when."""
     board = _require_board(db, slug, view, convention, by)
-    values = {"board": board, "milestones": load_history(db, board), "benchmark": board.benchmark}
+    values: dict[str, Any] = {"board": board, "milestones": load_history(db, board), "benchmark": board.benchmark}
     return render(request, "benchmarks/history.html.j2", user, **values, **_words())
 
 

@@ -112,9 +112,9 @@ def require_submission(db: Session, user: User, submission_id: int) -> Submissio
 def show_submission(request: Request, user: SignedIn, db: Db, submission_id: Id) -> Response:
     """How far it is, and what it has reached."""
     submission = require_submission(db, user, submission_id)
-    values = {"submission": submission, "result": load_result(db, submission)}
-    words = {"show_value": show_value, "show_interval": show_interval}
-    return render(request, "submissions/submission.html.j2", user, **values, **words)
+    values: dict[str, Any] = {"submission": submission, "result": load_result(db, submission)}
+    values |= {"show_value": show_value, "show_interval": show_interval}
+    return render(request, "submissions/submission.html.j2", user, **values)
 
 
 @router.get("/submissions/{submission_id}/state")
