@@ -17,6 +17,7 @@ from dstress.leaderboard.settings import Settings
 from dstress.leaderboard.tables.accounts import Role, User
 from dstress.leaderboard.tables.benchmarks import Benchmark, System
 from dstress.leaderboard.tables.judging import JudgingAnswer, JudgingItem, JudgingRound, JudgingSeat
+from dstress.leaderboard.verdicts import judged_systems, verdict_of
 from tests.leaderboard.clients import Client
 from tests.leaderboard.entered import Entered, enter_systems
 
@@ -101,7 +102,7 @@ def test_three_judges_and_their_majority(
     assert organiser.submit(f"/judging/{round_id}/close").status_code == 303
     with database.session(write=False) as db:
         found = db.get_one(JudgingRound, round_id)
-        verdict = rounds.verdict_of(found)
+        verdict = verdict_of(found)
         assert verdict is not None and verdict.judges == ["judge 1", "judge 2", "judge 3"]
         items = items_of(database, round_id).values()
         assert verdict.variants["gold"]["correct"].value == 1.0
@@ -111,9 +112,15 @@ def test_three_judges_and_their_majority(
             assert share.value == sum(map(gold, own)) / len(own), name
         votes = [[gold(item), gold(item), True] for item in items]
         assert verdict.agreement["correct"] == pytest.approx(krippendorff_alpha(votes))
-        joined = rounds.judged_systems(db, db.get_one(Benchmark, entered.benchmark))
-        assert joined.keys() == set(entered.submissions.values())
-        assert joined[entered.submissions["Empty"]][1]["correct"].value < 1
+        judged = judged_systems(db, db.get_one(Benchmark, entered.benchmark))
+        assert judged.keys() == set(entered.submissions.values())
+        empty = judged[entered.submissions["Empty"]].shares["correct"].value
+        assert empty is not None and empty < 1
+    board = client.get("/benchmarks/small-benchmark").text
+    assert "by people" in board and f'<a href="/judging/{round_id}">{100 * empty:.1f}</a>' in board
+    content = client.get("/benchmarks/small-benchmark/leaderboard.json").json()["systems"]
+    assert {one["system"]: one["judged"]["correct"]["value"] for one in content}["Empty"] == empty
+    assert "judged correctness" in client.get("/benchmarks/small-benchmark/leaderboard.csv").text
     page = client.get(f"/judging/{round_id}")
     assert page.status_code == 200 and "Rules" in page.text and "Krippendorff" in page.text and "Ann" not in page.text
     late = judges[0].submit(f"/judging/{round_id}/1", correct="yes")
@@ -188,7 +195,7 @@ def test_stressed_turns_are_judged_beside_their_originals(
     answer_all(judge, round_id, database, lambda item: item.subjects == ["original"])
     organiser.submit(f"/judging/{round_id}/close")
     with database.session(write=False) as db:
-        verdict = rounds.verdict_of(db.get_one(JudgingRound, round_id))
+        verdict = verdict_of(db.get_one(JudgingRound, round_id))
     assert verdict is not None
     for question in ("human_like", "correct"):
         assert verdict.variants["original"][question].value == 1 and verdict.variants[TYPOS][question].value == 0

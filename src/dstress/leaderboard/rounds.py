@@ -294,28 +294,6 @@ def kind_of(round_: JudgingRound) -> Kind:
     return "data" if round_.kind == "data" else "systems"
 
 
-def verdict_of(round_: JudgingRound) -> Verdict | None:
-    """The verdict of a closed round."""
-    return msgspec.convert(round_.verdict, Verdict) if round_.verdict else None
-
-
-def judged_systems(db: Session, benchmark: Benchmark) -> dict[int, tuple[JudgingRound, dict[str, Any]]]:
-    """Submission -> the last closed round that judged it, and its shares by question: what a leaderboard shows."""
-    query = (
-        select(JudgingRound, JudgingSubject)
-        .join(JudgingSubject, JudgingSubject.round_id == JudgingRound.id)
-        .where(JudgingRound.benchmark_id == benchmark.id, JudgingRound.closed_at.is_not(None))
-        .where(JudgingSubject.submission_id.is_not(None))
-        .order_by(JudgingRound.closed_at)
-    )
-    found: dict[int, tuple[JudgingRound, dict[str, Any]]] = {}
-    for round_, subject in db.execute(query):
-        verdict = verdict_of(round_)
-        if verdict and subject.submission_id and subject.label in verdict.variants:
-            found[subject.submission_id] = round_, dict(verdict.variants[subject.label])
-    return found
-
-
 def subject_names(db: Session, round_: JudgingRound) -> dict[str, str]:
     """What a closed round's page calls each subject: a system that is no longer published goes by its number."""
     names = {subject.label: subject.label for subject in round_.subjects}

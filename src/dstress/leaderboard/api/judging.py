@@ -18,6 +18,7 @@ from dstress.leaderboard.benchmark_store import find_benchmark
 from dstress.leaderboard.fields import Line
 from dstress.leaderboard.tables.benchmarks import DONE
 from dstress.leaderboard.tables.judging import JudgingRound
+from dstress.leaderboard.verdicts import verdict_of
 
 router = APIRouter(prefix="/judging/rounds", tags=["judging"])
 Number = Annotated[int, Path(ge=1, le=100_000)]
@@ -134,7 +135,7 @@ def _item(place: rounds.Place) -> Item:
 
 def _content(db: Session, found: JudgingRound) -> Round:
     content = Round(id=found.id, title=found.title, kind=found.kind, seats=found.seats, closed=bool(found.closed_at))
-    if verdict := rounds.verdict_of(found):
+    if verdict := verdict_of(found):
         names = rounds.subject_names(db, found)
         content.verdict = {
             "subjects": {names.get(label, label): msgspec.to_builtins(of) for label, of in verdict.variants.items()},

@@ -21,10 +21,10 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload
 
-from dstress.corpora import EMBEDDED, ensure_embedded, load
-from dstress.corpora.store import require_manifest, stored_names
+from dstress.corpora import load
 from dstress.errors import DstressError, unknown
 from dstress.leaderboard.audit import record
+from dstress.leaderboard.benchmark_store import known_corpora
 from dstress.leaderboard.benchmarks.package import licence_of
 from dstress.leaderboard.collection.elements import (
     Accepted,
@@ -76,14 +76,6 @@ class CollectionPlan(msgspec.Struct, frozen=True):
     seed: int = 1
     ambiguous: tuple[str, ...] | None = None
     """Of elements: the ids whose description is shown as an example; left out, those that mean two things."""
-
-
-def known_corpora() -> list[str]:
-    """The corpora of this server, by split; a path is none, so that nobody reads the server's files."""
-    ensure_embedded()
-    return [
-        f"{name}:{split}" for name in sorted({*stored_names(), EMBEDDED}) for split in require_manifest(name).splits
-    ]
 
 
 def start_collection(db: Session, plan: CollectionPlan, by: User) -> Collection:
@@ -212,7 +204,8 @@ def hand_in(assignment: Assignment, texts: Mapping[str, str]) -> dict[str, str]:
     if problems := find_problems(task, texts):
         return problems
     assignment.answers = [
-        CollectedAnswer(name=key[:200], text=" ".join(texts[name].split())) for name, key in names_of(task).items()
+        CollectedAnswer(user_id=assignment.user_id, name=key[:200], text=" ".join(texts[name].split()))
+        for name, key in names_of(task).items()
     ]
     assignment.done_at = now()
     return {}
@@ -264,7 +257,7 @@ def vet(db: Session, collection: Collection, answer_ids: Sequence[int], state: s
         .join(Assignment)
         .join(CollectionTask)
         .where(CollectionTask.collection_id == collection.id, CollectedAnswer.id.in_(answer_ids))
-        .where(Assignment.user_id != by.id)
+        .where(CollectedAnswer.user_id != by.id)
     )
     found = list(db.scalars(query))
     for answer in found:

@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from dstress.corpora import load
 from dstress.leaderboard import limits
 from dstress.leaderboard.access import Db, Id, Organiser, SignedIn, Worker
+from dstress.leaderboard.benchmark_store import known_corpora
 from dstress.leaderboard.collection import store
 from dstress.leaderboard.collection.elements import ElementTask, original_texts
 from dstress.leaderboard.collection.rewrites import RewriteTask
@@ -50,7 +51,7 @@ def show_collections(request: Request, user: SignedIn, db: Db) -> Response:
 @router.get("/new")
 def show_new(request: Request, user: Organiser) -> Response:
     """The form for a collection."""
-    return render(request, "collecting/new.html.j2", user, corpora=store.known_corpora())
+    return render(request, "collecting/new.html.j2", user, corpora=known_corpora())
 
 
 @router.post("/new")

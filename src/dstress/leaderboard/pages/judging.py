@@ -20,6 +20,7 @@ from dstress.leaderboard.rendering import redirect, render
 from dstress.leaderboard.tables.accounts import Role
 from dstress.leaderboard.tables.benchmarks import DONE, Benchmark
 from dstress.leaderboard.tables.judging import JudgingItem, JudgingRound, JudgingSeat
+from dstress.leaderboard.verdicts import verdict_of
 from dstress.reports.numbers import PAGE
 
 router = APIRouter(prefix="/judging")
@@ -103,7 +104,7 @@ def show_round(request: Request, user: Visitor, db: Db, round_id: Id) -> Respons
         "items": len(found.items),
         "answers": sum(len(item.questions) for item in found.items) if user and user.has(Role.ORGANISER) else 0,
         "progress": rounds.progress(db, found),
-        "verdict": rounds.verdict_of(found),
+        "verdict": verdict_of(found),
         "names": rounds.subject_names(db, found) if found.closed_at else {},
         "asked": asked,
         "number": PAGE,

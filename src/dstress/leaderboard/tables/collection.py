@@ -77,6 +77,7 @@ class CollectedAnswer(Base):
 
     id: Mapped[Key]
     assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id", ondelete="CASCADE"))
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     name: Mapped[Line]
     """The kind of rewrite, or the schema's element."""
     text: Mapped[str] = mapped_column(Text)

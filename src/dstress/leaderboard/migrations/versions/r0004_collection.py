@@ -49,6 +49,7 @@ def upgrade() -> None:
         "collected_answers",
         sa.Column("id", sa.Integer, primary_key=True),
         sa.Column("assignment_id", sa.Integer, _to("assignments.id"), nullable=False),
+        sa.Column("user_id", sa.Integer, _to("users.id"), nullable=False, index=True),
         sa.Column("name", sa.String(200), nullable=False),
         sa.Column("text", sa.Text, nullable=False),
         sa.Column("state", sa.String(20), nullable=False, index=True),
