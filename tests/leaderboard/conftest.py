@@ -9,6 +9,7 @@ No client starts what the server starts with (workers); a test that needs that s
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -23,6 +24,7 @@ from tests.parts import is_there, need
 if not is_there("server"):
     collect_ignore_glob = ["test_*.py"]
 else:
+    import uvicorn
     from fastapi import FastAPI
     from sqlalchemy import create_engine, text
 
@@ -174,3 +176,27 @@ def program(database: Database) -> Callable[[Client], Client]:
         return Client(of.app, of.user, token=secret)
 
     return make
+
+
+@pytest.fixture
+def site(app: FastAPI) -> Iterator[str]:
+    """The server on a port of this machine."""
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="on"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        thread.join(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join(20)
+
+
+@pytest.fixture
+def page(chromium: Any, site: str) -> Iterator[Any]:
+    with chromium.new_context(base_url=site) as context:
+        opened = context.new_page()
+        problems: list[str] = []
+        opened.on("console", lambda message: message.type == "error" and problems.append(message.text))
+        opened.on("pageerror", lambda error: problems.append(str(error)))
+        yield opened
+        assert [text for text in problems if "403" not in text] == []

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
-from fastapi import FastAPI
 
 from dstress.leaderboard.tables.accounts import Role
 from tests.leaderboard.clients import Client
@@ -25,30 +22,6 @@ WAYS = {"desktop": (1280, 900, "light"), "dark": (1280, 900, "dark"), "phone": (
 def database_url(tmp_path: Path, migrated_sqlite: Path) -> str:
     """A browser sees no database; one kind is enough."""
     return f"sqlite:///{tmp_path / 'platform.db'}"
-
-
-@pytest.fixture
-def site(app: FastAPI) -> Iterator[str]:
-    """The server on a port of this machine."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="on"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        thread.join(0.01)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join(20)
-
-
-@pytest.fixture
-def page(chromium: Any, site: str) -> Iterator[Any]:
-    with chromium.new_context(base_url=site) as context:
-        opened = context.new_page()
-        problems: list[str] = []
-        opened.on("console", lambda message: message.type == "error" and problems.append(message.text))
-        opened.on("pageerror", lambda error: problems.append(str(error)))
-        yield opened
-        assert [text for text in problems if "403" not in text] == []
 
 
 def test_an_account_from_the_first_click_to_the_last(page: Any) -> None:

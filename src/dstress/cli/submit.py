@@ -61,6 +61,7 @@ def command(
     server, slug = parse_address(address)
     platform = Platform(server, token)
     platform.ask("GET", "/account")
+    view = platform.ask("GET", f"/benchmarks/{slug}")["views"][0]
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dstress-")))
         file = _track(platform, slug, spec, folder) if answers is None else _one_file(answers, folder)
@@ -81,7 +82,7 @@ def command(
         write_json(made | {"scores": scores}, json_file)
         return
     if scores:
-        print_table(_table(scores))
+        print_table(_table(scores, view))
     print_notes(made["notes"])
     console().print(f"{server}/submissions/{made['id']}", markup=False)
 
@@ -116,18 +117,18 @@ def _track(platform: Any, slug: str, spec: str, folder: Path) -> Path:
     return out / "answers.jsonl" if parts == [""] else _one_file(out, folder)
 
 
-def _table(scores: dict[str, Any]) -> Any:
-    """The cells of the suite's table and of each metric, as the console shows numbers."""
+def _table(scores: dict[str, Any], view: str) -> Any:
+    """What the submission has reached on the leaderboard that is shown first."""
     from dstress.metrics.measures import measure_of
     from dstress.reports.numbers import PLAIN
     from dstress.reports.tables import Table
 
     rows = []
-    for view, cells in scores["cells"].items():
-        for cell in cells:
-            if score := cell["score"]:
-                unit = measure_of(cell["metric"]).unit
-                low, high = (float("nan") if score[end] is None else score[end] for end in ("low", "high"))
-                value = PLAIN.measured(score["value"], unit)
-                rows.append((view, cell["column"], value, PLAIN.measured_interval(low, high, unit)))
-    return Table(("view", "measure", "#%", "#95 % interval"), rows)
+    for cell in scores["cells"][view]:
+        if score := cell["score"]:
+            unit = measure_of(cell["metric"]).unit
+            low, high = (float("nan") if score[end] is None else score[end] for end in ("low", "high"))
+            rows.append(
+                (cell["column"], PLAIN.measured(score["value"], unit), PLAIN.measured_interval(low, high, unit))
+            )
+    return Table((view, "#%", "#95 % interval"), rows)

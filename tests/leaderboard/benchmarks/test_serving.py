@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import threading
 import time
@@ -27,6 +29,7 @@ from dstress.leaderboard.tables.accounts import Role
 from dstress.leaderboard.tables.benchmarks import DONE, StoredResult, Submission
 from dstress.predictions import read_predictions, write_predictions
 from tests.leaderboard.benchmarks.servers import Served, is_running, running
+from tests.paths import DOCS
 
 SUBMITTERS, EACH = 3, 4
 
@@ -134,6 +137,30 @@ def _database(served: Served) -> Database:
     return Database(Settings(folder=served.folder).database_url)
 
 
+@pytest.fixture(scope="module")
+def token(served: Served) -> str:
+    """Of an organiser with a team."""
+    return _tokens(_database(served), 1, Role.ORGANISER)[0]
+
+
+def call(*arguments: str) -> str:
+    result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_the_examples_of_the_page_print_what_they_say(
+    served: Served, token: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DSTRESS_TOKEN", token)
+    monkeypatch.chdir(tmp_path)
+    page = (DOCS / "platform" / "benchmarks.md").read_text("utf-8").replace("http://127.0.0.1:8000", served.url)
+    examples = re.findall(r"^```\n\$ dstress (.+)\n((?:(?!```).*\n)*)```", page, re.MULTILINE)
+    assert len(examples) == 4
+    for command, expected in examples:
+        assert call(*shlex.split(command)).split() == expected.split(), command
+
+
 def test_a_first_start_shows_an_example_with_baselines(served: Served) -> None:
     page = httpx.get(f"{served.url}/benchmarks/reminder-quick-look").text
     for name in BASELINES:
@@ -144,9 +171,8 @@ def test_a_first_start_shows_an_example_with_baselines(served: Served) -> None:
     assert values[-1] == 0
 
 
-def test_from_the_command_line(served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_the_command_line(served: Served, token: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a benchmark, download its inputs, hand in, and read the board."""
-    (token,) = _tokens(_database(served), 1, Role.ORGANISER)
     monkeypatch.setenv("DSTRESS_TOKEN", token)
     monkeypatch.chdir(tmp_path)
 

@@ -47,13 +47,15 @@ class BenchmarkFacts(BaseModel):
     conventions: list[str]
     layouts: list[str]
     views: list[str]
+    """Its leaderboards, the one that is shown first first."""
     dialogues: int
     turns: int
 
 
 def facts_of(benchmark: Benchmark) -> BenchmarkFacts:
     """A benchmark as programs see it."""
-    known = benchmark.summary
+    known, views = benchmark.summary, benchmark_store.views_of_benchmark(benchmark)
+    first = benchmark_store.first_view(benchmark) if views else ""
     return BenchmarkFacts(
         slug=benchmark.slug,
         title=benchmark.title,
@@ -69,7 +71,7 @@ def facts_of(benchmark: Benchmark) -> BenchmarkFacts:
         variants=known.get("variants", []),
         conventions=known.get("conventions", []),
         layouts=list(known.get("layouts", {})),
-        views=list(benchmark_store.views_of_benchmark(benchmark)),
+        views=sorted(views, key=lambda view: view != first),
         dialogues=known.get("dialogues", 0),
         turns=known.get("turns", 0),
     )
