@@ -48,7 +48,7 @@ ATTEMPTS = 5
 """Workers that a job may cost before it is given up."""
 _POLL = 0.3
 """Seconds between two looks for work."""
-_log = logging.getLogger("dstress.worker")
+_log = logging.getLogger(__name__)
 
 Kind = type[Submission] | type[Benchmark]
 

@@ -349,7 +349,7 @@ def test_a_package_is_handed_in_whole(
     with (tmp_path / "package.zip").open("wb") as out:
         pack_package(package, out)
     content = (tmp_path / "package.zip").read_bytes()
-    send = {"data": {"title": "Whole"}, "files": {"package": ("p.zip", content)}}
+    send: dict[str, Any] = {"data": {"title": "Whole"}, "files": {"package": ("p.zip", content)}}
     assert program(member).post("/api/v1/benchmarks", **send).status_code == 403
     made = program(organiser).post("/api/v1/benchmarks", **send)
     assert made.status_code == 201, made.text
