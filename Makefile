@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# CI adds every optional part: make test EXTRAS=dev,speech,whisper,models,encoder,ray,localmodel
+# CI adds every optional part: make test EXTRAS=dev,speech,whisper,models,encoder,ray,localmodel,postgres,s3
 EXTRAS ?= dev
 
 .PHONY: demo test fuzz lint bench clean

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,4 +72,16 @@ def test_a_new_folder_is_made(tmp_path: Path, name: str) -> None:
     database = Database(f"sqlite:///{tmp_path / name}")
     database.migrate()
     assert "users" in inspect(database.engine).get_table_names()
+    database.close()
+
+
+def test_processes_that_start_together_migrate_once(database_url: str) -> None:
+    database = Database(database_url)
+    downgrade(database, "base")
+    with database.engine.begin() as connection:
+        connection.execute(text("drop table alembic_version"))
+    command = [sys.executable, "-m", "dstress", "serve", "--database", database_url, "migrate"]
+    assert [process.wait() for process in [subprocess.Popen(command) for _ in range(4)]] == [0] * 4
+    with database.engine.connect() as connection:
+        assert connection.execute(text("select version_num from alembic_version")).all() == [(revisions()[-1],)]
     database.close()

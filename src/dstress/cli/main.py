@@ -24,6 +24,7 @@ VERBS = {
     "score": "score a prediction file as every official script would",
     "run": "a whole suite: stress, track, score, report; survives anything",
     "report": "a page with every number, plot and example of a run",
+    "view": "the runs of a folder in your browser: their numbers, their reports, any side by side",
     "rescore": "score a run anew without asking the tracker again",
     "gate": "fail a release that is significantly less robust than the last",
     "stress": "break a corpus's words on purpose, keep its labels true",

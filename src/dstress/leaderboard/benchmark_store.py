@@ -17,6 +17,8 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from dstress.corpora import EMBEDDED
+from dstress.corpora import store as corpora
 from dstress.errors import DstressError
 from dstress.leaderboard.audit import record
 from dstress.leaderboard.benchmarks.answers import public_turns
@@ -73,6 +75,13 @@ def change_terms(db: Session, benchmark: Benchmark, terms: BenchmarkTerms, by: U
     benchmark.daily_limit, benchmark.deadline = terms.daily_limit, terms.deadline
     db.flush()
     record(db, by, "benchmark.terms", benchmark.slug, limit=terms.daily_limit)
+
+
+def known_corpora() -> list[str]:
+    """What a page may make something of, by split. Never a path, by which it could read the server's own files."""
+    manifests = [(name, corpora.read_manifest(name)) for name in corpora.stored_names()]
+    stored = [f"{name}:{split}" for name, manifest in manifests if manifest for split in manifest.splits]
+    return list(dict.fromkeys((f"{EMBEDDED}:test", f"{EMBEDDED}:dev", *stored)))
 
 
 def find_benchmark(db: Session, slug: str) -> Benchmark | None:

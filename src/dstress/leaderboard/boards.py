@@ -13,12 +13,15 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
+from dstress.analysis.human_check.questions import questions
+from dstress.analysis.human_check.verdict import Share
 from dstress.errors import unknown
 from dstress.leaderboard.benchmark_store import first_view, views_of_benchmark
 from dstress.leaderboard.benchmarks.board import Entry, Row, rank
 from dstress.leaderboard.benchmarks.results import Result, View, unpack_results, unpack_statistics
 from dstress.leaderboard.tables.accounts import Team
 from dstress.leaderboard.tables.benchmarks import DONE, Benchmark, StoredResult, Submission, System
+from dstress.leaderboard.verdicts import Judged, judged_systems
 from dstress.metrics.measures import measure_of
 from dstress.reports.tables import Table
 from dstress.runs.folder import Cell
@@ -47,6 +50,19 @@ class Board(NamedTuple):
     conventions: list[str]
     by: str
     standings: list[Standing]
+    judged: dict[int, Judged]
+    """What people said, by submission."""
+
+    @property
+    def questions(self) -> dict[str, str]:
+        """What people were asked of any of its systems, and what that measures."""
+        asked = {name for judged in self.judged.values() for name in judged.shares}
+        return {name: one.title for name, one in questions("systems").items() if name in asked}
+
+    def share(self, standing: Standing, question: str) -> Share | None:
+        """What people said of a system; None where nobody was asked."""
+        judged = self.judged.get(standing.row.entry.key)
+        return judged.shares.get(question) if judged else None
 
 
 class _Kept:
@@ -97,7 +113,9 @@ def load_board(db: Session, benchmark: Benchmark, view: str = "", convention: st
         for row in rows
         for found in [names[row.entry.key]]
     ]
-    return Board(benchmark, views, views[shown], chosen, conventions, by, standings)
+    judged = judged_systems(db, benchmark)
+    kept = {one.row.entry.key: judged[one.row.entry.key] for one in standings if one.row.entry.key in judged}
+    return Board(benchmark, views, views[shown], chosen, conventions, by, standings, kept)
 
 
 def _published(db: Session, benchmark: Benchmark) -> Sequence[Any]:
@@ -172,6 +190,7 @@ def board_content(board: Board) -> dict[str, Any]:
                     label: msgspec.to_builtins(cell.score) if cell and cell.score else None
                     for label, cell in zip(board.view.labels, one.row.cells, strict=True)
                 },
+                "judged": {name: msgspec.to_builtins(board.share(one, name)) for name in board.questions},
             }
             for one in board.standings
         ],
@@ -192,6 +211,9 @@ def board_table(board: Board) -> Table:
             score = cell.score if cell else None
             record |= {label: score.value if score else None}
             record |= {f"{label} low": score.low if score else None, f"{label} high": score.high if score else None}
+        for name, title in board.questions.items():
+            share = board.share(one, name)
+            record |= {f"judged {title}": share.value if share else None}
         records.append(record | {"p above": one.row.p})
     return Table(("rank", "system", "team", "version"), [], board.benchmark.title, records)
 

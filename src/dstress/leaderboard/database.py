@@ -10,7 +10,7 @@ from typing import Any
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.orm import Session
 
@@ -18,6 +18,8 @@ from dstress.errors import DstressError, MissingExtraError
 
 _BUSY = 30.0
 """Seconds that a writer waits for another one in SQLite."""
+_MIGRATING = 0x64737472
+"""The number of the lock that processes which start together wait for."""
 
 
 class Database:
@@ -40,8 +42,10 @@ class Database:
             session.commit()
 
     def migrate(self, revision: str = "head") -> None:
-        """Bring the tables to a revision, from nothing or from any older one."""
+        """Bring the tables to a revision, from nothing or from any older one; one process at a time."""
         with self.engine.connect() as connection:
+            if connection.dialect.name == "postgresql":  # SQLite has let nobody else in since the first statement
+                connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
             config = migration_config()
             config.attributes["connection"] = connection
             command.upgrade(config, revision)

@@ -56,7 +56,7 @@ def render(request: Request, template: str, user: User | None, *, status: int = 
 
 
 def browser_name(agent: str) -> str:
-    """What a person calls their browser, from what it calls itself: its name comes late, after those it claims to be."""
+    """What a person calls their browser, from what it calls itself."""
     names = ("Firefox", "Edg", "OPR", "Chrome", "Safari")
     systems = ("Android", "iPhone", "iPad", "Windows", "Macintosh", "Linux")
     name = next((name for name in names if name in agent), "")

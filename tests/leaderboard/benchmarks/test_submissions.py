@@ -373,3 +373,11 @@ def _changed(content: bytes, name: str, before: bytes = b"", after: bytes = b"")
             elif before:
                 archive.writestr(member, source.read(member).replace(before, after))
     return out.getvalue()
+
+
+def test_a_persons_data_name_their_submissions(member: Client, hand_in: HandIn, answers: dict[str, Path]) -> None:
+    hand_in(member, answers["rules"])
+    exported = member.get("/account/export")
+    assert exported.status_code == 200
+    (submission,) = exported.json()["submissions"]
+    assert submission["file_name"] == "rules.jsonl"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dstress.leaderboard.api import account, benchmarks, submissions
+from dstress.leaderboard.api import account, benchmarks, collecting, judging, submissions
 
 ROUTERS = [
     account.router,
     benchmarks.router,
     submissions.router,
+    judging.router,
+    collecting.router,
 ]

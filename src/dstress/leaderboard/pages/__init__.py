@@ -6,8 +6,10 @@ from dstress.leaderboard.pages import (
     account,
     admin,
     benchmarks,
+    collecting,
     entrance,
     health,
+    judging,
     passwords,
     submissions,
     systems,
@@ -26,4 +28,6 @@ ROUTERS = [
     benchmarks.router,
     submissions.router,
     systems.router,
+    judging.router,
+    collecting.router,
 ]

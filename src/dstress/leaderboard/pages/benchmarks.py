@@ -13,7 +13,6 @@ from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 from starlette.responses import Response, StreamingResponse
 
-from dstress.corpora import EMBEDDED, store
 from dstress.errors import DstressError
 from dstress.leaderboard import benchmark_store
 from dstress.leaderboard.access import Db, Organiser, Visitor, get_files
@@ -79,7 +78,7 @@ class PlanForm(TermsForm):
 
     def plan(self) -> Plan:
         """What it is made of, read."""
-        if self.suite not in suite_names() or self.corpus not in _known_corpora():
+        if self.suite not in suite_names() or self.corpus not in benchmark_store.known_corpora():
             raise DstressError("choose a suite and a corpus from the lists")
         wanted, judged = (tuple(parse_list(text)) if text else () for text in (self.metrics, self.conventions))
         return Plan(self.suite, self.corpus, self.title, self.seed, self.limit, metrics=wanted, conventions=judged)
@@ -101,7 +100,7 @@ def _leaders(db: Session, benchmark: Benchmark) -> Board | None:
 
 def _words() -> dict[str, Any]:
     """How templates show numbers."""
-    return {"show_value": show_value, "show_interval": show_interval, "is_open": benchmark_store.is_open}
+    return {"show_value": show_value, "show_interval": show_interval, "is_open": benchmark_store.is_open, "PAGE": PAGE}
 
 
 def show_value(cell: Cell | None) -> str:
@@ -140,15 +139,12 @@ def show_new(request: Request, user: Organiser, db: Db) -> Response:
 
 
 def _new_form(request: Request, user: User, given: dict[str, Any], problem: str = "") -> Response:
-    values = {"suites": list(suite_names()), "corpora": _known_corpora(), "given": defaultdict(str, given)}
+    values = {
+        "suites": list(suite_names()),
+        "corpora": benchmark_store.known_corpora(),
+        "given": defaultdict(str, given),
+    }
     return render(request, "benchmarks/new.html.j2", user, status=400 if problem else 200, problem=problem, **values)
-
-
-def _known_corpora() -> list[str]:
-    """What a benchmark can be made of here. Never a path, by which a page could read the server's own files."""
-    manifests = [(name, store.read_manifest(name)) for name in store.stored_names()]
-    stored = [f"{name}:{split}" for name, manifest in manifests if manifest for split in manifest.splits]
-    return [f"{EMBEDDED}:test", f"{EMBEDDED}:dev", *stored]
 
 
 @router.post("/benchmarks/new")

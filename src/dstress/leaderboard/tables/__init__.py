@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dstress.leaderboard.tables import accounts, benchmarks
+from dstress.leaderboard.tables import accounts, benchmarks, collection, judging
 from dstress.leaderboard.tables.base import Base
 
-__all__ = ["Base", "accounts", "benchmarks"]
+__all__ = ["Base", "accounts", "benchmarks", "collection", "judging"]
