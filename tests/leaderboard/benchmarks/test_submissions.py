@@ -357,6 +357,8 @@ def test_a_package_is_handed_in_whole(
     for wrong in (
         b"no zip",
         _changed(content, "gold/run.toml", b'"jga"', b'"os:system"'),
+        _changed(content, "gold/run.toml", b'"jga"', b'"ss(os:system)"'),
+        _changed(content, "gold/run.toml", b"limit =", b'metrics = ["os:system"]\nlimit ='),
         _changed(content, "key.json"),
     ):
         send = {"data": {"title": "Whole"}, "files": {"package": ("p.zip", wrong)}}
