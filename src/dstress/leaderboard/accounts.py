@@ -35,7 +35,7 @@ TOKEN_PREFIX = "dst_"
 """By it a token is known where it was left by mistake."""
 _RESET_FOR = timedelta(hours=1)
 _INVITED_FOR = timedelta(days=14)
-_NEVER_EXPORTED = {"password_hash", "digest"}
+_NEVER_EXPORTED = {"password_hash", "digest", "fingerprint"}
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 
 

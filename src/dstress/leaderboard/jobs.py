@@ -48,7 +48,7 @@ ATTEMPTS = 5
 """Workers that a job may cost before it is given up."""
 _POLL = 0.3
 """Seconds between two looks for work."""
-_log = logging.getLogger("dstress.worker")
+_log = logging.getLogger(__name__)
 
 Kind = type[Submission] | type[Benchmark]
 
@@ -147,8 +147,8 @@ def work(store: JobStore, job: Job) -> bool:
     with store.prolonging(job):
         try:
             return act(store, job)
-        except DstressError as error:
-            return store.finish(job, str(error))
+        except DstressError as error:  # not where: that is a place on this machine
+            return store.finish(job, " ".join(filter(None, (error.problem, error.fix))))
         except Exception:
             _log.exception("job %s %s failed", job.kind.__tablename__, job.id)
             return store.finish(job, "an error of ours; it is in the worker's log")
@@ -163,7 +163,11 @@ def _score(store: JobStore, job: Job) -> bool:
     package = open_package(store.settings, store.files, benchmark_id)
     with store.files.local(file) as path:
         named = path.rename(path.with_name(file_name))
-        scored = score_answers(package, read_answers(package, named, format_name), name)
+        answers = read_answers(package, named, format_name)
+    try:
+        scored = score_answers(package, answers, name)
+    except DstressError as error:  # it names gold's dialogues, which is nobody's business
+        raise RuntimeError(str(error)) from error
     return store.finish(job, result=stored_result(job.id, scored, job.lease))
 
 

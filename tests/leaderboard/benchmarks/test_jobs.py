@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
+from dstress.errors import DstressError
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.jobs import ATTEMPTS, LEASE, JobStore, work
 from dstress.leaderboard.tables.base import now
@@ -84,6 +85,7 @@ def test_a_long_job_keeps_its_lease(
     assert store.claim() is None
 
 
+@pytest.mark.parametrize("error", [RuntimeError("a secret of the server"), DstressError("a secret of gold's")])
 def test_an_error_of_ours_is_told_and_ends_the_job(
     member: Client,
     hand_in: HandIn,
@@ -92,9 +94,10 @@ def test_an_error_of_ours_is_told_and_ends_the_job(
     do_work: Callable[[], int],
     database: Database,
     monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
 ) -> None:
     def broken(*_: object) -> None:
-        raise RuntimeError("a secret of the server")
+        raise error
 
     monkeypatch.setattr("dstress.leaderboard.jobs.score_answers", broken)
     hand_in(member, answers["rules"])

@@ -9,7 +9,7 @@ import shlex
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -126,11 +126,11 @@ def _await(condition: Callable[[], bool], seconds: float = 180) -> None:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Served:  # type: ignore[misc]
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server on its first start, as the README starts it."""
     with running(tmp_path_factory.mktemp("served") / "server") as made:
         made.await_page("/", "Reminder, quick look")
-        yield made  # type: ignore[misc]
+        yield made
 
 
 def _database(served: Served) -> Database:

@@ -349,7 +349,7 @@ def test_a_package_is_handed_in_whole(
     with (tmp_path / "package.zip").open("wb") as out:
         pack_package(package, out)
     content = (tmp_path / "package.zip").read_bytes()
-    send = {"data": {"title": "Whole"}, "files": {"package": ("p.zip", content)}}
+    send: dict[str, Any] = {"data": {"title": "Whole"}, "files": {"package": ("p.zip", content)}}
     assert program(member).post("/api/v1/benchmarks", **send).status_code == 403
     made = program(organiser).post("/api/v1/benchmarks", **send)
     assert made.status_code == 201, made.text
@@ -357,6 +357,8 @@ def test_a_package_is_handed_in_whole(
     for wrong in (
         b"no zip",
         _changed(content, "gold/run.toml", b'"jga"', b'"os:system"'),
+        _changed(content, "gold/run.toml", b'"jga"', b'"ss(os:system)"'),
+        _changed(content, "gold/run.toml", b"limit =", b'metrics = ["os:system"]\nlimit ='),
         _changed(content, "key.json"),
     ):
         send = {"data": {"title": "Whole"}, "files": {"package": ("p.zip", wrong)}}
@@ -373,3 +375,11 @@ def _changed(content: bytes, name: str, before: bytes = b"", after: bytes = b"")
             elif before:
                 archive.writestr(member, source.read(member).replace(before, after))
     return out.getvalue()
+
+
+def test_a_persons_data_name_their_submissions(member: Client, hand_in: HandIn, answers: dict[str, Path]) -> None:
+    hand_in(member, answers["rules"])
+    exported = member.get("/account/export")
+    assert exported.status_code == 200
+    (submission,) = exported.json()["submissions"]
+    assert submission["file_name"] == "rules.jsonl"

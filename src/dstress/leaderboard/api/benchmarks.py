@@ -8,19 +8,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Request, UploadFile
+from fastapi import APIRouter, Request, UploadFile
 from pydantic import BaseModel
 from starlette.responses import Response
 
 from dstress.leaderboard import benchmark_store, limits
 from dstress.leaderboard.access import Db, Organiser, Visitor, get_files
-from dstress.leaderboard.benchmark_store import BenchmarkTerms
 from dstress.leaderboard.benchmarks.archive import unpack_package
 from dstress.leaderboard.benchmarks.package import Plan
 from dstress.leaderboard.boards import board_content, load_board
-from dstress.leaderboard.fields import FormLine, FormText
 from dstress.leaderboard.limits import Limit
-from dstress.leaderboard.pages.benchmarks import Choice, Slug, read_deadline, require_benchmark, send_inputs
+from dstress.leaderboard.pages.benchmarks import Chosen, Slug, TermsForm, require_benchmark, send_inputs
+from dstress.leaderboard.pages.submissions import MULTIPART
 from dstress.leaderboard.tables.base import now
 from dstress.leaderboard.tables.benchmarks import DONE, Benchmark
 
@@ -96,38 +95,33 @@ def download_inputs(request: Request, user: Visitor, db: Db, slug: Slug, layout:
 
 
 @router.get("/{slug}/leaderboard")
-def show_leaderboard(
-    user: Visitor, db: Db, slug: Slug, view: Choice = "", convention: Choice = "", by: Choice = ""
-) -> dict[str, Any]:
+def show_leaderboard(user: Visitor, db: Db, slug: Slug, chosen: Chosen) -> dict[str, Any]:
     """The leaderboard: systems in order, scores with intervals, and the p-value of each against the one above."""
     benchmark = require_benchmark(db, slug)
-    return board_content(load_board(db, benchmark, view, convention, by)) if benchmark.state == DONE else {}
+    if benchmark.state != DONE:
+        return {}
+    return board_content(load_board(db, benchmark, chosen.view, chosen.convention, chosen.by))
+
+
+class PackageForm(TermsForm):
+    """A benchmark that `dstress benchmark create` has made, gold and all, as a zip; and its terms."""
+
+    package: UploadFile
 
 
 @router.post("", status_code=201)
-def add_benchmark(
-    request: Request,
-    user: Organiser,
-    db: Db,
-    package: UploadFile,
-    title: FormLine,
-    about: FormText = "",
-    daily_limit: Annotated[int, Form()] = 5,
-    deadline: FormLine = "",
-    view: FormLine = "",
-) -> BenchmarkFacts:
-    """A benchmark that `dstress benchmark create` has made, gold and all, as a zip."""
+def add_benchmark(request: Request, user: Organiser, db: Db, form: Annotated[PackageForm, MULTIPART]) -> BenchmarkFacts:
+    """Take a benchmark in whole."""
     limits.count(db, f"benchmark:{user.id}", _MADE)
     with tempfile.TemporaryDirectory(prefix="dstress-") as folder:
         archive = Path(folder) / "package.zip"
         with archive.open("wb") as out:
-            shutil.copyfileobj(package.file, out)
+            shutil.copyfileobj(form.package.file, out)
         made = unpack_package(archive, Path(folder) / "unpacked")
         manifest = made.gold.manifest
-        plan = Plan("", manifest.corpus, title, manifest.seed, manifest.limit, manifest.draw)
-        terms = BenchmarkTerms(title, about, daily_limit, read_deadline(deadline))
+        plan, terms = Plan("", manifest.corpus, form.title, manifest.seed, manifest.limit, manifest.draw), form.terms()
         benchmark = benchmark_store.add_benchmark(db, plan, terms, user)
         benchmark.summary, benchmark.state, benchmark.finished_at = benchmark_store.summarise(made), DONE, now()
-        benchmark_store.change_terms(db, benchmark, terms._replace(view=view), user)
+        benchmark_store.change_terms(db, benchmark, terms, user)  # now it is known which views there are
         benchmark_store.save_package(get_files(request), benchmark.id, made)
     return facts_of(benchmark)

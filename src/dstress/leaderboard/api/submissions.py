@@ -6,16 +6,16 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
-from fastapi import APIRouter, Form, Request, UploadFile
+from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from dstress.leaderboard import accounts, limits, submissions
 from dstress.leaderboard.access import Db, Id, SignedIn
 from dstress.leaderboard.boards import load_result
-from dstress.leaderboard.fields import FormLine, FormText
+from dstress.leaderboard.fields import Line
 from dstress.leaderboard.pages.benchmarks import Choice, Slug, require_benchmark
-from dstress.leaderboard.pages.submissions import UPLOADS, receive, require_submission
+from dstress.leaderboard.pages.submissions import MULTIPART, UPLOADS, AnswersForm, receive, require_submission
 from dstress.leaderboard.submissions import Entrant, SubmissionError
 from dstress.leaderboard.tables.accounts import Team, User
 from dstress.leaderboard.tables.benchmarks import Submission
@@ -59,22 +59,20 @@ def facts_of(submission: Submission) -> SubmissionFacts:
     )
 
 
+class ProgramForm(AnswersForm):
+    """Answers, for a team by its slug; without one, for the only team there is."""
+
+    team: Line = ""
+
+
 @router.post("/benchmarks/{slug}/submissions", status_code=201)
 def hand_in(
-    request: Request,
-    user: SignedIn,
-    db: Db,
-    slug: Slug,
-    answers: UploadFile,
-    system: FormLine,
-    team: FormLine = "",
-    about: FormText = "",
-    format_name: Annotated[str, Form(alias="format", max_length=40)] = "",
+    request: Request, user: SignedIn, db: Db, slug: Slug, form: Annotated[ProgramForm, MULTIPART]
 ) -> SubmissionFacts:
     """Hand answers in. They are checked at once, with the messages of `dstress score`, and scored by a worker."""
     limits.count(db, f"upload:{user.id}", UPLOADS)
-    entrant = Entrant(user, _team(db, user, team).id, system, about)
-    return facts_of(receive(request, db, require_benchmark(db, slug), entrant, answers, format_name))
+    entrant = Entrant(user, _team(db, user, form.team).id, form.system, form.about)
+    return facts_of(receive(request, db, require_benchmark(db, slug), entrant, form))
 
 
 def _team(db: Session, user: User, slug: str) -> Team:

@@ -12,9 +12,10 @@ from dstress.errors import UNREADABLE_JSON, DstressError, unknown
 from dstress.leaderboard.benchmarks.package import Package
 from dstress.metrics import metrics, pair_metrics, variant_metrics
 from dstress.spec import parse
-from dstress.storage.sources import open_source
+from dstress.storage.sources import open_source, unpacking_at_most
 from dstress.suites import Suite
 
+_MOST_UNPACKED = 4 << 30
 _KEPT = ("key.json", "gold/", "inputs/", "public/")
 
 
@@ -29,14 +30,14 @@ def pack_package(package: Package, out: IO[bytes]) -> None:
 
 def unpack_package(archive: Path, folder: Path) -> Package:
     """The benchmark in an archive, unpacked into a folder; an archive that holds none is refused."""
-    with open_source(archive) as source:
+    with unpacking_at_most(_MOST_UNPACKED), open_source(archive) as source:
         for file in source.files:
             if file.name.startswith(_KEPT):
                 (folder / file.folder).mkdir(parents=True, exist_ok=True)
                 (folder / file.name).write_bytes(file.read())
     package = Package(folder)
     try:
-        require_known(package.suite, (), package.key.conventions)
+        require_known(package.suite, package.gold.manifest.metrics, package.key.conventions)
         answered = {dialogue.id for corpus in package.inputs.values() for dialogue in corpus}
         if answered != {case.id for case in package.key.cases} or not package.archives:
             raise DstressError("the inputs are not those of the key")
@@ -47,15 +48,14 @@ def unpack_package(archive: Path, folder: Path) -> Package:
     return package
 
 
-def require_known(suite: Suite, chosen: Sequence[str], wanted: Sequence[str]) -> None:
+def require_known(suite: Suite, chosen: Sequence[str], judged: Sequence[str]) -> None:
     """Refuse metrics and conventions that are not registered: `module:Class` would run any code that lies here."""
-    over = [*pair_metrics, *variant_metrics]
-    for name in (*chosen, *suite.metrics, *(group.metric for group in suite.across)):
-        if parse(name).name not in metrics:
-            raise unknown("metric", name, metrics)
-    for column in suite.table:
-        if parse(column.metric).name not in (*metrics, *over) and not column.metric.endswith(("-v1-5", "-orig")):
-            raise unknown("metric", column.metric, (*metrics, *over))
-    for name in (*wanted, *filter(None, (suite.convention,))):
-        if parse(name).name not in conventions:
+    known = [*metrics, *pair_metrics, *variant_metrics]
+    measured = [*chosen, *suite.metrics, *(one.metric for one in (*suite.across, *suite.table))]
+    for name in measured:
+        plain = name.removesuffix("-v1-5").removesuffix("-orig")
+        if ":" in name or parse(plain).name not in known:
+            raise unknown("metric", name, known)
+    for name in filter(None, (*judged, suite.convention)):
+        if ":" in name or parse(name).name not in conventions:
             raise unknown("convention", name, conventions)

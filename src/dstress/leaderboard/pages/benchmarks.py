@@ -9,6 +9,7 @@ from typing import IO, Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Form, HTTPException, Path, Query, Request
+from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 from starlette.responses import Response, StreamingResponse
 
@@ -19,7 +20,7 @@ from dstress.leaderboard.accounts import teams_of
 from dstress.leaderboard.benchmark_store import BenchmarkTerms
 from dstress.leaderboard.benchmarks.package import Plan
 from dstress.leaderboard.boards import Board, board_content, board_table, load_board, load_history
-from dstress.leaderboard.fields import FormLine, FormText
+from dstress.leaderboard.fields import Line, Text
 from dstress.leaderboard.rendering import redirect, render, templates
 from dstress.leaderboard.submissions import left_today, list_submissions
 from dstress.leaderboard.tables.accounts import Role, User
@@ -33,7 +34,57 @@ from dstress.suites.base import names as suite_names
 router = APIRouter()
 Slug = Annotated[str, Path(max_length=100)]
 Choice = Annotated[str, Query(max_length=200)]
+_Whole = Annotated[int, Field(ge=0, le=2**31 - 1)]
 _CHUNK = 1 << 18
+
+
+class BoardChoice(BaseModel):
+    """Which leaderboard, and ordered by what; empty is as the organiser wants it."""
+
+    view: Choice = ""
+    convention: Choice = ""
+    by: Choice = ""
+
+
+class PageChoice(BoardChoice):
+    """The same; `q` keeps the systems and teams whose names have it."""
+
+    q: Choice = ""
+
+
+class TermsForm(BaseModel):
+    """What an organiser says of a benchmark."""
+
+    title: Line
+    about: Text = ""
+    view: Line = ""
+    daily_limit: int = 5
+    deadline: Line = ""
+
+    def terms(self) -> BenchmarkTerms:
+        """The same, read."""
+        return BenchmarkTerms(self.title, self.about, self.daily_limit, _read_deadline(self.deadline), self.view)
+
+
+class PlanForm(TermsForm):
+    """The same, and what it is to be made of."""
+
+    suite: Line
+    corpus: Line
+    metrics: Line = ""
+    conventions: Line = ""
+    limit: _Whole = 0
+    seed: _Whole = 1
+
+    def plan(self) -> Plan:
+        """What it is made of, read."""
+        if self.suite not in suite_names() or self.corpus not in benchmark_store.known_corpora():
+            raise DstressError("choose a suite and a corpus from the lists")
+        wanted, judged = (tuple(parse_list(text)) if text else () for text in (self.metrics, self.conventions))
+        return Plan(self.suite, self.corpus, self.title, self.seed, self.limit, metrics=wanted, conventions=judged)
+
+
+Chosen = Annotated[BoardChoice, Query()]
 
 
 @router.get("/")
@@ -74,11 +125,11 @@ def require_benchmark(db: Session, slug: str) -> Benchmark:
     return found
 
 
-def _require_board(db: Session, slug: str, view: str, convention: str, by: str) -> Board:
+def _require_board(db: Session, slug: str, chosen: BoardChoice) -> Board:
     benchmark = require_benchmark(db, slug)
     if benchmark.state != DONE:
         raise HTTPException(404, "The benchmark is not ready yet.")
-    return load_board(db, benchmark, view, convention, by)
+    return load_board(db, benchmark, chosen.view, chosen.convention, chosen.by)
 
 
 @router.get("/benchmarks/new")
@@ -97,44 +148,17 @@ def _new_form(request: Request, user: User, given: dict[str, Any], problem: str 
 
 
 @router.post("/benchmarks/new")
-def make_benchmark(
-    request: Request,
-    user: Organiser,
-    db: Db,
-    title: FormLine,
-    suite: FormLine,
-    corpus: FormLine,
-    about: FormText = "",
-    metrics: FormLine = "",
-    conventions: FormLine = "",
-    limit: Annotated[int, Form(ge=0, le=2**31 - 1)] = 0,
-    seed: Annotated[int, Form(ge=0, le=2**31 - 1)] = 1,
-    daily_limit: Annotated[int, Form()] = 5,
-    deadline: FormLine = "",
-) -> Response:
+def make_benchmark(request: Request, user: Organiser, db: Db, form: Annotated[PlanForm, Form()]) -> Response:
     """Take the order; a worker makes the benchmark."""
-    given: dict[str, Any] = {"title": title, "suite": suite, "corpus": corpus, "about": about, "metrics": metrics}
-    given |= {
-        "conventions": conventions,
-        "limit": limit,
-        "seed": seed,
-        "daily_limit": daily_limit,
-        "deadline": deadline,
-    }
     try:
-        if suite not in suite_names() or corpus not in benchmark_store.known_corpora():
-            raise DstressError("choose a suite and a corpus from the lists")
-        wanted, judged = (tuple(parse_list(text)) if text else () for text in (metrics, conventions))
-        plan = Plan(suite, corpus, title, seed, limit, metrics=wanted, conventions=judged)
-        terms = BenchmarkTerms(title, about, daily_limit, read_deadline(deadline))
-        benchmark = benchmark_store.add_benchmark(db, plan, terms, user)
+        benchmark = benchmark_store.add_benchmark(db, form.plan(), form.terms(), user)
     except DstressError as error:
         db.rollback()
-        return _new_form(request, user, given, str(error))
+        return _new_form(request, user, form.model_dump(), str(error))
     return redirect(f"/benchmarks/{benchmark.slug}", "The benchmark is being made. This page shows when it is ready.")
 
 
-def read_deadline(text: str) -> datetime | None:
+def _read_deadline(text: str) -> datetime | None:
     """A time as forms and people write it, UTC."""
     if not text:
         return None
@@ -147,21 +171,14 @@ def read_deadline(text: str) -> datetime | None:
 
 @router.get("/benchmarks/{slug}")
 def show_benchmark(
-    request: Request,
-    user: Visitor,
-    db: Db,
-    slug: Slug,
-    view: Choice = "",
-    convention: Choice = "",
-    by: Choice = "",
-    q: Choice = "",
+    request: Request, user: Visitor, db: Db, slug: Slug, chosen: Annotated[PageChoice, Query()]
 ) -> Response:
-    """A benchmark and its leaderboard; `q` keeps the systems and teams whose names have it."""
+    """A benchmark and its leaderboard."""
     benchmark = require_benchmark(db, slug)
-    values: dict[str, Any] = {"benchmark": benchmark, "board": None, "q": q, "own": [], "left": None}
+    values: dict[str, Any] = {"benchmark": benchmark, "board": None, "q": chosen.q, "own": [], "left": None}
     if benchmark.state == DONE:
-        board = load_board(db, benchmark, view, convention, by)
-        kept = [one for one in board.standings if q.casefold() in f"{one.system}\n{one.team}".casefold()]
+        board = load_board(db, benchmark, chosen.view, chosen.convention, chosen.by)
+        kept = [one for one in board.standings if chosen.q.casefold() in f"{one.system}\n{one.team}".casefold()]
         values["board"] = board._replace(standings=kept)
         if user:
             values["own"] = list_submissions(db, user, benchmark)[:5]
@@ -179,22 +196,12 @@ def tell_state(user: Visitor, db: Db, slug: Slug) -> dict[str, str]:
 
 
 @router.post("/benchmarks/{slug}/terms")
-def change_terms(
-    user: Organiser,
-    db: Db,
-    slug: Slug,
-    title: FormLine,
-    about: FormText = "",
-    view: FormLine = "",
-    daily_limit: Annotated[int, Form()] = 5,
-    deadline: FormLine = "",
-) -> Response:
+def change_terms(user: Organiser, db: Db, slug: Slug, form: Annotated[TermsForm, Form()]) -> Response:
     """Set words, deadline and limit anew."""
     benchmark = require_benchmark(db, slug)
     if user.id != benchmark.created_by and not user.has(Role.ADMIN):
         raise HTTPException(403, "this benchmark is another organiser's")
-    terms = BenchmarkTerms(title, about, daily_limit, read_deadline(deadline), view)
-    benchmark_store.change_terms(db, benchmark, terms, user)
+    benchmark_store.change_terms(db, benchmark, form.terms(), user)
     return redirect(f"/benchmarks/{slug}", "The terms are set.")
 
 
@@ -223,30 +230,24 @@ def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 @router.get("/benchmarks/{slug}/history")
-def show_history(
-    request: Request, user: Visitor, db: Db, slug: Slug, view: Choice = "", convention: Choice = "", by: Choice = ""
-) -> Response:
+def show_history(request: Request, user: Visitor, db: Db, slug: Slug, chosen: Chosen) -> Response:
     """Who led when."""
-    board = _require_board(db, slug, view, convention, by)
+    board = _require_board(db, slug, chosen)
     values: dict[str, Any] = {"board": board, "milestones": load_history(db, board), "benchmark": board.benchmark}
     return render(request, "benchmarks/history.html.j2", user, **values, **_words())
 
 
 @router.get("/benchmarks/{slug}/leaderboard.json")
-def export_json(
-    user: Visitor, db: Db, slug: Slug, view: Choice = "", convention: Choice = "", by: Choice = ""
-) -> Response:
+def export_json(user: Visitor, db: Db, slug: Slug, chosen: Chosen) -> Response:
     """The leaderboard for programs."""
-    content = msgspec.json.encode(board_content(_require_board(db, slug, view, convention, by)))
+    content = msgspec.json.encode(board_content(_require_board(db, slug, chosen)))
     return Response(content, media_type="application/json")
 
 
 @router.get("/benchmarks/{slug}/leaderboard.csv")
-def export_csv(
-    user: Visitor, db: Db, slug: Slug, view: Choice = "", convention: Choice = "", by: Choice = ""
-) -> Response:
+def export_csv(user: Visitor, db: Db, slug: Slug, chosen: Chosen) -> Response:
     """The leaderboard for spreadsheets."""
-    board = _require_board(db, slug, view, convention, by)
+    board = _require_board(db, slug, chosen)
     headers = {"Content-Disposition": f'attachment; filename="{slug}-{board.view.name}.csv"'}
     return Response(board_table(board).to_csv(), media_type="text/csv", headers=headers)
 
@@ -254,7 +255,7 @@ def export_csv(
 @router.get("/benchmarks/{slug}/badges/{system_id}.svg")
 def draw_badge(user: Visitor, db: Db, slug: Slug, system_id: Annotated[int, Path(ge=1, le=2**31 - 1)]) -> Response:
     """A system's place and number, for its own page."""
-    board = _require_board(db, slug, "", "", "")
+    board = _require_board(db, slug, BoardChoice())
     one = next((one for one in board.standings if one.system_id == system_id), None)
     if one is None:
         raise HTTPException(404, "There is no such system on this board.")

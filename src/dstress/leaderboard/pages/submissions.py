@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, HTTPException, Request, UploadFile
+from pydantic import BaseModel, Field, StringConstraints
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
@@ -16,7 +17,7 @@ from dstress.errors import DstressError
 from dstress.leaderboard import accounts, limits, submissions
 from dstress.leaderboard.access import Db, Id, SignedIn, get_files, get_settings
 from dstress.leaderboard.boards import load_result
-from dstress.leaderboard.fields import FormLine, FormText
+from dstress.leaderboard.fields import Line, Text
 from dstress.leaderboard.limits import Limit
 from dstress.leaderboard.pages.benchmarks import Slug, require_benchmark, show_interval, show_value
 from dstress.leaderboard.rendering import redirect, render
@@ -28,6 +29,25 @@ from dstress.predictions import formats
 router = APIRouter()
 UPLOADS = Limit(60, 3600)
 """Files that a person may have checked in an hour, taken or not."""
+
+
+class AnswersForm(BaseModel):
+    """What is handed in, by a page or a program."""
+
+    answers: UploadFile
+    system: Line
+    about: Text = ""
+    format: Annotated[str, StringConstraints(max_length=40)] = ""
+
+
+class PageForm(AnswersForm):
+    """The same by a page: for one of one's teams, or for a new one."""
+
+    team: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
+    new_team: Line = ""
+
+
+MULTIPART = Form(media_type="multipart/form-data")
 
 
 @router.get("/benchmarks/{slug}/submit")
@@ -53,44 +73,29 @@ def _form(
 
 
 @router.post("/benchmarks/{slug}/submit")
-def hand_in(
-    request: Request,
-    user: SignedIn,
-    db: Db,
-    slug: Slug,
-    answers: UploadFile,
-    system: FormLine,
-    team: Annotated[int, Form(ge=0, le=2**31 - 1)] = 0,
-    new_team: FormLine = "",
-    about: FormText = "",
-    format_name: Annotated[str, Form(alias="format", max_length=40)] = "",
-) -> Response:
+def hand_in(request: Request, user: SignedIn, db: Db, slug: Slug, form: Annotated[PageForm, MULTIPART]) -> Response:
     """Check the answers and take them in; what is wrong with them stands on the same page."""
     limits.count(db, f"upload:{user.id}", UPLOADS)
     benchmark = require_benchmark(db, slug)
     try:
-        chosen = team or accounts.make_team(db, user, new_team).id
-        entrant = Entrant(user, chosen, system, about)
-        made = receive(request, db, benchmark, entrant, answers, format_name)
+        team = form.team or accounts.make_team(db, user, form.new_team).id
+        made = receive(request, db, benchmark, Entrant(user, team, form.system, form.about), form)
     except DstressError as error:
         db.rollback()
-        given = {"system": system, "team": team, "about": about, "format": format_name, "new_team": new_team}
-        return _form(request, db, user, benchmark, given, str(error))
+        return _form(request, db, user, benchmark, form.model_dump(exclude={"answers"}), str(error))
     return redirect(f"/submissions/{made.id}", "The answers are taken. They will be scored in a moment.")
 
 
-def receive(
-    request: Request, db: Session, benchmark: Benchmark, entrant: Entrant, answers: UploadFile, format_name: str
-) -> Submission:
+def receive(request: Request, db: Session, benchmark: Benchmark, entrant: Entrant, form: AnswersForm) -> Submission:
     """Take an upload in, from a page or a program."""
-    if format_name and format_name not in formats:
-        raise DstressError(f"no format {format_name[:40]!r} is known", fix=f"one of {', '.join(formats.usable())}")
-    name = plain_name(answers.filename or "")
+    if form.format and form.format not in formats:
+        raise DstressError(f"no format {form.format!r} is known", fix=f"one of {', '.join(formats.usable())}")
+    name = plain_name(form.answers.filename or "")
     with tempfile.TemporaryDirectory(prefix="dstress-") as folder:
         path = Path(folder) / name
         with path.open("wb") as out:
-            shutil.copyfileobj(answers.file, out)
-        upload = Upload(path, name, format_name)
+            shutil.copyfileobj(form.answers.file, out)
+        upload = Upload(path, name, form.format)
         return submissions.submit(db, get_settings(request), get_files(request), benchmark, entrant, upload)
 
 

@@ -6,7 +6,9 @@ from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, HTTPException, Query, Request
+from pydantic import BaseModel, Field
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from dstress.leaderboard.access import Db, Id, Visitor
@@ -14,7 +16,7 @@ from dstress.leaderboard.benchmarks.results import unpack_results
 from dstress.leaderboard.boards import load_result
 from dstress.leaderboard.pages.benchmarks import Choice
 from dstress.leaderboard.rendering import render
-from dstress.leaderboard.tables.accounts import Membership
+from dstress.leaderboard.tables.accounts import Membership, User
 from dstress.leaderboard.tables.benchmarks import DONE, StoredResult, Submission, System
 from dstress.metrics.measures import measure_of
 from dstress.reports.charts import NARROW, WIDE, draw_adaptive_svg
@@ -35,33 +37,60 @@ class Drawing(NamedTuple):
     narrow: str
 
 
-@router.get("/{system_id}")
-def show_system(
-    request: Request,
-    user: Visitor,
-    db: Db,
-    system_id: Id,
-    version: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
-    convention: Choice = "",
-) -> Response:
-    """A version of a system: the newest that is published; for its team, any."""
+class SystemChoice(BaseModel):
+    """Which version, and under which convention; 0 and empty are the newest and the benchmark's first."""
+
+    version: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
+    convention: Choice = ""
+
+
+Chosen = Annotated[SystemChoice, Query()]
+
+
+class Seen(NamedTuple):
+    """A system as a person may see it: its versions, and the one that is shown."""
+
+    system: System
+    versions: list[Submission]
+    chosen: Submission | None
+
+
+def _see(db: Session, user: User | None, system_id: int, version: int) -> Seen:
+    """Of others' systems what is published and not withdrawn; of one's own team's, everything."""
     system = db.get(System, system_id)
     own = system is not None and user is not None and db.get(Membership, (user.id, system.team_id)) is not None
     query = select(Submission).where(Submission.system_id == system_id).order_by(Submission.version.desc())
     seen = [one for one in db.scalars(query) if own or (one.published_at and not one.withdrawn_at)]
     scored = [one for one in seen if one.state == DONE and not one.withdrawn_at]
-    chosen = next((one for one in scored if one.version == version or not version), None)
-    if system is None or not seen or (version and chosen is None):
+    shown = next((one for one in scored if one.version == version or not version), None)
+    if system is None or not seen or (version and shown is None):
         raise HTTPException(404, "There is no such system.")
-    values: dict[str, Any] = {"system": system, "versions": seen, "chosen": chosen, "report": None, "is_own": own}
-    result = load_result(db, chosen, convention) if chosen else None
-    values["conventions"] = system.benchmark.summary.get("conventions", [])
-    if chosen and result:
-        stored = db.get_one(StoredResult, chosen.id)
-        values["report"] = _report(result.scores)
-        values["drawings"] = _drawings(stored.results, result.scores.convention)
-        values["convention"] = result.scores.convention
+    return Seen(system, seen, shown)
+
+
+@router.get("/{system_id}")
+def show_system(request: Request, user: Visitor, db: Db, system_id: Id, choice: Chosen) -> Response:
+    """A version of a system: the newest that is published; for its team, any."""
+    seen = _see(db, user, system_id, choice.version)
+    values: dict[str, Any] = seen._asdict() | {"report": None, "convention": ""}
+    values["conventions"] = seen.system.benchmark.summary.get("conventions", [])
+    if seen.chosen and (result := load_result(db, seen.chosen, choice.convention)):
+        values |= {"report": _report(result.scores), "convention": result.scores.convention}
     return render(request, "systems/system.html.j2", user, PAGE=PAGE, **values)
+
+
+@router.get("/{system_id}/plots")
+def show_plots(request: Request, user: Visitor, db: Db, system_id: Id, choice: Chosen) -> Response:
+    """The plots of the report, which take longer to draw than the page can wait."""
+    seen = _see(db, user, system_id, choice.version)
+    stored = db.get(StoredResult, seen.chosen.id) if seen.chosen else None
+    if stored is None:
+        raise HTTPException(404, "There are no plots yet.")
+    results = unpack_results(stored.results)
+    if choice.convention and choice.convention not in results:
+        raise HTTPException(404, "There is no such convention.")
+    drawings = _drawings(stored.results, choice.convention or next(iter(results)))
+    return render(request, "systems/plots.html.j2", user, system=seen.system, drawings=drawings)
 
 
 def _report(scores: Scores) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 "use strict";
-// Forms of switches send themselves; pages that wait ask until there is news; what cannot be undone asks first.
+// Forms of switches send themselves; what cannot be undone asks first; plots come when the page is there; pages that
+// wait ask until there is news.
 for (const form of document.querySelectorAll("form[data-sends-itself]")) {
   form.addEventListener("change", () => form.requestSubmit());
 }
@@ -7,6 +8,14 @@ for (const form of document.querySelectorAll("form[data-asks]")) {
   form.addEventListener("submit", (event) => {
     if (!window.confirm(form.dataset.asks)) event.preventDefault();
   });
+}
+for (const place of document.querySelectorAll("[data-loads]")) {
+  fetch(place.dataset.loads)
+    .then((answer) => (answer.ok ? answer.text() : ""))
+    .then((text) => {
+      const plots = new DOMParser().parseFromString(text, "text/html").getElementById("plots");
+      if (plots) place.replaceChildren(...plots.childNodes);
+    });
 }
 for (const waiting of document.querySelectorAll("[data-waits-for]")) {
   let pause = 700;
