@@ -33,7 +33,8 @@ from dstress.leaderboard.tables.benchmarks import DONE, WAITING, Benchmark, Stor
 SUBMITTERS, SUBMISSIONS, READERS = 50, 20, 200
 _PAUSE = 10.0
 """Seconds that a reader looks at a page, on average; with 200 readers about 20 pages are asked for in a second."""
-_PAGES = re.compile(r'href="(/(?:benchmarks|systems)/[^"?#]+)"')
+_PAGES = re.compile(r'href="(/benchmarks/[a-z0-9-]+/history|/systems/\d+)"')
+"""What readers find on the board beside the board itself."""
 
 
 @dataclass
@@ -137,8 +138,7 @@ async def drive(load: Load, server: Server, slug: str, tokens: dict[str, list[by
     """All of them at once."""
     first = httpx.get(f"{server.url}/").text
     board = httpx.get(f"{server.url}/benchmarks/{slug}").text
-    pages = sorted({"/", "/login", f"/benchmarks/{slug}", *_PAGES.findall(first + board)} - {"/benchmarks/new"})
-    pages = [page for page in pages if "/inputs/" not in page]
+    pages = sorted({"/", "/login", f"/benchmarks/{slug}", *_PAGES.findall(first + board)})
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
     begun = time.perf_counter()
     async with httpx.AsyncClient(base_url=server.url, timeout=120, limits=limits) as client:
