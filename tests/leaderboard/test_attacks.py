@@ -69,7 +69,7 @@ def test_no_field_breaks_the_server_or_reaches_the_database(
 
 
 def send(client: Client, entry: Entry, given: dict[str, str], token: str) -> Any:
-    asked = {name: encodable(value) for name, value in given.items() if name in entry.queries}
+    asked = {name: encodable(value[:3000]) for name, value in given.items() if name in entry.queries}
     data = {name: encodable(value) for name, value in given.items() if name not in entry.queries}
     headers = {"x-csrf-token": token}
     return client.request(entry.method, entry.address, params=asked, data=data or None, headers=headers)

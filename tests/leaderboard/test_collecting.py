@@ -6,6 +6,7 @@ import io
 import re
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from dstress.leaderboard.collection.rewrites import KINDS, RewriteTask
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.tables.accounts import Role
 from dstress.leaderboard.tables.base import now
-from dstress.leaderboard.tables.collection import ACCEPTED, Assignment, CollectedAnswer, CollectionTask
+from dstress.leaderboard.tables.collection import ACCEPTED, Assignment, CollectedAnswer, Collection, CollectionTask
 from dstress.stressors.schema.variant_pool import read_pool
 from tests.leaderboard.clients import Client
 
@@ -181,6 +182,33 @@ def test_a_task_that_is_not_done_goes_back(
     assert worker.get(taken).status_code == 404  # somebody else's
     other.submit(f"{taken}/back")
     assert "/tasks/" in worker.submit(f"/collecting/{collection_id}/take").headers["location"]
+
+
+def test_what_people_write_is_shown_as_text(
+    database: Database, organiser: Client, worker: Client, start: Callable[..., int]
+) -> None:
+    collection_id = start(turns=1, title="<script>alert(1)</script>")
+    do_all(worker, database, collection_id, "<script>alert(2)</script>'; DROP TABLE users; -- ")
+    for client, page in ((organiser, "/vetting"), (organiser, ""), (worker, "")):
+        shown = client.get(f"/collecting/{collection_id}{page}")
+        assert shown.status_code == 200 and "<script>alert" not in shown.text and "&lt;script&gt;" in shown.text
+
+
+def test_many_at_once_get_no_more_than_there_is(
+    database: Database, start: Callable[..., int], add_client: Callable[..., Client]
+) -> None:
+    collection_id = start(workers=3, turns=1)
+    users = [add_client(f"W{number}", Role.WORKER).user for number in range(8)]
+
+    def take(user: Any) -> bool:
+        with database.session() as db:
+            return store.take_task(db, db.get_one(Collection, collection_id), user) is not None
+
+    with ThreadPoolExecutor(8) as pool:
+        taken = list(pool.map(take, users))
+    assert sum(taken) == 3
+    with database.session(write=False) as db:
+        assert sorted(db.scalars(select(Assignment.place))) == [0, 1, 2]
 
 
 def test_nobody_vets_their_own(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
 from dstress.analysis.human_check.verdict import krippendorff_alpha
+from dstress.errors import DstressError
 from dstress.leaderboard import accounts, rounds
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.settings import Settings
@@ -171,6 +173,23 @@ def test_there_are_as_many_seats_as_judges_are_wanted(
         assert not list(db.scalars(select(JudgingAnswer))) and not list(db.scalars(select(JudgingSeat)))
     assert other.submit(f"/judging/{round_id}/seat").status_code == 303
     assert judge.get(f"/judging/{round_id}/1").status_code == 403
+
+
+def test_many_at_once_get_no_more_seats_than_there_are(
+    database: Database, start: Callable[..., int], add_client: Callable[..., Client]
+) -> None:
+    round_id = start(seats=3)
+    users = [add_client(f"J{number}", Role.JUDGE).user for number in range(8)]
+
+    def sit(user: Any) -> int:
+        try:
+            with database.session() as db:
+                return rounds.take_seat(db, db.get_one(JudgingRound, round_id), user).seat
+        except DstressError:
+            return 0
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sorted(pool.map(sit, users)) == [0, 0, 0, 0, 0, 1, 2, 3]
 
 
 def test_who_competes_does_not_judge(

@@ -1,6 +1,6 @@
 """People judge systems: the same turns as several systems understood and answered them, blinded.
 
-RADDLE offers human evaluation to top-ranked systems (Peng et al. 2021, section 5). A tracker is judged by CoCo's
+RADDLE offers human evaluation to top-ranked systems (Peng et al. 2021, section 5.3). A tracker is judged by CoCo's
 correctness (Li et al. 2021, section 5.3), with what it took from the turn in place of the label; a system that also
 speaks by its answer's appropriateness at this turn and human likeliness. Gold is among them, unmarked: it shows what
 judges think of the best possible answer, as the row "Human" of CoCo's table 3 does.

@@ -45,10 +45,18 @@ class RewriteTask(msgspec.Struct, frozen=True):
         return Utterance(self.dialogue, self.turn, Schema(), ())
 
     @property
+    def spans(self) -> list[tuple[int, int]]:
+        """Where the words say what the label takes from them; in order and apart."""
+        spans: list[tuple[int, int]] = []
+        for start, end in sorted({(mention.start, mention.end) for mention in self.utterance.mentions}):
+            if not spans or start >= spans[-1][1]:
+                spans.append((start, end))
+        return spans
+
+    @property
     def kept(self) -> tuple[str, ...]:
-        """The words that say values, as they stand; each once."""
-        text = self.utterance.text
-        return tuple(dict.fromkeys(text[start:end] for start, end in self.utterance.protected))
+        """These words, as they stand; each once."""
+        return tuple(dict.fromkeys(self.utterance.text[start:end] for start, end in self.spans))
 
 
 def draw_rewrite_tasks(corpus: Corpus, turns: int, seed: int) -> list[RewriteTask]:

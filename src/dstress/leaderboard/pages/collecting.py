@@ -114,7 +114,7 @@ def _task_page(
 def _mark_values(task: RewriteTask) -> Markup:
     """The utterance with the words that must stay marked."""
     text, shown, place = task.utterance.text, Markup(), 0
-    for start, end in task.utterance.protected:
+    for start, end in task.spans:
         shown += escape(text[place:start]) + Markup("<mark>") + escape(text[start:end]) + Markup("</mark>")
         place = end
     return shown + escape(text[place:])
