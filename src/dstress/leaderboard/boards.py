@@ -78,12 +78,11 @@ class _Kept:
                 self._found.move_to_end(key)
             return self._found.get(key)
 
-    def put(self, key: Any, made: Any) -> Any:
+    def put(self, key: Any, made: Any) -> None:
         with self._lock:
             self._found[key] = made
             while len(self._found) > _KEPT_BOARDS:
                 self._found.popitem(last=False)
-        return made
 
 
 _entries, _rankings = _Kept(), _Kept()
@@ -105,9 +104,10 @@ def load_board(db: Session, benchmark: Benchmark, view: str = "", convention: st
     names = {row.id: row for row in latest.values()}
     realm = str(db.get_bind().engine.url)
     key = (realm, benchmark.id, tuple(names), shown, chosen, by)
-    rows = _rankings.get(key) or _rankings.put(
-        key, rank([_entry(db, realm, row, chosen) for row in names], views[shown], by)
-    )
+    rows: list[Row] | None = _rankings.get(key)
+    if rows is None:
+        rows = rank([_entry(db, realm, row, chosen) for row in names], views[shown], by)
+        _rankings.put(key, rows)
     standings = [
         Standing(row, found.system_id, found.system, found.team, found.version, found.published_at)
         for row in rows
@@ -129,11 +129,13 @@ def _published(db: Session, benchmark: Benchmark) -> Sequence[Any]:
 
 def _entry(db: Session, realm: str, submission_id: int, convention: str) -> Entry:
     key = (realm, submission_id, convention)
-    if (found := _entries.get(key)) is None:
+    found: Entry | None = _entries.get(key)
+    if found is None:
         stored = db.get_one(StoredResult, submission_id, options=[undefer(StoredResult.statistics)])
         result, statistics = unpack_results(stored.results), unpack_statistics(stored.statistics)
-        found = _entries.put(key, Entry(submission_id, result[convention], statistics[convention]))
-    return found if isinstance(found, Entry) else Entry(*found)
+        found = Entry(submission_id, result[convention], statistics[convention])
+        _entries.put(key, found)
+    return found
 
 
 def load_result(db: Session, submission: Submission, convention: str = "") -> Result | None:

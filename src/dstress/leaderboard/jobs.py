@@ -81,7 +81,7 @@ class JobStore:
             with self.database.session() as db:
                 taken = update(kind).where(kind.id == waiting.id, *free)
                 if waiting.attempts >= ATTEMPTS:
-                    problem = f"the work was begun {ATTEMPTS} times and never ended"
+                    problem = f"the work was begun {ATTEMPTS} times and never ended; the worker's log says why"
                     db.execute(taken.values(state=FAILED, problem=problem, finished_at=now()))
                     continue
                 values = {"lease": lease, "leased_until": now() + LEASE, "attempts": kind.attempts + 1}
@@ -142,16 +142,17 @@ def _held(job: Job) -> Any:
 
 
 def work(store: JobStore, job: Job) -> bool:
-    """Do one job; tells whether it was this worker that finished it."""
+    """Do one job; tells whether it was this worker that finished it.
+
+    After an error the lease runs out, and somebody begins anew: a database or a store may be away for a while.
+    """
     act: Callable[[JobStore, Job], bool] = _score if job.kind is Submission else _make
     with store.prolonging(job):
         try:
             return act(store, job)
-        except DstressError as error:  # not where: that is a place on this machine
-            return store.finish(job, " ".join(filter(None, (error.problem, error.fix))))
-        except Exception:
+        except Exception:  # not for people to read: it may name gold
             _log.exception("job %s %s failed", job.kind.__tablename__, job.id)
-            return store.finish(job, "an error of ours; it is in the worker's log")
+            return False
 
 
 def _score(store: JobStore, job: Job) -> bool:
@@ -162,13 +163,8 @@ def _score(store: JobStore, job: Job) -> bool:
         format_name = submission.format
     package = open_package(store.settings, store.files, benchmark_id)
     with store.files.local(file) as path:
-        named = path.rename(path.with_name(file_name))
-        answers = read_answers(package, named, format_name)
-    try:
-        scored = score_answers(package, answers, name)
-    except DstressError as error:  # it names gold's dialogues, which is nobody's business
-        raise RuntimeError(str(error)) from error
-    return store.finish(job, result=stored_result(job.id, scored, job.lease))
+        answers = read_answers(package, path.rename(path.with_name(file_name)), format_name)
+    return store.finish(job, result=stored_result(job.id, score_answers(package, answers, name), job.lease))
 
 
 def stored_result(submission_id: int, scored: Scored, worker: str) -> StoredResult:
@@ -186,7 +182,10 @@ def _make(store: JobStore, job: Job) -> bool:
     with store.database.session(write=False) as db:
         plan = msgspec.convert(db.get_one(Benchmark, job.id).plan, Plan)
     with tempfile.TemporaryDirectory(prefix="dstress-") as folder:
-        package = create_package(Path(folder) / "package", plan)
+        try:
+            package = create_package(Path(folder) / "package", plan)
+        except DstressError as error:  # not where: that is a place on this machine
+            return store.finish(job, " ".join(filter(None, (error.problem, error.fix))))
         save_package(store.files, job.id, package)
         return store.finish(job, summary=summarise(package))
 

@@ -11,10 +11,12 @@ import pytest
 from sqlalchemy import func, select, update
 
 from dstress.errors import DstressError
+from dstress.leaderboard.benchmark_store import BenchmarkTerms, add_benchmark
+from dstress.leaderboard.benchmarks.package import Plan
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.jobs import ATTEMPTS, LEASE, JobStore, work
 from dstress.leaderboard.tables.base import now
-from dstress.leaderboard.tables.benchmarks import DONE, FAILED, WAITING, StoredResult, Submission
+from dstress.leaderboard.tables.benchmarks import DONE, FAILED, WAITING, Benchmark, StoredResult, Submission
 from tests.leaderboard.clients import Client
 
 HandIn = Callable[..., Any]
@@ -85,8 +87,8 @@ def test_a_long_job_keeps_its_lease(
     assert store.claim() is None
 
 
-@pytest.mark.parametrize("error", [RuntimeError("a secret of the server"), DstressError("a secret of gold's")])
-def test_an_error_of_ours_is_told_and_ends_the_job(
+@pytest.mark.parametrize("error", [OSError("the disk is away"), DstressError("a secret of gold's")])
+def test_after_an_error_somebody_begins_anew(
     member: Client,
     hand_in: HandIn,
     answers: dict[str, Path],
@@ -96,15 +98,35 @@ def test_an_error_of_ours_is_told_and_ends_the_job(
     monkeypatch: pytest.MonkeyPatch,
     error: Exception,
 ) -> None:
+    """What passes by itself costs nothing; what does not is given up, and tells nothing of gold."""
+
     def broken(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("dstress.leaderboard.jobs.score_answers", broken)
     hand_in(member, answers["rules"])
+    with monkeypatch.context() as patch:
+        patch.setattr("dstress.leaderboard.jobs.score_answers", broken)
+        assert do_work() == 0
+        _expire(database)
     assert do_work() == 1
+    hand_in(member, answers["empty"])
+    monkeypatch.setattr("dstress.leaderboard.jobs.score_answers", broken)
+    for _ in range(ATTEMPTS + 1):
+        assert do_work() == 0
+        _expire(database)
     with database.session(write=False) as db:
-        row = db.scalars(select(Submission)).one()
-        assert (row.state, "secret" in row.problem) == (FAILED, False)
+        first, second = db.scalars(select(Submission).order_by(Submission.id))
+        assert (first.state, second.state) == (DONE, FAILED)
+        assert "secret" not in second.problem
+
+
+def test_a_benchmark_that_cannot_be_made_says_why(store: JobStore, do_work: Callable[[], int]) -> None:
+    with store.database.session() as db:
+        add_benchmark(db, Plan("quick", "nonsense:test", "None"), BenchmarkTerms("None"), None)
+    assert do_work() == 1
+    with store.database.session(write=False) as db:
+        row = db.scalars(select(Benchmark)).one()
+        assert (row.state, "nonsense" in row.problem) == (FAILED, True)
 
 
 def test_many_workers_share_the_work(

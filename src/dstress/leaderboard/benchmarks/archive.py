@@ -51,7 +51,8 @@ def unpack_package(archive: Path, folder: Path) -> Package:
 def require_known(suite: Suite, chosen: Sequence[str], judged: Sequence[str]) -> None:
     """Refuse metrics and conventions that are not registered: `module:Class` would run any code that lies here."""
     known = [*metrics, *pair_metrics, *variant_metrics]
-    measured = [*chosen, *suite.metrics, *(one.metric for one in (*suite.across, *suite.table))]
+    measured = [*chosen, *suite.metrics, *(group.metric for group in suite.across)]
+    measured += [column.metric for column in suite.table]
     for name in measured:
         plain = name.removesuffix("-v1-5").removesuffix("-orig")
         if ":" in name or parse(plain).name not in known:
