@@ -2,10 +2,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# CI adds every optional part: make test EXTRAS=dev,docs,speech,whisper,models,encoder,ray,localmodel
+# CI adds every optional part: make test EXTRAS=dev,docs,speech,whisper,models,encoder,ray,localmodel,postgres,s3
 EXTRAS ?= dev
 
-.PHONY: demo test docs pictures fuzz lint bench clean
+.PHONY: demo test docs pictures fuzz lint bench load clean
 
 demo: $(VENV)/ready
 	$(BIN)/dstress demo
@@ -34,6 +34,11 @@ lint: $(VENV)/ready-dev
 
 bench: $(VENV)/ready-bench
 	$(BIN)/python -m benchmarks
+
+# A server under 50 submitters and 200 readers, and what is left when it is killed under them; CI runs a tenth.
+load: $(VENV)/ready-dev
+	$(BIN)/python -m benchmarks.load
+	$(BIN)/python -m benchmarks.load --kill 5
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info

@@ -13,6 +13,7 @@ import shutil
 import pytest
 
 from dstress.stressors.base import Stressor
+from tests.fakes.postgresql import find_programs
 from tests.paths import SHARED
 
 IN_CI = os.environ.get("CI") == "true"
@@ -35,6 +36,11 @@ _MODULES = {
     "zensical": "zensical",
     "yaml": "yaml",
     "mkdocstrings": "mkdocstrings_handlers.python",
+    "server": "fastapi",
+    "psycopg": "psycopg",
+    "boto3": "boto3",
+    "moto": "moto",
+    "schemathesis": "schemathesis",
 }
 _NEEDS = "needs "
 
@@ -42,7 +48,7 @@ _NEEDS = "needs "
 def need(*parts: str) -> None:
     """Skip, or in CI fail, where a program, a package or the real data is missing."""
     for part in parts:
-        if not _is_there(part):
+        if not is_there(part):
             if IN_CI and not BARE:
                 pytest.fail(f"CI must have {part}")
             pytest.skip(f"{_NEEDS}{part}", allow_module_level=True)
@@ -53,7 +59,10 @@ def need_parts_of(stressor: Stressor) -> None:
     need(*stressor.needs)
 
 
-def _is_there(part: str) -> bool:
+def is_there(part: str) -> bool:
+    """Whether this machine has a program, a package, PostgreSQL's server or the real data."""
+    if part == "postgresql":
+        return find_programs() is not None and not BARE
     if part == REAL_DATA:
         return SHARED.is_dir() and not BARE
     if part in _MODULES:

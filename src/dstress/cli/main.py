@@ -24,6 +24,7 @@ VERBS = {
     "score": "score a prediction file as every official script would",
     "run": "a whole suite: stress, track, score, report; survives anything",
     "report": "a page with every number, plot and example of a run",
+    "view": "the runs of a folder in your browser: their numbers, their reports, any side by side",
     "rescore": "score a run anew without asking the tracker again",
     "shrink": "the smallest edit that still breaks the tracker of a run",
     "search": "the stressors and strengths that break a tracker most for what they change",
@@ -42,6 +43,9 @@ VERBS = {
     "analyse": "what moves metrics that should not, and what each rewards",
     "list": "what there is: formats, conventions, importers ...",
     "cite": "BibTeX of dstress and of the papers that a run stands on",
+    "serve": "the platform: benchmarks, submissions, a leaderboard, judging, collection",
+    "benchmark": "make a benchmark for a platform, and see what a platform has",
+    "submit": "hand a tracker's answers to a benchmark",
     "completion": "a script that completes commands in your shell",
 }
 """Verb -> its line in the help. Each lives in a module of its own, imported only when it is called."""

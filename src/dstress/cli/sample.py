@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from dstress.analysis.human_check.questions import questions
 from dstress.analysis.human_check.sheets import (
     QUESTIONS,
     choose_variants,
@@ -35,7 +36,7 @@ from dstress.reports.tables import Table
 from dstress.runs.folder import ORIGINAL
 from dstress.spec import parse_list
 
-_TITLES = {"human_like": "human likeliness", "correct": "correctness"}
+_TITLES = {name: question.title for name, question in questions("data").items()}
 
 
 @click.command("sample")

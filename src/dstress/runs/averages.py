@@ -9,7 +9,7 @@ import numpy as np
 
 from dstress.metrics.measures import AVERAGE, measure_of
 from dstress.runs.folder import Cell
-from dstress.scoring.resampling import percentile_interval
+from dstress.scoring.resampling import interval
 from dstress.scoring.scorecard import Score, signature_text
 from dstress.scoring.tally import Tally
 from dstress.suites.base import Average
@@ -34,7 +34,8 @@ def average_cells(
             scale * tallies[cell.variant].metrics[cell.metric].value(resampled[cell.variant][cell.metric])
             for cell, scale, _ in there
         ]
-        low, high = percentile_interval(np.mean(draws, axis=0)[:, None], lambda sums: sums[..., 0], level)
+        means = np.mean(draws, axis=0)[:, None]
+        low, high = interval(None, means, lambda sums: sums[..., 0], level, "percentile", None)
     value = float(np.mean([scale * value for _, scale, value in there]))
     text = signature_text(AVERAGE, signature | {"columns": str(len(there))})
     return Cell(average.column, "", AVERAGE, Score(value, low, high, len(there), text))

@@ -18,6 +18,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
@@ -31,6 +32,7 @@ MAX_UNPACKED = 8 << 30
 MAX_RATIO = 300
 """Dialogue JSON shrinks 15 to 60 times; an archive that grows far more than that is made to fill a disk."""
 _FREE_RATIO = 256 << 20
+_most_unpacked: ContextVar[int] = ContextVar("most_unpacked", default=MAX_UNPACKED)
 _TAR_ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2")
 _DECOMPRESSORS: dict[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open,
@@ -308,12 +310,22 @@ class _TarStream:
             pass
 
 
+@contextmanager
+def unpacking_at_most(size: int) -> Iterator[None]:
+    """Archives that are opened meanwhile may unpack to so many bytes: a server has less to spare than a person."""
+    token = _most_unpacked.set(min(size, MAX_UNPACKED))
+    try:
+        yield
+    finally:
+        _most_unpacked.reset(token)
+
+
 class _Budget:
     """Counts what an archive unpacks to, and stops it before it fills the disk."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.left = min(MAX_UNPACKED, max(_FREE_RATIO, MAX_RATIO * path.stat().st_size))
+        self.left = min(_most_unpacked.get(), max(_FREE_RATIO, MAX_RATIO * path.stat().st_size))
         self.allowed = self.left
 
     def spend(self, size: int) -> None:

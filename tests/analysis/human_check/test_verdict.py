@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import krippendorff
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,12 +104,30 @@ def test_the_verdict_is_by_variant() -> None:
         "anna": {"1": {"human_like": True, "correct": True}, "2": {"human_like": False}},
         "ben": {"1": {"human_like": True}, "2": {"human_like": False, "correct": False}},
     }
-    verdict = judge(sheets, {"1": "original", "2": "values", "3": "values"}, QUESTIONS)
+    verdict = judge(sheets, {question: {"original": ["1"], "values": ["2", "3"]} for question in QUESTIONS})
     assert list(verdict.variants) == ["original", "values"] and verdict.items == 3
     share = verdict.variants["values"]["human_like"]
     assert share.value == 0.0 and share.unjudged == 1
     assert verdict.agreement == {"human_like": 1.0, "correct": None}
     assert verdict.missing == {"anna": {"human_like": 1, "correct": 2}, "ben": {"human_like": 1, "correct": 2}}
+
+
+def test_an_item_may_stand_for_two_and_is_judged_once() -> None:
+    """What looks the same under two variants is one item: both get its answer, agreement counts it once."""
+    sheets = {"anna": {"1": {"correct": True}, "2": {"correct": True}}, "ben": {"1": {"correct": True}, "2": {}}}
+    verdict = judge(sheets, {"correct": {"one": ["1"], "other": ["1", "2"]}, "appropriate": {"other": ["2"]}})
+    assert verdict.variants["one"]["correct"].value == verdict.variants["other"]["correct"].value == 1
+    assert verdict.items == 2 and "appropriate" not in verdict.variants["one"]
+    assert verdict.missing == {"anna": {"correct": 0, "appropriate": 1}, "ben": {"correct": 1, "appropriate": 1}}
+
+
+@given(st.lists(st.lists(st.sampled_from([True, False, None]), min_size=3, max_size=3), min_size=1, max_size=15))
+def test_alpha_is_that_of_another_implementation(table: list[list[bool | None]]) -> None:
+    """Three judges, some answers missing: the package `krippendorff` says the same."""
+    ours = krippendorff_alpha([[vote for vote in item if vote is not None] for item in table])
+    if ours is not None:
+        rows = [[float("nan") if item[judge] is None else float(item[judge]) for item in table] for judge in range(3)]
+        assert ours == pytest.approx(krippendorff.alpha(rows, level_of_measurement="nominal"))
 
 
 def test_a_goal_is_told_in_words() -> None:

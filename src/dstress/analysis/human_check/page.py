@@ -9,6 +9,8 @@ from importlib.resources import files
 
 import msgspec
 
+from dstress.analysis.human_check.questions import questions
+
 
 def make_instructions(items: int, name: str) -> str:
     """What a judge has to know, in Markdown."""
@@ -20,7 +22,8 @@ def make_page(rows: Sequence[Sequence[str]]) -> str:
     script = _template("page.js")
     script_hash = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # Within a script element only "<" could end it early.
-    data = msgspec.json.encode(rows).decode("utf-8", "replace").replace("<", "\\u003c")
+    content = {"rows": rows, "questions": questions("data")}
+    data = msgspec.json.encode(content).decode("utf-8", "replace").replace("<", "\\u003c")
     template = _template("page.html.txt")
     return template.replace("{policy}", f"'sha256-{script_hash}'").replace("{script}", script).replace("{data}", data)
 

@@ -19,6 +19,7 @@ import msgspec
 
 from dstress.analysis.human_check.goal import goal_in_words
 from dstress.analysis.human_check.page import make_instructions, make_page
+from dstress.analysis.human_check.questions import questions
 from dstress.analysis.human_check.verdict import Verdict, judge, read_sheet
 from dstress.corpora import load
 from dstress.dialogue import Dialogue, Turn, update
@@ -26,7 +27,7 @@ from dstress.errors import DstressError, unknown
 from dstress.runs.folder import ORIGINAL, RunFolder, is_run
 from dstress.storage.atomic import replacing
 
-QUESTIONS = ("human_like", "correct")
+QUESTIONS = tuple(questions("data"))
 COLUMNS = ("item", "history", "system", "user", "goal", *QUESTIONS)
 _DESCRIPTION = "stress.json"
 _FORMULA = ("=", "+", "-", "@")
@@ -152,12 +153,17 @@ def _items(variant: Variant, drawn: set[tuple[str, int]], history: int, *, with_
 
 def _item(variant: str, dialogue: str, turn: Turn, earlier: Sequence[Turn], history: int) -> Item:
     before = earlier[-1].state if earlier else {}
+    goal = goal_in_words(update(before, turn.state))
+    return Item(variant, dialogue, len(earlier), history_in_words(earlier, history), turn.system, turn.user, goal)
+
+
+def history_in_words(earlier: Sequence[Turn], history: int) -> str:
+    """The last so many turns, a line for each utterance."""
     lines: list[str] = []
     for shown in earlier[-history:] if history else ():
         lines += [f"system: {shown.system}"] if shown.system else []
         lines.append(f"user: {shown.user}")
-    goal = goal_in_words(update(before, turn.state))
-    return Item(variant, dialogue, len(earlier), "\n".join(lines), turn.system, turn.user, goal)
+    return "\n".join(lines)
 
 
 def write_sheets(items: Sequence[Item], out: Path, source: str, seed: int) -> Key:
@@ -199,9 +205,11 @@ def score_sheets(key_file: Path, paths: Sequence[Path]) -> Verdict:
     sheets = {str(path) if str(path) in alike else path.name: read_sheet(path, key.items, QUESTIONS) for path in paths}
     if len(sheets) < len(paths):
         raise DstressError("one sheet is given twice", where=str(min(alike)), fix="give each judge's sheet once")
-    variant_of = {item: place.variant for item, place in key.items.items()}
-    in_order = sorted(variant_of, key=lambda item: (variant_of[item] != ORIGINAL, variant_of[item], item))
-    return judge(sheets, {item: variant_of[item] for item in in_order}, QUESTIONS)
+    groups: dict[str, list[str]] = {ORIGINAL: []}
+    for item, place in sorted(key.items.items(), key=lambda entry: (entry[1].variant, entry[0])):
+        groups.setdefault(place.variant, []).append(item)
+    found = {name: group for name, group in groups.items() if group}
+    return judge(sheets, dict.fromkeys(QUESTIONS, found))
 
 
 def _read_key(path: Path) -> Key:

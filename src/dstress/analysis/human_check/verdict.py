@@ -7,6 +7,7 @@ import io
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -103,26 +104,27 @@ def _parse_row(cells: Mapping[str, str], questions: Sequence[str], where: str) -
     return answers
 
 
-def judge(sheets: Mapping[str, Sheet], variant_of: Mapping[str, str], questions: Sequence[str]) -> Verdict:
-    """The verdict of several judges on the items of one key."""
-    names = list(dict.fromkeys(variant_of.values()))
-    shares: dict[str, dict[str, Share]] = {name: {} for name in names}
+def judge(sheets: Mapping[str, Sheet], asked: Mapping[str, Mapping[str, Sequence[str]]]) -> Verdict:
+    """The verdict of several judges. `asked`: question -> variant -> the items at which it was asked.
+
+    An item that looks the same under two variants may be judged once and stand for both.
+    """
+    shares: dict[str, dict[str, Share]] = {}
     agreement: dict[str, float | None] = {}
-    for question in questions:
+    items = {question: dict.fromkeys(chain(*groups.values())) for question, groups in asked.items()}
+    for question, groups in asked.items():
         votes = {
             item: [sheet[item][question] for sheet in sheets.values() if question in sheet.get(item, {})]
-            for item in variant_of
+            for item in items[question]
         }
-        for name in names:
-            shares[name][question] = majority_share(
-                [votes[item] for item, variant in variant_of.items() if variant == name]
-            )
+        for name, group in groups.items():
+            shares.setdefault(name, {})[question] = majority_share([votes[item] for item in group])
         agreement[question] = krippendorff_alpha(list(votes.values()))
     missing = {
-        name: {question: sum(question not in sheet.get(item, {}) for item in variant_of) for question in questions}
+        name: {q: sum(q not in sheet.get(item, {}) for item in judged) for q, judged in items.items()}
         for name, sheet in sheets.items()
     }
-    return Verdict(list(sheets), len(variant_of), shares, agreement, missing)
+    return Verdict(list(sheets), len(set(chain(*items.values()))), shares, agreement, missing)
 
 
 def majority_share(votes: Sequence[Sequence[bool]]) -> Share:

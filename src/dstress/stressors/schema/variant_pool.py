@@ -39,14 +39,14 @@ LEVELS = 5
 ANY = "*"
 
 
-class Paraphrases(msgspec.Struct, forbid_unknown_fields=True):
+class Paraphrases(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Other names and descriptions for one element."""
 
     names: tuple[str, ...] = ()
     descriptions: tuple[str, ...] = ()
 
 
-class ServicePool(Paraphrases, forbid_unknown_fields=True):
+class ServicePool(Paraphrases, forbid_unknown_fields=True, omit_defaults=True):
     """Paraphrases of a service and of what it has."""
 
     slots: dict[str, Paraphrases] = {}

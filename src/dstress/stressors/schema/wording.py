@@ -83,20 +83,21 @@ def _choose(elements: Sequence[Element], names: Names) -> list[str]:
     Case and underscores do not tell two names apart: prediction formats fold them.
     """
     offers = [[name.strip() for name in names(element)] for element in elements]
-    taken = {_fold(element.name) for element, offered in zip(elements, offers, strict=True) if not offered}
+    taken = {fold_name(element.name) for element, offered in zip(elements, offers, strict=True) if not offered}
     chosen = []
     for element, offered in zip(elements, offers, strict=True):
         name = element.name
         if offered:
             numbered = (f"{element.name}_{number}" for number in count(2))
             candidates = chain(offered, [element.name], numbered)
-            name = next(name for name in candidates if (folded := _fold(name)) and folded not in taken)
-        taken.add(_fold(name))
+            name = next(name for name in candidates if (folded := fold_name(name)) and folded not in taken)
+        taken.add(fold_name(name))
         chosen.append(name)
     return chosen
 
 
-def _fold(name: str) -> str:
+def fold_name(name: str) -> str:
+    """The letters and digits of a name, in one case: what tells two names apart."""
     return _NOT_A_LETTER.sub("", name).casefold()
 
 

@@ -1,0 +1,1 @@
+"""Benchmarks without web or database: public inputs, private gold, submissions read and scored, leaderboards ranked."""

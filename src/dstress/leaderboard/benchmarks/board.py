@@ -1,0 +1,121 @@
+"""A leaderboard: systems in order, and whether each differs from the one above it by more than chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+from math import isfinite, isnan, nan
+from typing import NamedTuple
+
+import numpy as np
+
+from dstress.leaderboard.benchmarks.results import Result, Statistics, View, make_metric
+from dstress.metrics.base import Floats
+from dstress.metrics.measures import measure_of
+from dstress.runs.folder import Cell
+from dstress.scoring.significance import approximate_randomisation, evenly_weighed, holm
+from dstress.suites.base import Column
+
+ALPHA = 0.05
+_RESAMPLES, _SEED = 1000, 1
+
+
+class Entry(NamedTuple):
+    """A submission on a board: its name there, its numbers, and its statistics, all under one convention."""
+
+    key: int
+    result: Result
+    statistics: Statistics
+
+
+class Row(NamedTuple):
+    """An entry in its place. `p` compares it with the one above, after Holm's correction over the board."""
+
+    rank: int
+    entry: Entry
+    cells: list[Cell | None]
+    p: float
+
+    @property
+    def tied(self) -> bool:
+        """Whether it is not significantly different from the one above."""
+        return self.p > ALPHA
+
+
+def rank(entries: Sequence[Entry], view: View, label: str) -> list[Row]:
+    """The entries by one column of a view, the best first; those without a score in it come last."""
+    better = _sign(view, label)
+
+    def place(entry: Entry) -> tuple[bool, float, int]:
+        value = _value(entry, view, label)
+        return not isfinite(value), -better * value if isfinite(value) else 0.0, entry.key
+
+    ordered = sorted(entries, key=place)
+    tests = [_p_value(upper, lower, view, label) for upper, lower in pairwise(ordered)]
+    known = iter(holm([p for p in tests if not isnan(p)]))
+    corrected = [nan, *(p if isnan(p) else next(known) for p in tests)]
+    return [
+        Row(number, entry, [entry.result.cell(view.name, name) for name in view.labels], p)
+        for number, (entry, p) in enumerate(zip(ordered, corrected, strict=False), start=1)
+    ]
+
+
+def _sign(view: View, label: str) -> int:
+    """1 where more is better; averages are of points, of which more is always better."""
+    columns = view.behind(label)
+    return measure_of(columns[0].metric).sign if len(columns) == 1 and columns[0].name == label else 1
+
+
+def _value(entry: Entry, view: View, label: str) -> float:
+    cell = entry.result.cell(view.name, label)
+    return cell.score.value if cell is not None and cell.score is not None else nan
+
+
+def _p_value(upper: Entry, lower: Entry, view: View, label: str) -> float:
+    """The paired test of two entries in one column; nan where there is nothing to pair, or not the same columns."""
+    if not isfinite(_value(lower, view, label)):
+        return nan
+    columns = tuple(column for column in view.behind(label) if _is_there(upper, column) or _is_there(lower, column))
+    if not columns or not all(_is_there(entry, column) for entry in (upper, lower) for column in columns):
+        return nan
+    return _tested(_Pair(upper, lower, tuple((column.variant, column.metric) for column in columns)))
+
+
+def _is_there(entry: Entry, column: Column) -> bool:
+    """Whether an entry has statistics of a column; those of a slice are not kept."""
+    return column.slice is None and column.metric in entry.statistics.get(column.variant, {})
+
+
+class _Pair:
+    """Two entries and what they are compared by, known again by their keys: a board asks often for the same."""
+
+    def __init__(self, upper: Entry, lower: Entry, columns: tuple[tuple[str, str], ...]) -> None:
+        self.upper, self.lower, self.columns = upper, lower, columns
+        convention = upper.result.scores.convention
+        self._identity = (upper.key, lower.key, convention, columns)
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Pair) and self._identity == other._identity
+
+
+@lru_cache(maxsize=4096)
+def _tested(pair: _Pair) -> float:
+    metrics = [make_metric(metric) for _, metric in pair.columns]
+    scales = [measure_of(metric).scale for _, metric in pair.columns]
+    blocks = [
+        evenly_weighed(pair.upper.statistics[place][name], pair.lower.statistics[place][name], metric.count)
+        for (place, name), metric in zip(pair.columns, metrics, strict=True)
+    ]
+    ends = np.cumsum([upper.shape[1] for upper, _ in blocks])
+
+    def mean(sums: Floats) -> Floats:
+        parts = np.split(sums, ends[:-1], axis=-1)
+        values = [scale * metric.value(part) for scale, metric, part in zip(scales, metrics, parts, strict=True)]
+        return np.asarray(np.mean(values, axis=0), np.float64)
+
+    upper, lower = (np.hstack(sides) for sides in zip(*blocks, strict=True))
+    return approximate_randomisation(upper, lower, mean, _RESAMPLES, _SEED).p

@@ -1,0 +1,146 @@
+"""RADDLE's four rewrites of a user's utterance (Peng et al. 2021, section 4.2), with the values kept.
+
+A worker sees the dialogue so far and writes the utterance in other words, with typos, longer and shorter. "The workers
+are instructed to exactly mention the slot values": the label guard that stressors pass checks that they do.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from random import Random
+
+import msgspec
+
+from dstress.corpora.base import Corpus
+from dstress.dialogue import Dialogue, Schema
+from dstress.leaderboard.collection.wording import wordings
+from dstress.pipeline.stress import stress, write_stressed
+from dstress.storage.atomic import replacing
+from dstress.stressors.base import LONGEST, still_says
+from dstress.stressors.quality import Quality
+from dstress.stressors.rewrites import COLUMNS, Rewrites
+from dstress.text.utterance import Utterance
+
+KINDS = tuple(wordings("rewrites"))
+_FEWEST_WORDS = 3
+"""Shorter utterances ("yes please") cannot be said in four other ways."""
+
+
+class RewriteTask(msgspec.Struct, frozen=True):
+    """One turn to rewrite: its dialogue up to it, and the last turn of that is the one."""
+
+    dialogue: Dialogue
+
+    @property
+    def turn(self) -> int:
+        """The turn's number."""
+        return len(self.dialogue.turns) - 1
+
+    @property
+    def utterance(self) -> Utterance:
+        """The user's words, with the values that they say."""
+        return Utterance(self.dialogue, self.turn, Schema(), ())
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """Where the words say what the label takes from them; in order and apart."""
+        spans: list[tuple[int, int]] = []
+        for start, end in sorted({(mention.start, mention.end) for mention in self.utterance.mentions}):
+            if not spans or start >= spans[-1][1]:
+                spans.append((start, end))
+        return spans
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """These words, as they stand; each once."""
+        return tuple(dict.fromkeys(self.utterance.text[start:end] for start, end in self.spans))
+
+
+def draw_rewrite_tasks(corpus: Corpus, turns: int, seed: int) -> list[RewriteTask]:
+    """Turns at random, of those with enough words to be said in another way."""
+    places = [
+        (dialogue, turn)
+        for dialogue in corpus
+        for turn in range(len(dialogue.turns))
+        if len(dialogue.turns[turn].user.split()) >= _FEWEST_WORDS and len(dialogue.turns[turn].user) <= LONGEST
+    ]
+    places.sort(key=lambda place: (place[0].id, place[1]))
+    drawn = Random(seed).sample(places, min(turns, len(places)))
+    return [RewriteTask(dialogue.first(turn + 1)) for dialogue, turn in drawn]
+
+
+def rewrite_problem(task: RewriteTask, kind: str, text: str) -> str:
+    """What is wrong with a rewrite; empty if nothing is."""
+    text, original = " ".join(text.split()), " ".join(task.utterance.text.split())
+    if not text:
+        return "write something here"
+    if len(text) > LONGEST:
+        return f"it has {len(text):,} characters; {LONGEST:,} at most"
+    if text.casefold() == original.casefold():
+        return "it is the same as the original"
+    utterance = task.utterance
+    lost = [
+        utterance.text[mention.start : mention.end]
+        for mention in utterance.mentions
+        if not still_says(text, utterance, mention)
+    ]
+    if lost:
+        return f"it no longer says: {', '.join(dict.fromkeys(lost))}"
+    longer = len(text.split()) - len(original.split())
+    if kind == "verbose" and longer <= 0:
+        return "it is no longer than the original"
+    if kind == "simplified" and longer >= 0:
+        return "it is no shorter than the original"
+    return ""
+
+
+class Rewritten(msgspec.Struct, frozen=True):
+    """A rewrite that passed vetting."""
+
+    dialogue: str
+    turn: int
+    kind: str
+    text: str
+
+
+def rewrite_tables(accepted: Iterable[Rewritten]) -> dict[str, str]:
+    """File name -> CSV with `dialogue`, `turn` and `user`, which the stressor `rewrites(path=FILE)` reads.
+
+    A turn that has several rewrites of a kind is in as many files: `paraphrase.csv`, `paraphrase-2.csv`.
+    """
+    rows: dict[str, list[Rewritten]] = {}
+    count: dict[tuple[str, str, int], int] = {}
+    for one in sorted(accepted, key=lambda one: (KINDS.index(one.kind), one.dialogue, one.turn)):
+        number = count[one.kind, one.dialogue, one.turn] = count.get((one.kind, one.dialogue, one.turn), 0) + 1
+        rows.setdefault(one.kind if number == 1 else f"{one.kind}-{number}", []).append(one)
+    return {f"{name}.csv": _table(found) for name, found in rows.items()}
+
+
+def _table(rows: Iterable[Rewritten]) -> str:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows((one.dialogue, one.turn, one.text) for one in rows)
+    return out.getvalue()
+
+
+def write_rewritten(corpus: Corpus, tables: Mapping[str, str], folder: Path) -> list[Path]:
+    """Write the tables, and for each the stressed corpus that `dstress stress` would make of it.
+
+    They were guarded as they were written and vetted by a person afterwards, so each is taken as it is.
+    """
+    written = []
+    for name, content in tables.items():
+        path = folder / "rewrites" / name
+        with replacing(path) as out:
+            out.write(content.encode())
+        stressor = Rewrites(str(path), trusted=True)
+        stressor.spec = f"rewrites(path={name}, trusted=true)"  # a server's folders are nobody's business
+        stressed = stress(corpus, stressor)
+        target = folder / "stressed" / path.stem
+        write_stressed(stressed, target, Quality(stressed.stressor), lambda dialogue: None)
+        written.append(target)
+    return written

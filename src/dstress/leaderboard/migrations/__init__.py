@@ -1,0 +1,1 @@
+"""Alembic's place: how tables came to be what they are, a revision a file in `versions/`."""

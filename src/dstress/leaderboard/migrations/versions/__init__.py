@@ -1,0 +1,1 @@
+"""The revisions, `rNNNN_area.py`, each upon the one before it."""

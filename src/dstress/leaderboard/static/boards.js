@@ -1,0 +1,33 @@
+"use strict";
+// Forms of switches send themselves; what cannot be undone asks first; plots come when the page is there; pages that
+// wait ask until there is news.
+for (const form of document.querySelectorAll("form[data-sends-itself]")) {
+  form.addEventListener("change", () => form.requestSubmit());
+}
+for (const form of document.querySelectorAll("form[data-asks]")) {
+  form.addEventListener("submit", (event) => {
+    if (!window.confirm(form.dataset.asks)) event.preventDefault();
+  });
+}
+for (const place of document.querySelectorAll("[data-loads]")) {
+  fetch(place.dataset.loads)
+    .then((answer) => (answer.ok ? answer.text() : ""))
+    .then((text) => {
+      const plots = new DOMParser().parseFromString(text, "text/html").getElementById("plots");
+      if (plots) place.replaceChildren(...plots.childNodes);
+    });
+}
+for (const waiting of document.querySelectorAll("[data-waits-for]")) {
+  let pause = 700;
+  const ask = async () => {
+    try {
+      const answer = await fetch(waiting.dataset.waitsFor, { headers: { Accept: "application/json" } });
+      if (answer.ok && (await answer.json()).state !== "waiting") return window.location.reload();
+    } catch {
+      // The server may be starting anew: ask again.
+    }
+    pause = Math.min(pause * 1.3, 5000);
+    window.setTimeout(ask, pause);
+  };
+  window.setTimeout(ask, pause);
+}

@@ -1,0 +1,123 @@
+"""The viewer's pages: the list, a run's report, and any runs beside each other. Every route only reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request, Response
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from dstress._version import __version__
+from dstress.errors import DstressError
+from dstress.leaderboard.viewer.shelf import ListedRun, Shelf, side_by_side
+from dstress.pipeline.compare import Comparison, compare
+from dstress.pipeline.tables import pair_table, system_table
+from dstress.reports.numbers import PAGE
+from dstress.reports.tables import Table
+from dstress.runs.folder import RunFolder
+
+LOOPBACK = "127.0.0.1"
+_POLICY = (
+    "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_REPORT_POLICY = "sandbox allow-scripts allow-downloads allow-top-navigation-by-user-activation; frame-ancestors 'none'"
+"""A report may have been made by somebody else: it runs its script, and has no part in the viewer's address."""
+_MOST_COMPARED = 12
+
+_SORTS: dict[str, Callable[[ListedRun], Any]] = {
+    "scored": lambda run: -run.scored,
+    "name": lambda run: run.name,
+    "tracker": lambda run: run.tracker,
+    "corpus": lambda run: run.corpus,
+    "suite": lambda run: run.suite,
+    "jga": lambda run: -run.jga.value if run.jga else 1.0,
+    "drop": lambda run: run.drop if run.drop is not None else 2.0,
+}
+
+
+def create_viewer(folder: Path) -> FastAPI:
+    """The viewer of a folder. It answers only to this machine's own names, so that no page elsewhere can ask it."""
+    shelf = Shelf(folder)
+    app = FastAPI(title="dstress view", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=[LOOPBACK, "localhost", "[::1]"])
+    style = "".join(
+        files(package).joinpath(*path).read_text(encoding="utf-8")
+        for package, path in (("dstress.reports", ("page", "report.css")), (__package__, ("viewer.css",)))
+    )
+    environment = Environment(
+        loader=PackageLoader(__package__, "."), autoescape=True, trim_blocks=True, undefined=StrictUndefined
+    )
+    environment.filters |= {"percent": PAGE.percent, "points": PAGE.points, "date": _date}
+
+    def page(template: str, status: int = 200, **content: Any) -> HTMLResponse:
+        text = environment.get_template(template).render(folder=shelf.folder.name, version=__version__, **content)
+        return HTMLResponse(text, status, {"Content-Security-Policy": _POLICY, **_HEADERS})
+
+    @app.get("/style.css")
+    def show_style() -> Response:
+        return Response(style, media_type="text/css", headers=_HEADERS)
+
+    @app.get("/")
+    def show_list(sort: str = "scored", q: str = "") -> HTMLResponse:
+        runs = sorted(shelf.list(), key=_SORTS.get(sort, _SORTS["scored"]))
+        words = q.casefold().split()
+        shown = [run for run in runs if all(word in _searched(run) for word in words)]
+        return page("runs.html.j2", runs=shown, total=len(runs), sort=sort, q=q, interval=_interval)
+
+    @app.get("/report")
+    def show_report(run: str) -> HTMLResponse:
+        return HTMLResponse(shelf.report(run), headers={"Content-Security-Policy": _REPORT_POLICY, **_HEADERS})
+
+    @app.get("/compare")
+    def show_comparison(run: Annotated[Sequence[str], Query()] = (), baseline: str = "") -> HTMLResponse:
+        names = list(dict.fromkeys(run))
+        if baseline in names:
+            names = [baseline, *(name for name in names if name != baseline)]
+        if not 2 <= len(names) <= _MOST_COMPARED:
+            raise DstressError(
+                "a comparison needs two runs or more", fix=f"tick 2 to {_MOST_COMPARED} runs in the list"
+            )
+        opened = {name: shelf.open(name) for name in names}
+        return page("compare.html.j2", names=names, **_compared(opened))
+
+    @app.exception_handler(DstressError)
+    def show_error(request: Request, error: Exception) -> HTMLResponse:
+        return page("error.html.j2", 404, error=error)
+
+    return app
+
+
+_HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
+
+
+def _compared(runs: dict[str, RunFolder]) -> dict[str, Any]:
+    """The paired tests of runs; where they differ in more than the tracker, why not, and their numbers side by side."""
+    try:
+        comparison: Comparison = compare(runs)
+    except DstressError as error:
+        return {"refusal": error.problem, "conclusion": "", "notes": [], "tables": [_side_by_side(runs)]}
+    tables: list[Table] = [system_table(comparison)]
+    tables += [pair_table(comparison, number) for number in range(len(comparison.pairs))]
+    return {"refusal": "", "conclusion": comparison.conclusion, "notes": comparison.notes, "tables": tables}
+
+
+def _side_by_side(runs: dict[str, RunFolder]) -> Table:
+    return side_by_side({name: run.scores for name, run in runs.items()})
+
+
+def _searched(run: ListedRun) -> str:
+    return " ".join((run.name, run.tracker, run.corpus, run.suite)).casefold()
+
+
+def _interval(run: ListedRun) -> str:
+    return PAGE.interval(run.jga.low, run.jga.high) if run.jga else ""
+
+
+def _date(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,156 @@
+"""Hostile values in every field of every route, bodies without end, and scripts that must stay text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from sqlalchemy import select
+
+from dstress.leaderboard import limits
+from dstress.leaderboard.database import Database
+from dstress.leaderboard.tables.accounts import Team, User
+from tests.leaderboard.clients import Client
+from tests.leaderboard.conftest import PASSWORD
+from tests.leaderboard.routes import Entry, entries
+
+HOSTILE = [
+    "'; drop table users; --",
+    "%' or 1=1) union select password_hash from users; --",
+    '"><script>alert(1)</script>{{ 7919 * 7919 }}{% raw %}',
+    "\ud800",
+    "a\0b",
+    "9" * 400,
+    "x" * 30_000,
+    "",
+]
+PLAUSIBLE = {
+    "email": "somebody@example.org",
+    "password": PASSWORD,
+    "new": "another password",
+    "days": "3",
+    "member": "1",
+}
+
+
+@pytest.fixture
+def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "count", lambda *_: None)
+
+
+def encodable(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+@pytest.mark.usefixtures("unlimited")
+def test_no_field_breaks_the_server_or_reaches_the_database(
+    admin: Client, client: Client, add_client: Callable[..., Client], database: Database
+) -> None:
+    """Each field of each form in turn, then all at once, by all who may; what comes back is never a 500."""
+    wrong = []
+    for number, entry in enumerate(entries()):
+        person = add_client(f"Somebody{number}", *admin.user.roles if admin.user else ())
+        names = [name for name in (*entry.fields, *entry.queries) if name != "csrf"]
+        for hostile in HOSTILE:
+            senders = [person] if entry.role else [person, client]
+            tokens = {sender: sender.csrf() for sender in senders} if names else {}
+            for chosen in [*([name] for name in names), names] if names else []:
+                given = {name: PLAUSIBLE.get(name, "x") for name in names} | dict.fromkeys(chosen, hostile)
+                for sender, token in tokens.items():
+                    answer = send(sender, entry, given, token)
+                    if answer.status_code >= 500 or "62710561" in answer.text:
+                        wrong.append(f"{entry.name} {chosen} {hostile[:30]!r}: {answer.status_code}")
+    assert wrong == []
+    with database.session(write=False) as db:
+        assert db.scalar(select(User.id).where(User.email == "admin@example.org"))
+
+
+def send(client: Client, entry: Entry, given: dict[str, str], token: str) -> Any:
+    asked = {name: encodable(value[:3000]) for name, value in given.items() if name in entry.queries}
+    data = {name: encodable(value) for name, value in given.items() if name not in entry.queries}
+    headers = {"x-csrf-token": token}
+    return client.request(entry.method, entry.address, params=asked, data=data or None, headers=headers)
+
+
+@pytest.mark.usefixtures("unlimited")
+def test_hostile_numbers_in_addresses_are_refused(admin: Client) -> None:
+    wrong = []
+    for entry in entries():
+        if "{" in entry.path:
+            for hostile in ("0", "-1", "9" * 30, "1e9", "%27%3B--", "%00", "..%2f..%2fetc", "%ED%A0%80", "x" * 5000):
+                address = re.sub(r"{[^}]*}", hostile, entry.path)
+                answer = admin.request(entry.method, address, headers={"x-csrf-token": admin.csrf()})
+                if answer.status_code >= 500:
+                    wrong.append(f"{entry.name} {hostile[:20]}: {answer.status_code}")
+    assert wrong == []
+
+
+def test_scripts_in_names_are_shown_as_text(admin: Client, member: Client, database: Database) -> None:
+    script = "<script>alert(1)</script>\"'&"
+    with database.session() as db:
+        for user in db.scalars(select(User)):
+            user.name = script
+    place = member.submit("/teams", name=f"T {script}").headers["location"]
+    member.submit("/account/tokens", name=script)
+    for client, path in ((member, "/account"), (member, place), (member, "/account/tokens"), (member, "/teams"),
+                         (admin, "/admin"), (admin, "/admin/audit"), (member, "/nowhere")):  # fmt: skip
+        page = client.get(path)
+        assert "<script>alert" not in page.text, path
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;&#34;&#39;&amp;" in page.text, path
+
+
+def test_every_answer_forbids_foreign_scripts(member: Client, client: Client) -> None:
+    for asked in (client, member):
+        for path in ("/login", "/account", "/nowhere", "/static/site.css", "/api/v1/account", "/api/v1/openapi.json"):
+            headers = asked.get(path).headers
+            assert "script-src 'self'" in headers["content-security-policy"]
+            assert "unsafe" not in headers["content-security-policy"]
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["x-frame-options"] == "DENY"
+
+
+def test_pages_have_no_inline_script_or_style(admin: Client) -> None:
+    """The policy above would stop them; a page that needs them is broken."""
+    for entry in entries():
+        if entry.method == "GET" and not entry.is_api:
+            page = admin.get(entry.address).text
+            assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|javascript:", page), entry.path
+
+
+def test_a_body_over_the_limit_is_refused_unread(make_app: Callable[..., FastAPI]) -> None:
+    client = Client(make_app(max_upload=100_000))
+    csrf = client.csrf()
+    stated = client.post("/login", data={"csrf": csrf, "email": "a@b", "password": "x" * 200_000})
+    assert stated.status_code == 413
+    drops = (b"x" * 1000 for _ in range(1000))
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    assert client.post("/login", content=drops, headers=form).status_code == 413
+    assert client.post("/login", content=b"x", headers=form | {"content-length": "-5"}).status_code in (400, 413)
+
+
+def test_a_bug_shows_no_trace(app: FastAPI, admin: Client, caplog: pytest.LogCaptureFixture) -> None:
+    """What went wrong is in the log under the number that the page shows, and nowhere else."""
+
+    @app.get("/broken")
+    def broken() -> None:
+        raise ZeroDivisionError("secret detail")
+
+    answer = admin.get("/broken")
+    assert answer.status_code == 500
+    assert "secret detail" not in answer.text
+    assert answer.headers["x-request-id"] in answer.text
+    assert "secret detail" in caplog.text
+    assert "content-security-policy" in answer.headers
+
+
+def test_the_team_of_others_is_out_of_reach(member: Client, judge: Client, database: Database) -> None:
+    place = judge.submit("/teams", name="Others").headers["location"]
+    with database.session(write=False) as db:
+        team = db.scalars(select(Team)).one()
+    assert judge.user
+    for path, fields in ((f"{place}/invite", {}), (f"{place}/remove", {"member": str(judge.user.id)})):
+        assert member.submit(path, **fields).status_code == 404
+    assert "Others" not in member.get(f"/teams/{team.id}").text

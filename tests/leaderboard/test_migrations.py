@@ -1,0 +1,87 @@
+"""The tables are what the migrations make, from nothing and from a filled older database, and back."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import inspect, text
+
+from dstress.leaderboard import accounts
+from dstress.leaderboard.database import Database, migration_config
+from dstress.leaderboard.tables import Base
+from dstress.leaderboard.tables.accounts import Role
+
+
+def revisions() -> list[str]:
+    found = ScriptDirectory.from_config(migration_config()).walk_revisions()
+    return [script.revision for script in found][::-1]
+
+
+def downgrade(database: Database, revision: str) -> None:
+    config = migration_config()
+    with database.engine.connect() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, revision)
+        connection.commit()
+
+
+def test_there_is_one_line_of_revisions() -> None:
+    assert revisions() == [f"{number:04}" for number in range(1, len(revisions()) + 1)]
+
+
+def test_the_tables_are_what_the_migrations_make(database_url: str) -> None:
+    database = Database(database_url)
+    with database.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, Base.metadata) == []
+    database.close()
+
+
+def test_a_filled_older_database_keeps_its_rows(database_url: str) -> None:
+    """Each revision is reached from the one before it with rows in it, and the last one may be run again."""
+    database = Database(database_url)
+    downgrade(database, "0001")
+    with database.session() as db:
+        user = accounts.add_user(db, "ada@example.org", "Ada", Role.JUDGE)
+        team = accounts.make_team(db, user, "Ada's")
+        secret = accounts.make_token(db, user, "laptop")
+    for revision in [*revisions()[1:], "head"]:
+        database.migrate(revision)
+    with database.session(write=False) as db:
+        assert [found.name for found in accounts.teams_of(db, accounts.find_user(db, "ada@example.org"))] == [team.name]
+        assert db.execute(text("select count(*) from tokens where hint = :hint"), {"hint": secret[-4:]}).scalar() == 1
+    database.close()
+
+
+def test_everything_can_be_taken_away_again(database_url: str) -> None:
+    database = Database(database_url)
+    downgrade(database, "base")
+    assert inspect(database.engine).get_table_names() == ["alembic_version"]
+    database.close()
+
+
+@pytest.mark.parametrize("name", ["platform.db", "folder/with blank/platform.db"])
+def test_a_new_folder_is_made(tmp_path: Path, name: str) -> None:
+    database = Database(f"sqlite:///{tmp_path / name}")
+    database.migrate()
+    assert "users" in inspect(database.engine).get_table_names()
+    database.close()
+
+
+def test_processes_that_start_together_migrate_once(database_url: str) -> None:
+    database = Database(database_url)
+    downgrade(database, "base")
+    with database.engine.begin() as connection:
+        connection.execute(text("drop table alembic_version"))
+    command = [sys.executable, "-m", "dstress", "serve", "--database", database_url, "migrate"]
+    assert [process.wait() for process in [subprocess.Popen(command) for _ in range(4)]] == [0] * 4
+    with database.engine.connect() as connection:
+        assert connection.execute(text("select version_num from alembic_version")).all() == [(revisions()[-1],)]
+    database.close()
