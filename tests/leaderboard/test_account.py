@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import select, update
 
+from dstress.leaderboard import accounts
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.tables.accounts import AuditEntry, Role, Token, User
 from dstress.leaderboard.tables.base import now
@@ -166,3 +169,34 @@ def test_an_admins_invitation_gives_a_role(admin: Client, member: Client) -> Non
     link = shown_secret(admin.submit("/admin/invitations", role="judge", note="for Ada").text)
     assert member.submit("/join", invitation=link.partition("=")[2]).status_code == 303
     assert "judge" in member.get("/account").text
+
+
+def test_an_invitation_is_good_once_however_many_come_at_once(
+    add_client: Callable[..., Client], database: Database
+) -> None:
+    with database.session() as db:
+        secret = accounts.invite(db, None, role=Role.JUDGE)
+    people = [add_client(f"P{number}") for number in range(8)]
+    tokens = {person: person.csrf() for person in people}
+    with ThreadPoolExecutor(len(people)) as pool:
+        sent = [
+            pool.submit(person.post, "/join", data={"csrf": token, "invitation": secret})
+            for person, token in tokens.items()
+        ]
+    assert sorted(answer.result().status_code for answer in sent) == [303] + [400] * 7
+
+
+def test_two_who_take_one_address_at_once_are_told(
+    client: Client, member: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has looked before the other wrote."""
+    monkeypatch.setattr(accounts, "find_user", lambda *_: None)
+    answer = client.submit("/signup", email="member@example.org", name="Second", password=PASSWORD)
+    assert (answer.status_code, "faster" in answer.text) == (409, True)
+
+
+def test_a_token_tells_when_it_was_used(member: Client, program: Callable[[Client], Client]) -> None:
+    token = program(member)
+    assert "never" in member.get("/account/tokens").text
+    token.get("/api/v1/account")
+    assert "never" not in member.get("/account/tokens").text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -51,4 +52,5 @@ def command(folder: Path, port: int, opened: bool, json_file: str | None) -> Non
     if opened:
         webbrowser.open(address)
     server = uvicorn.Server(uvicorn.Config(create_viewer(folder), log_level="warning", access_log=False))
-    server.run(sockets=[listening])
+    with suppress(KeyboardInterrupt):  # the way to end it
+        server.run(sockets=[listening])

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Annotated
 
 from fastapi import Depends, HTTPException, Path, Request
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session, joinedload
 
 from dstress.leaderboard.database import Database
@@ -69,10 +69,14 @@ Id = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 def current_user(request: Request, db: Db) -> User | None:
     """The person who asks; None if nobody is signed in."""
-    user = _user_of_token(request, db) if is_api(request) else _user_of_cookie(request, db)
-    request.state.user = user.id if user else None
+    key = _find_token(request, db) if is_api(request) else _find_web_session(request, db)
     db.commit()  # the route's own transaction begins with its first statement: slow work before it blocks nobody
-    return user if user and not user.deleted_at and not user.disabled_at else None
+    user = key.user if key and not key.user.deleted_at and not key.user.disabled_at else None
+    request.state.user = user.id if user else None
+    if key and user and (key.seen_at is None or now() - key.seen_at > _SEEN_EVERY):
+        with get_database(request).session() as own:
+            own.execute(update(type(key)).where(type(key).id == key.id).values(seen_at=now()))
+    return user
 
 
 def client_address(request: Request) -> str:
@@ -85,29 +89,23 @@ def is_api(request: Request) -> bool:
     return request.url.path.startswith("/api/")
 
 
-def _user_of_cookie(request: Request, db: Session) -> User | None:
+def _find_web_session(request: Request, db: Session) -> WebSession | None:
     secret = request.cookies.get(cookie_name(request), "")
     if not secret:
         return None
     asked = select(WebSession).where(WebSession.digest == digest(secret)).options(joinedload(WebSession.user))
     found = db.scalar(asked)
-    if not found or found.expires_at < now():
-        return None
-    if now() - found.seen_at > _SEEN_EVERY and request.method not in SAFE_METHODS:
-        found.seen_at = now()
-    return found.user
+    return found if found and found.expires_at > now() else None
 
 
-def _user_of_token(request: Request, db: Session) -> User | None:
+def _find_token(request: Request, db: Session) -> Token | None:
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not secret:
         return None
     found = db.scalar(select(Token).where(Token.digest == digest(secret.strip())).options(joinedload(Token.user)))
     if not found or found.revoked_at or (found.expires_at and found.expires_at < now()):
         return None
-    if (not found.last_used_at or now() - found.last_used_at > _SEEN_EVERY) and request.method not in SAFE_METHODS:
-        found.last_used_at = now()
-    return found.user
+    return found
 
 
 class Require:

@@ -199,7 +199,7 @@ def invitation_link(settings: Settings, secret: str) -> str:
 
 def find_invitation(db: Session, secret: str) -> Invitation:
     """The invitation of a link; an error if it is used or too old."""
-    found = db.scalar(select(Invitation).where(Invitation.digest == digest(secret)))
+    found = db.scalar(select(Invitation).where(Invitation.digest == digest(secret)).with_for_update())
     if not found or found.used_at or found.expires_at < now():
         raise AccountError("this invitation is used or too old", fix="ask for another one")
     return found
@@ -232,7 +232,7 @@ def reset_link(settings: Settings, secret: str) -> str:
 
 def find_reset(db: Session, secret: str) -> PasswordReset:
     """The row behind a link to a new password; an error if it is used or too old."""
-    found = db.scalar(select(PasswordReset).where(PasswordReset.digest == digest(secret)))
+    found = db.scalar(select(PasswordReset).where(PasswordReset.digest == digest(secret)).with_for_update())
     if not found or found.used_at or found.expires_at < now():
         raise AccountError("this link is used or too old", fix="ask for another one")
     return found
@@ -287,6 +287,7 @@ def find_membership(db: Session, user: User, team_id: int) -> Membership:
 
 def remove_member(db: Session, by: User, team_id: int, user_id: int) -> None:
     """Leave a team, or take somebody out as an owner. A team keeps an owner while it has members."""
+    db.get(Team, team_id, with_for_update=True)  # two owners who leave at once would leave none
     own = find_membership(db, by, team_id)
     leaving = db.get(Membership, (user_id, team_id))
     if leaving is None or (leaving.user_id != by.id and not own.is_owner):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import DataError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DataError, IntegrityError, OperationalError, SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.staticfiles import StaticFiles
@@ -28,6 +29,15 @@ from dstress.leaderboard.tables.accounts import User
 
 _log = logging.getLogger(__name__)
 _TITLES = {403: "Not allowed", 404: "Not found", 405: "Not possible", 413: "Too large", 429: "Too often"}
+
+
+class KeptFiles(StaticFiles):
+    """Static files, which browsers keep: their addresses change with their content (`rendering.static_address`)."""
+
+    def file_response(self, *given: Any, **options: Any) -> Response:
+        response = super().file_response(*given, **options)
+        response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+        return response
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -51,7 +61,7 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(router, include_in_schema=False, dependencies=[Depends(check_csrf)])
     for router in api.ROUTERS:
         app.include_router(router, prefix="/api/v1")
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.mount("/static", KeptFiles(directory=STATIC), name="static")
     for kind, answer in _ANSWERS.items():
         app.add_exception_handler(kind, answer)
     return app
@@ -119,6 +129,10 @@ def _on_odd_value(request: Request, error: Exception) -> Response:
     return _say(request, 422, "a value cannot be stored as it is")
 
 
+def _on_too_late(request: Request, error: Exception) -> Response:
+    return _say(request, 409, "Somebody was faster by a moment. Go back and try again.")
+
+
 def _on_no_database(request: Request, error: Exception) -> Response:
     _log.error("the database does not answer: %s", error)
     return _say(request, 503, "The database does not answer. Try again in a while.", headers={"Retry-After": "30"})
@@ -135,5 +149,6 @@ _ANSWERS = {
     TooOften: _on_too_often,
     SignInNeeded: _on_sign_in_needed,
     DataError: _on_odd_value,
+    IntegrityError: _on_too_late,
     OperationalError: _on_no_database,
 }

@@ -11,6 +11,9 @@ from sqlalchemy.orm import Session
 
 from dstress.leaderboard.tables.accounts import RateLimit
 
+_KEPT = 2 * 24 * 3600
+"""Seconds after which a window is forgotten; no limit is over a longer time."""
+
 
 class Limit(NamedTuple):
     """At most `times` in a window of `seconds`."""
@@ -39,11 +42,8 @@ def count(db: Session, key: str, limit: Limit) -> None:
         .returning(RateLimit.count)
     )
     counted = db.execute(statement).scalar_one()
+    if counted == 1:  # a new window: a time to forget those that have long closed
+        db.execute(delete(RateLimit).where(RateLimit.window < present - _KEPT))
     db.commit()
     if counted > limit.times:
         raise TooOften(window + limit.seconds - present)
-
-
-def forget_old(db: Session, seconds: int = 2 * 24 * 3600) -> None:
-    """Drop windows that have long closed."""
-    db.execute(delete(RateLimit).where(RateLimit.window < int(time.time()) - seconds))

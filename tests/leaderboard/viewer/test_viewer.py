@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import httpx
 import pytest
 
 from dstress.errors import DstressError
@@ -17,6 +22,7 @@ from dstress.runs.folder import RunFolder
 from tests.cli.test_cli import run as call
 from tests.leaderboard.browsing import axe_complaints, listening
 from tests.parts import need
+from tests.paths import SEARCHED
 from tests.reports.conftest import corpus, run  # noqa: F401  # pytest finds fixtures by name
 
 HOSTILE = "a <img src=x onerror=alert(1)>&b"
@@ -154,6 +160,24 @@ def test_the_command_lists_as_json_and_refuses_a_folder_that_is_not_there(runs: 
     assert '"name": "by seed/2"' in call("view", str(runs), "--json")
     with pytest.raises(DstressError, match="no such folder"):
         call("view", str(tmp_path / "none"))
+
+
+def test_the_command_serves_on_loopback_and_ends_when_it_is_asked_to(runs: Path) -> None:
+    need("server")
+    command = [sys.executable, "-m", "dstress", "view", str(runs), "--port", "0"]
+    environment = os.environ | {"PYTHONPATH": SEARCHED, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as viewer:
+        assert viewer.stdout is not None and viewer.stderr is not None
+        told = viewer.stdout.readline()
+        address = re.search(r"http://127\.0\.0\.1:\d+/", told)
+        assert address, viewer.stderr.read()
+        with httpx.Client(transport=httpx.HTTPTransport(retries=20), timeout=60) as client:
+            shown = client.get(address[0])
+        assert shown.status_code == 200 and "5 runs" in shown.text
+        viewer.send_signal(signal.SIGINT)
+        assert viewer.wait(20) == 0 and viewer.stderr.read() == ""
 
 
 @pytest.mark.parametrize("how", [{}, {"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 800}}])

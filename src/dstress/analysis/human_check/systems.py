@@ -79,8 +79,8 @@ def _outcomes(
         return Outcome(dialogue.id, turn, shown, now.system, now.user, goal_in_words(update(before, after)), response)
 
     # One form of each value, as a system gives it: other forms would tell gold from systems.
-    gold = [_single(first_forms(state)) for state in (earlier[-1].state if earlier else {}, now.state)]
-    yield GOLD, outcome(*gold, dialogue.responses[turn] if speaking else "")
+    gold_before = _single(first_forms(earlier[-1].state if earlier else {}))
+    yield GOLD, outcome(gold_before, _single(first_forms(now.state)), dialogue.responses[turn] if speaking else "")
     for system, found in answers.items():
         before = found.get((dialogue.id, turn - 1))
         state = _single(found[dialogue.id, turn].state)

@@ -13,12 +13,13 @@ from starlette.responses import JSONResponse, Response
 from dstress.corpora import load
 from dstress.leaderboard import limits
 from dstress.leaderboard.access import Db, Id, Organiser, SignedIn, Worker
+from dstress.leaderboard.api.collecting import NewCollection
 from dstress.leaderboard.benchmark_store import known_corpora
 from dstress.leaderboard.collection import store
 from dstress.leaderboard.collection.elements import ElementTask, original_texts
 from dstress.leaderboard.collection.rewrites import RewriteTask
 from dstress.leaderboard.collection.wording import wordings
-from dstress.leaderboard.fields import Line, clean_text
+from dstress.leaderboard.fields import clean_text
 from dstress.leaderboard.rendering import redirect, render
 from dstress.leaderboard.tables.accounts import User
 from dstress.leaderboard.tables.collection import ACCEPTED, PENDING, REJECTED, Assignment, Collection
@@ -27,17 +28,6 @@ router = APIRouter(prefix="/collecting")
 _SHOWN = 60
 """Answers on a page of the vetting queue."""
 _MOST_FIELDS = 400
-
-
-class CollectionForm(BaseModel):
-    """A collection as an organiser asks for it."""
-
-    kind: store.Kind
-    corpus: Line
-    title: Line = ""
-    turns: int = Field(100, ge=1, le=store.MOST_TURNS)
-    workers: int = Field(1, ge=1, le=store.MOST_WORKERS)
-    seed: int = Field(1, ge=0, le=2**31 - 1)
 
 
 @router.get("")
@@ -55,11 +45,10 @@ def show_new(request: Request, user: Organiser) -> Response:
 
 
 @router.post("/new")
-def make_collection(user: Organiser, db: Db, form: Annotated[CollectionForm, Form()]) -> Response:
+def make_collection(user: Organiser, db: Db, form: Annotated[NewCollection, Form()]) -> Response:
     """Make the tasks."""
     limits.count(db, f"collection:{user.id}", store.NEW_COLLECTIONS)
-    plan = store.CollectionPlan(form.kind, form.corpus, form.title, form.turns, form.workers, form.seed)
-    made = store.start_collection(db, plan, user)
+    made = store.start_collection(db, store.CollectionPlan(**form.model_dump()), user)
     return redirect(f"/collecting/{made.id}", "The tasks are there. Workers can take them.")
 
 

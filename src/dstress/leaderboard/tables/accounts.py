@@ -128,7 +128,7 @@ class Token(Base):
     """Its last letters, by which a person knows it again."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     expires_at: Mapped[datetime | None]
-    last_used_at: Mapped[datetime | None]
+    seen_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
 
     user: Mapped[User] = relationship()

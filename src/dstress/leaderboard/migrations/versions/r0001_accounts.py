@@ -73,7 +73,7 @@ def _make_ways_in() -> None:
         sa.Column("hint", sa.String(8), nullable=False),
         _time("created_at"),
         _time("expires_at", nullable=True),
-        _time("last_used_at", nullable=True),
+        _time("seen_at", nullable=True),
         _time("revoked_at", nullable=True),
     )
     op.create_table(
