@@ -2,16 +2,17 @@
 
 Answers become a run of the gold's suite, so that every number is that of `dstress run`. What the numbers are kept as
 tells nothing of gold: confusions, which name gold values, and notes, which name the corpus's own dialogues, are left
-out. Statistics never leave the server.
+out, and signatures keep the seed of the stressors to themselves. Statistics never leave the server.
 """
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -36,6 +37,7 @@ SUITE_TABLE = "suite"
 AVERAGES = (Average("Avg."), Average("Avg.c", (ORIGINAL,)))
 """RADDLE's two means, over all variants and over the stressed ones."""
 RESAMPLES = 1000
+_SEED = re.compile(r"/seed=\d+(?=/)")
 
 Statistics = dict[str, dict[str, Floats]]
 """Variant (or group of them) -> metric -> statistics summed by dialogue, for all submissions in one order."""
@@ -136,7 +138,7 @@ def _score(run: RunFolder, convention: str) -> tuple[Result, Statistics]:
         for place in measured.places
         for by_metric in [measured.measured(place)]
     }
-    return Result(_without_gold(scores), cells), statistics
+    return hide_seed(Result(_without_gold(scores), cells)), statistics
 
 
 def _cells(scores: Scores, view: View) -> list[Cell]:
@@ -161,6 +163,20 @@ def _without_gold(scores: Scores) -> Scores:
         card.notes = []
     scores.notes, scores.failed = [], {}
     return scores
+
+
+def hide_seed(result: Result) -> Result:
+    """The same numbers under signatures that do not tell how the corpus was stressed: whoever has the corpus could
+    stress it alike, labels and all."""
+
+    def without(kept: Any) -> Any:
+        if isinstance(kept, dict):
+            return {name: without(value) for name, value in kept.items()}
+        if isinstance(kept, list):
+            return [without(value) for value in kept]
+        return _SEED.sub("/seed=private", kept) if isinstance(kept, str) else kept
+
+    return msgspec.convert(without(msgspec.to_builtins(result)), Result)
 
 
 def pack_results(results: dict[str, Result]) -> bytes:
