@@ -66,6 +66,14 @@ def test_rescoring_and_the_gate(tmp_path: Path) -> None:
     assert "FAILED" in failed and failed.rstrip().endswith("failed")
 
 
+def test_without_resamples_there_are_no_intervals_and_no_tests(tmp_path: Path) -> None:
+    first_run(tmp_path / "run")
+    told = json.loads(run("rescore", str(tmp_path / "run"), "--resamples", "0", "--json"))
+    drop = told["drops"]["typos"]
+    assert drop["difference"] == pytest.approx(drop["stressed"] - drop["original"])
+    assert drop["low"] is None and drop["p"] is None
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

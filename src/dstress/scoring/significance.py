@@ -202,6 +202,8 @@ def approximate_randomisation(
     """
     totals_a, totals_b = _paired(totals_a, totals_b)
     sum_a, sum_b, swap = totals_a.sum(axis=0), totals_b.sum(axis=0), totals_b - totals_a
+    if not resamples:
+        return Comparison(_difference(value, sum_a, sum_b), UNKNOWN, math.nan)
     differences, signs = [], []
     for swapped in swap_masks(len(totals_a), resamples, seed):
         moved = swapped.astype(np.float64) @ swap

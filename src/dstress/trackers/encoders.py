@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, Self
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
 import torch
@@ -17,8 +18,10 @@ import torch
 from dstress.errors import DstressError
 from dstress.learning.devices import require_transformers
 from dstress.learning.pretrained import Pretrained
+from dstress.learning.recipe import read_settings
 from dstress.text.mentions import find_value
 from dstress.text.similarity import Encoder
+from dstress.trackers.learned import Model
 
 MINILM = "minilm"
 IGNORED = -100
@@ -112,6 +115,27 @@ class Backbone(Pretrained):
             )
             passages = map(Passage, part, read["input_ids"], read["offset_mapping"])
             self._passages |= zip(part, passages, strict=True)
+
+
+class EncoderModel(Model):
+    """A model that is an encoder and what it knows besides: `Kind(knowledge, backbone)`."""
+
+    knowledge_type: ClassVar[type[msgspec.Struct]]
+    knowledge: msgspec.Struct
+    backbone: Backbone
+
+    def save(self, folder: Path) -> dict[str, Any]:
+        """Its knowledge; the tokenizer and the encoder's configuration as files."""
+        self.backbone.save(folder)
+        saved: dict[str, Any] = msgspec.to_builtins(self.knowledge)
+        return saved
+
+    @classmethod
+    def restore(cls, saved: Mapping[str, Any], folder: Path) -> Self:
+        """The checkpoint that the encoder came from is not needed again."""
+        kind: Any = cls
+        model: Self = kind(read_settings(saved, cls.knowledge_type, str(folder)), Backbone.remake(folder))
+        return model
 
 
 def learn_tokenizer(texts: Iterable[str], words: int) -> Any:

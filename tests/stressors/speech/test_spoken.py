@@ -35,6 +35,7 @@ from dstress.stressors.speech.spoken import script, words
         ("4-star B&B", "four star b and b"),
         ("I 'm sure it does n't", "i'm sure it doesn't"),
         ("Wi-Fi and e-mail", "wifi and email"),
+        ("the e fi wi mail", "the e fi wi mail"),
         ("the guests' café", "the guests cafe"),
         ("St. John's", "saint john's"),
         ("Hmm , ok", "hmm okay"),

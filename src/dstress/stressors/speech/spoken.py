@@ -39,7 +39,7 @@ _ALONE = re.compile(r"(?:(?!n't|(?:fi|mail)\b)[a-z]+(?:'[a-z]+)*'?|\d+|[0-2]?\d:
 """A word, a number or a time with its pauses, which is said alike wherever it stands; but for what `_MORNING` has."""
 _MORNING = re.compile(r"\d\s+am\b")
 _PLAIN_TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)*'?|[,.?!]")
-_SPLIT = re.compile(r"\b(wi|e)[- ]?(fi|mail)\b")
+_SPLIT = re.compile(r"\b(?:(wi)[- ](fi)|(e)[- ](mail))\b")
 _RUN = re.compile(r"\d+|[a-z]+")
 _PAUSES = {";": ",", ":": ",", "!": "."}
 _VOWELS = frozenset("aeiouy")
@@ -74,7 +74,7 @@ def _say_alone(chunk: str) -> tuple[str, ...] | None:
 
 
 def _say_together(plain: str) -> tuple[str, ...]:
-    plain = _SPLIT.sub(lambda match: str(_table()["joined"][match[1] + match[2]]), join_clitics(plain))
+    plain = _SPLIT.sub(lambda match: "".join(filter(None, match.groups())), join_clitics(plain))
     found: list[str] = []
     if not _INTRICATE.search(plain):  # words and pauses, as in most utterances
         for token in _PLAIN_TOKEN.findall(plain):

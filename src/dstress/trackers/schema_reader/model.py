@@ -7,9 +7,8 @@ value that was said long ago need not be found again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from random import Random
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -19,13 +18,12 @@ import torch
 from dstress.dialogue import DONTCARE, Intent, Service, Slot, State, Turn, first_forms, service_of, slot_id
 from dstress.errors import SpecError
 from dstress.learning.base import Batch, Loss
-from dstress.learning.recipe import read_settings
 from dstress.learning.tensors import pad_rows
 from dstress.predictions.base import FramePrediction, Prediction
 from dstress.resources import Material
 from dstress.trackers.base import Answer, Context
-from dstress.trackers.encoders import IGNORED, Backbone, Spellings, best_spans, find_span
-from dstress.trackers.learned import LabelledTurn, Model, label_turns
+from dstress.trackers.encoders import IGNORED, Backbone, EncoderModel, Spellings, best_spans, find_span
+from dstress.trackers.learned import LabelledTurn, label_turns
 from dstress.trackers.schema_reader.network import DROP, HAS_VALUE, KEEP, LEFT_OPEN, Logits, Network, sum_losses
 from dstress.trackers.schema_reader.pages import (
     INTENT,
@@ -98,11 +96,14 @@ class PageAnswer(NamedTuple):
     intent: tuple[float, str]
 
 
-class SchemaReaderModel(Model):
+class SchemaReaderModel(EncoderModel):
     """An encoder that reads pages, and how the training data write."""
 
     options_type: ClassVar[type[msgspec.Struct]] = Options
+    knowledge_type = Knowledge
     reads_schema = True
+
+    knowledge: Knowledge
 
     def __init__(self, knowledge: Knowledge, backbone: Backbone) -> None:
         self.knowledge, self.options, self.backbone = knowledge, knowledge.options, backbone
@@ -120,17 +121,6 @@ class SchemaReaderModel(Model):
         if not any(turn.state for dialogue in train for turn in dialogue.turns):
             raise SpecError("the training data have no values to learn", fix="train on a corpus with states")
         return cls(Knowledge(options, spellings.known, has_frames), backbone)
-
-    def save(self, folder: Path) -> dict[str, Any]:
-        """Its knowledge; the tokenizer and the encoder's configuration as files."""
-        self.backbone.save(folder)
-        saved: dict[str, Any] = msgspec.to_builtins(self.knowledge)
-        return saved
-
-    @classmethod
-    def restore(cls, saved: Mapping[str, Any], folder: Path) -> Self:
-        """The checkpoint that the encoder came from is not needed again."""
-        return cls(read_settings(saved, Knowledge, str(folder)), Backbone.remake(folder))
 
     def examples(self, train: Material, random: Random) -> list[PageExample]:
         """The pages of every turn; of services that a turn says nothing of, some."""

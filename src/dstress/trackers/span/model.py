@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from random import Random
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -21,7 +20,6 @@ from torch.nn import functional
 from dstress.dialogue import DONTCARE, Schema
 from dstress.errors import DstressError, SpecError
 from dstress.learning.base import Batch, Loss
-from dstress.learning.recipe import read_settings
 from dstress.learning.tensors import pad_rows
 from dstress.resources import Material
 from dstress.text.value_forms import read_flag
@@ -30,13 +28,14 @@ from dstress.trackers.encoders import (
     FORBIDDEN,
     IGNORED,
     Backbone,
+    EncoderModel,
     EncoderOptions,
     Passage,
     Spellings,
     best_spans,
     find_span,
 )
-from dstress.trackers.learned import Model, labelled_turns, require_known_slots
+from dstress.trackers.learned import labelled_turns, require_known_slots
 from dstress.trackers.span.network import FALSE, INFORM, LEFT_OPEN, REFER, SPAN, TRUE, Logits, Network
 
 _TOKENS = 1 << 16
@@ -124,10 +123,13 @@ class Knowledge(msgspec.Struct, frozen=True):
     """How they write values that dialogues say otherwise."""
 
 
-class SpanModel(Model):
+class SpanModel(EncoderModel):
     """The slots of a training corpus, how it writes values, and the network over them."""
 
     options_type: ClassVar[type[msgspec.Struct]] = Options
+    knowledge_type = Knowledge
+
+    knowledge: Knowledge
 
     def __init__(self, knowledge: Knowledge, backbone: Backbone) -> None:
         self.knowledge, self.options, self.backbone = knowledge, knowledge.options, backbone
@@ -159,17 +161,6 @@ class SpanModel(Model):
             slot: {name: counts.most_common(1)[0][0] for name, counts in found.items()} for slot, found in flags.items()
         }
         return cls(Knowledge(options, slots, written, Spellings.learn(said).known), backbone)
-
-    def save(self, folder: Path) -> dict[str, Any]:
-        """Its knowledge; the tokenizer and the encoder's configuration as files."""
-        self.backbone.save(folder)
-        saved: dict[str, Any] = msgspec.to_builtins(self.knowledge)
-        return saved
-
-    @classmethod
-    def restore(cls, saved: Mapping[str, Any], folder: Path) -> Self:
-        """The checkpoint that the encoder came from is not needed again."""
-        return cls(read_settings(saved, Knowledge, str(folder)), Backbone.remake(folder))
 
     def check(self, schema: Schema) -> None:
         """Its slots are those of its training corpus."""
