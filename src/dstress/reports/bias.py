@@ -11,8 +11,19 @@ import numpy as np
 
 from dstress.analysis.mistakes import TRAITS, BiasStudy
 from dstress.metrics.measures import measure_of
-from dstress.reports.charts import ACCENT, LOSS, MUTED, NARROW, WIDE, Chart, Layout, Plot, altair, draw_adaptive_svg
-from dstress.reports.plots import Rows
+from dstress.reports.charts import (
+    ACCENT,
+    LOSS,
+    MUTED,
+    NARROW,
+    WIDE,
+    Chart,
+    Layout,
+    Plot,
+    Rows,
+    altair,
+    draw_adaptive_svg,
+)
 from dstress.reports.tables import Table
 from dstress.scoring.scorecard import signature_text
 from dstress.storage.file_names import file_name

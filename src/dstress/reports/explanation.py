@@ -79,9 +79,7 @@ def explain_run(run: RunFolder, errors: Mapping[str, TurnErrors]) -> Explanation
     study = study_errors(Answers(by_name, run.dialogues(ORIGINAL), schema, names, unit))
     told = _explanation(run.path.name, findings(scores), study, score_evidence(scores))
     specs = {name: variant for variant, name in called.items()}  # by which the page knows its examples
-    told.findings = [
-        msgspec.structs.replace(one, variant=specs.get(one.variant, one.variant)) for one in told.findings
-    ]
+    told.findings = [msgspec.structs.replace(one, variant=specs.get(one.variant, one.variant)) for one in told.findings]
     return told
 
 

@@ -11,9 +11,8 @@ from typing import NamedTuple
 from dstress.errors import DstressError
 from dstress.metrics.base import PERCENT
 from dstress.metrics.measures import measure_of
-from dstress.reports.charts import ACCENT, LOSS, Chart, Layout, Plot, altair
+from dstress.reports.charts import ACCENT, LOSS, Chart, Layout, Plot, Rows, altair
 from dstress.reports.many_plots import colors
-from dstress.reports.plots import Rows
 from dstress.reports.systems import Systems
 from dstress.runs.folder import ORIGINAL, RunFolder
 

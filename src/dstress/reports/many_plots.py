@@ -10,9 +10,8 @@ from typing import Any
 from dstress.analysis.ranking import Ranking, rank_values
 from dstress.metrics.base import PERCENT
 from dstress.metrics.measures import describe, measure_of
-from dstress.reports.charts import INK, MUTED, SERIES, SURFACE, Chart, Layout, Plot, altair
+from dstress.reports.charts import INK, MUTED, SERIES, SURFACE, Chart, Layout, Plot, Rows, altair
 from dstress.reports.findings import FLOOR, significant
-from dstress.reports.plots import Rows
 from dstress.reports.systems import Systems
 from dstress.runs.folder import ORIGINAL
 from dstress.scoring.scorecard import TestedDifference

@@ -102,7 +102,7 @@ def _report(scores: Scores) -> dict[str, Any]:
         if name != "slot"
     }
     return {
-        "cards": cards(scores),
+        "cards": cards(scores, {variant: variant for variant in scores.variants}),
         "headline": headline(scores),
         "tasks": tasks(scores),
         "slots": slots(scores),
