@@ -84,7 +84,7 @@ command.add_command(admin_group)
 
 def _working(settings: Any, number: int, example: bool) -> AbstractContextManager[None]:
     """The workers beside a server; like its own processes they read their settings in the environment."""
-    from dstress.leaderboard.jobs import running_workers
+    from dstress.leaderboard.workers import running_workers
 
     os.environ.update(settings.environment())
     options = ["--parent", str(os.getpid()), *(["--example"] if example else [])]

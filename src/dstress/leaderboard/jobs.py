@@ -13,11 +13,10 @@ import os
 import secrets
 import signal
 import socket
-import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -233,29 +232,3 @@ def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(0.5)
     os.kill(os.getpid(), signal.SIGTERM)
-
-
-@contextmanager
-def running_workers(command: Sequence[str], number: int) -> Iterator[None]:
-    """So many worker processes beside a server, each begun anew if it dies."""
-    stopped = threading.Event()
-    workers = [subprocess.Popen(command, start_new_session=True) for _ in range(number)]
-
-    def watch() -> None:
-        while not stopped.wait(1.0):
-            for place, worker in enumerate(workers):
-                if worker.poll() is not None and not stopped.is_set():
-                    _log.warning("worker %s ended with %s; another one begins", worker.pid, worker.returncode)
-                    workers[place] = subprocess.Popen(command, start_new_session=True)
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        stopped.set()
-        watcher.join()
-        for worker in workers:
-            worker.terminate()
-        for worker in workers:
-            worker.wait()

@@ -32,7 +32,7 @@ MAX_UNPACKED = 8 << 30
 MAX_RATIO = 300
 """Dialogue JSON shrinks 15 to 60 times; an archive that grows far more than that is made to fill a disk."""
 _FREE_RATIO = 256 << 20
-_most_unpacked: ContextVar[int] = ContextVar("most_unpacked", default=MAX_UNPACKED)
+_most_unpacked: ContextVar[int] = ContextVar("most_unpacked", default=0)
 _TAR_ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2")
 _DECOMPRESSORS: dict[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open,
@@ -325,7 +325,7 @@ class _Budget:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.left = min(_most_unpacked.get(), max(_FREE_RATIO, MAX_RATIO * path.stat().st_size))
+        self.left = min(_most_unpacked.get() or MAX_UNPACKED, max(_FREE_RATIO, MAX_RATIO * path.stat().st_size))
         self.allowed = self.left
 
     def spend(self, size: int) -> None:
