@@ -55,7 +55,7 @@ def test_whatever_the_columns_say_names_tell_variants_apart(specs: list[str], co
 
 def test_findings_speak_of_names_and_are_the_same_otherwise(run: RunFolder) -> None:
     names = variant_names(run.manifest.suite)
-    plain, named = findings(run.scores, most=9), findings(rename_variants(run.scores, names), most=9)
+    plain, named = findings(run.scores), findings(rename_variants(run.scores, names))
     assert [finding.interest for finding in named] == [finding.interest for finding in plain]
     assert [finding.variant for finding in named] == [names.get(f.variant, f.variant) for f in plain]
     assert any(finding.variant == "typos" and "typos " in finding.title for finding in named)
