@@ -20,6 +20,7 @@ from dstress.engines import Local
 from dstress.errors import DstressError
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import RunOptions, rescore
+from dstress.resources import Resources
 from dstress.runs.folder import ORIGINAL, RunFolder, hold_run
 from dstress.trackers.base import Answer, Context
 from dstress.trackers.gold import Gold
@@ -380,6 +381,17 @@ def test_a_whole_run_of_gold_is_perfect(tmp_path: Path, suite: str) -> None:
     scores = evaluate(suite, "gold", REMINDER, tmp_path / "run", RunOptions(resamples=20, report=False)).scores
     assert [cell.score.value for cell in scores.table if cell.score] == [1.0, 1.0]
     assert all(card["jga"].value == 1.0 for card in scores.variants.values())
+
+
+def test_a_tracker_learns_which_split_is_for_training(tmp_path: Path, suite: str) -> None:
+    class Curious(Gold):
+        def prepare(self, resources: Resources) -> None:
+            super().prepare(resources)
+            trained.append(resources.train)
+
+    trained: list[str] = []
+    evaluate(suite, Curious(), "reminder:test", tmp_path / "run", limit=2, report=False, resamples=10)
+    assert set(trained) == {"reminder:train"}
 
 
 def test_single_stressed_turns_do_not_wait_for_each_other(tmp_path: Path) -> None:

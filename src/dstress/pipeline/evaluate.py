@@ -86,7 +86,7 @@ def _work(run: Run, tracker: Tracker, original: Corpus, options: RunOptions, eng
     for variant, label in _labelled("stressing", (*run.variants, *_clean_variants(run, tracker))):
         _stress(run, variant, original, engine, partial(options.on_progress, label), options.meanings)
     order = [
-        _Asked(run, variant, repeat, partial(options.on_progress, label))
+        _Asked(run, variant, repeat, partial(options.on_progress, label), original.train)
         for repeat in range(1, run.manifest.repeats + 1)
         for variant, label in _labelled(
             f"tracking again ({repeat})" if repeat > 1 else "tracking", _in_tracking_order(run, tracker)
@@ -145,6 +145,8 @@ class _Asked(NamedTuple):
     variant: str
     repeat: int
     on_progress: _Count
+    train: str = ""
+    """The name of the corpus's training split, for trackers that look at it."""
 
     @property
     def journal(self) -> Journal:
@@ -164,7 +166,7 @@ def _ask(asked: _Asked, dialogues: Iterable[Dialogue], tracker: Tracker, engine:
     run, variant = asked.run, asked.variant
     clean_variant = _clean_variant(variant)
     clean = run.journal(clean_variant, asked.repeat) if clean_variant != variant else None
-    job = Tracking(tracker, partial(_prepare, run, variant, asked.repeat), run.schema(variant))
+    job = Tracking(tracker, partial(_prepare, run, variant, asked.repeat, asked.train), run.schema(variant))
     turns = run.count_turns(variant)
     with closing(asked.journal) as journal:
         assignment = Assignment(dialogues, journal, clean)
@@ -173,10 +175,10 @@ def _ask(asked: _Asked, dialogues: Iterable[Dialogue], tracker: Tracker, engine:
         run.add_usage(cost)
 
 
-def _prepare(run: RunFolder, variant: str, repeat: int) -> Resources:
+def _prepare(run: RunFolder, variant: str, repeat: int, train: str) -> Resources:
     """What a tracker is prepared with, in whichever process it works."""
     corpus = corpus_of(run, variant)
-    return Resources(corpus.schema, corpus, load, home(), read_predictions, variant=variant, repeat=repeat)
+    return Resources(corpus.schema, corpus, load, home(), read_predictions, train, variant=variant, repeat=repeat)
 
 
 def _require_consent(order: Sequence[_Asked], tracker: Tracker, engine: Engine) -> None:
