@@ -9,9 +9,11 @@ Pages know a person by the session's cookie, the API (`/api/`) by a token, `Auth
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from typing import Annotated
+from weakref import WeakKeyDictionary
 
 from fastapi import Depends, HTTPException, Path, Request
 from sqlalchemy import select, update
@@ -26,6 +28,11 @@ from dstress.leaderboard.tables.base import now
 
 _SEEN_EVERY = timedelta(minutes=10)
 """How exactly it is known when a session or a token was last used; a write at every reading would cost too much."""
+
+
+_UPLOADS_AT_ONCE = 2
+"""In a process: reading one takes all of a core, and while fifty are read no page is answered."""
+_slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 class SignInNeeded(Exception):
@@ -65,6 +72,17 @@ def get_session(request: Request) -> Iterator[Session]:
 Db = Annotated[Session, Depends(get_session, scope="function")]
 Id = Annotated[int, Path(ge=1, le=2**31 - 1)]
 """A row's number in an address."""
+
+
+async def hold_upload_slot() -> AsyncIterator[None]:
+    """Let few uploads be read at once; the others wait here, where they hold no thread that a reader needs."""
+    slots = _slots.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(_UPLOADS_AT_ONCE))
+    async with slots:
+        yield
+
+
+UPLOAD_SLOT = Depends(hold_upload_slot, scope="function")
+"""For `dependencies=[...]` of a route that reads an upload."""
 
 
 def current_user(request: Request, db: Db) -> User | None:

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from dstress.leaderboard import accounts, limits, submissions
-from dstress.leaderboard.access import Db, Id, SignedIn
+from dstress.leaderboard.access import UPLOAD_SLOT, Db, Id, SignedIn
 from dstress.leaderboard.boards import load_result
 from dstress.leaderboard.fields import Line
 from dstress.leaderboard.pages.benchmarks import Choice, Slug, require_benchmark
@@ -65,7 +65,7 @@ class ProgramForm(AnswersForm):
     team: Line = ""
 
 
-@router.post("/benchmarks/{slug}/submissions", status_code=201)
+@router.post("/benchmarks/{slug}/submissions", status_code=201, dependencies=[UPLOAD_SLOT])
 def hand_in(
     request: Request, user: SignedIn, db: Db, slug: Slug, form: Annotated[ProgramForm, MULTIPART]
 ) -> SubmissionFacts:

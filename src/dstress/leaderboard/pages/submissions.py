@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from dstress.errors import DstressError
 from dstress.leaderboard import accounts, limits, submissions
-from dstress.leaderboard.access import Db, Id, SignedIn, get_files, get_settings
+from dstress.leaderboard.access import UPLOAD_SLOT, Db, Id, SignedIn, get_files, get_settings
 from dstress.leaderboard.boards import load_result
 from dstress.leaderboard.fields import Line, Text
 from dstress.leaderboard.limits import Limit
@@ -72,7 +72,7 @@ def _form(
     return render(request, "submissions/new.html.j2", user, status=status, formats=list(formats.usable()), **values)
 
 
-@router.post("/benchmarks/{slug}/submit")
+@router.post("/benchmarks/{slug}/submit", dependencies=[UPLOAD_SLOT])
 def hand_in(request: Request, user: SignedIn, db: Db, slug: Slug, form: Annotated[PageForm, MULTIPART]) -> Response:
     """Check the answers and take them in; what is wrong with them stands on the same page."""
     limits.count(db, f"upload:{user.id}", UPLOADS)
