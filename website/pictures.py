@@ -34,7 +34,7 @@ class View(NamedTuple):
 
 
 VIEWS = {
-    "report": View(),
+    "report": View(height=1000),
     "report-dark": View(height=800, scheme="dark"),
     "report-phone": View(width=390, height=844),
     "explorer": View("#explore?stressor=typos", height=800),
