@@ -21,7 +21,7 @@ from dstress.corpora import load
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue
 from dstress.errors import DstressError
-from dstress.pipeline.track import Request, Tracking, split_result
+from dstress.pipeline.track import TIMED, Request, Tracking, split_result
 from dstress.predictions import read_predictions
 from dstress.predictions.base import Prediction
 from dstress.resources import Resources
@@ -75,7 +75,7 @@ class Probe:
         size = self.tracker.batch
         for start in range(0, len(named), size):
             lines, used = split_result(self._job.run(msgspec.json.encode(named[start : start + size])))
-            self.usage.update(used)
+            self.usage.update({what: amount for what, amount in used.items() if what not in TIMED})
             for answer in map(_LINE.decode, lines.splitlines()):
                 name, _, number = answer.dialogue.rpartition(_MARK)
                 answers[int(number)][answer.turn] = msgspec.structs.replace(answer, dialogue=name)
