@@ -139,14 +139,15 @@ def draw_svg(plot: Plot, layout: Layout = WIDE) -> str:
     return str(_converter().vegalite_to_svg(spec, vl_version=version))
 
 
-def draw_adaptive_svg(plot: Plot, layout: Layout) -> str:
+def draw_adaptive_svg(plot: Plot, layout: Layout, *, is_linked: bool = True) -> str:
     """The plot as SVG for the page: its colours follow the page's, it shrinks where it must, and its marks tell what
-    they are and lead to their turns.
+    they are and, on a page with examples, lead to their turns.
 
     Marks are no stops of the tab key, which would be hundreds: the page's tables have the same links.
     """
     spec, version = _spec(plot, layout)
-    _add_links(spec)
+    if is_linked:
+        _add_links(spec)
     drawn = str(_converter().vegalite_to_svg(spec, vl_version=version))
     drawn = _COLOR.sub(lambda match: f"var(--plot-{_VARIABLES[match[0]]}, {match[0]})", drawn)
     drawn = _LINK.sub(r'<a href="\1" tabindex="-1">', _SIZE.sub(r"\1", drawn, count=1))

@@ -127,5 +127,6 @@ def _drawings(packed: bytes, convention: str) -> list[Drawing]:
     """The plots of the report. By what they are made of: results never change."""
     plots = make_plots(unpack_results(packed)[convention].scores)
     return [
-        Drawing(plot.title, draw_adaptive_svg(plot, WIDE), draw_adaptive_svg(plot, NARROW)) for plot in plots.values()
+        Drawing(plot.title, *(draw_adaptive_svg(plot, layout, is_linked=False) for layout in (WIDE, NARROW)))
+        for plot in plots.values()
     ]
