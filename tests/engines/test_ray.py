@@ -69,23 +69,14 @@ except DstressError as error:
 KILLED = """
 expected = run("local", Local())
 ray.init(address="local", num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
+from tests.fakes.processes import kill_actor_of
 killed = []
-def actors():
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            if b"ray::_Actor" in open(f"/proc/{name}/cmdline", "rb").read():
-                yield int(name)
-        except OSError:
-            pass
 def kill():
-    while not killed:
-        time.sleep(0.2)
-        for pid in list(actors())[:1]:
-            time.sleep(0.5)
-            os.kill(pid, 9)
-            killed.append(pid)
+    while not kill_actor_of(os.getpid()):
+        time.sleep(0.05)
+    killed.append(True)
 threading.Thread(target=kill, daemon=True).start()
-print(json.dumps(run("ray", Ray(workers=2), 0.02) == expected and len(killed) == 1))
+print(json.dumps(run("ray", Ray(workers=2), 0.02) == expected and killed == [True]))
 """
 NODES = """
 expected = run("local", Local())

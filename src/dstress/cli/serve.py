@@ -92,22 +92,29 @@ def _working(settings: Any, number: int, example: bool) -> AbstractContextManage
 
 
 @command.command("worker")
+@click.option("--engine", default="local", show_default=True, help="where scoring is done: local, or ray(address=...)")
+@click.option("--at-once", type=click.IntRange(1, 256), default=1, show_default=True, help="submissions at a time")
 @click.option("--example/--no-example", default=False, help="an example benchmark on a server that has none")
 @click.option("--parent", type=int, default=0, hidden=True)
 @click.pass_obj
-def worker(settings: Any, example: bool, parent: int) -> None:
+def worker(settings: Any, engine: str, at_once: int, example: bool, parent: int) -> None:
     """Score what is handed in and make benchmarks, on any machine that reaches the database and the files.
 
+    With an engine the worker only shares out the scoring, several submissions at once; the machines that do it reach
+    the files, and never the database.
+
     \b
-    Example
+    Examples
       dstress serve --database postgresql://dstress@db/dstress --files s3://board worker
+      dstress serve --database postgresql://dstress@db/dstress --files s3://board worker --engine "ray(address=head:6379)" --at-once 16
     """
+    from dstress.engines import engines
     from dstress.leaderboard.example import add_example
     from dstress.leaderboard.jobs import run_worker
     from dstress.leaderboard.monitoring import log_requests
 
     log_requests()
-    run_worker(settings, parent, add_example if example else lambda store: None)
+    run_worker(settings, parent, add_example if example else lambda store: None, engines.create(engine), at_once)
 
 
 def _serve(settings: Any, host: str, port: int, processes: int) -> None:

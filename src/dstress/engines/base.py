@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 import cloudpickle
@@ -67,6 +68,10 @@ class Engine(ABC):
     @abstractmethod
     def process(self, job: Job, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
         """Results as they come, each with its piece's number; a piece that had to be split has several results."""
+
+    def joined(self) -> AbstractContextManager[None]:
+        """Whatever it takes to reach the workers, kept over several jobs; `process` does so by itself for one."""
+        return nullcontext()
 
     def in_order(self, job: Job, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """Results in the order of their pieces, for jobs whose pieces are never split."""

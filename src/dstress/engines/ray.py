@@ -7,6 +7,8 @@ import socket
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -35,21 +37,29 @@ class Ray(Engine):
 
     def process(self, job: Job, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
         """Results as they come."""
+        with self.joined():
+            import ray
+
+            self._require_room(ray)
+            yield from _Pool(ray, self, job).results(pieces)
+
+    @contextmanager
+    def joined(self) -> Iterator[None]:
+        """Part of the cluster; whoever is so already stays so."""
         try:
             import ray
         except ImportError:
             raise MissingExtraError("the engine ray needs Ray", fix="pip install 'dstress[ray]'") from None
-        is_ours = not ray.is_initialized()
+        if ray.is_initialized():
+            yield
+            return
         # Sockets need a short path on a local disk.
         with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
-            if is_ours:
-                self._connect(ray, folder)
+            self._connect(ray, folder)
             try:
-                self._require_room(ray)
-                yield from _Pool(ray, self, job).results(pieces)
+                yield
             finally:
-                if is_ours:
-                    ray.shutdown()
+                ray.shutdown()
 
     def _require_room(self, ray: Any) -> None:
         """Ray waits for ever for a node that can hold a worker."""
@@ -93,8 +103,7 @@ class _Pool:
         self.joining: dict[Any, Any] = {}
         self.busy: dict[Any, tuple[Any, Task]] = {}
         self.again: deque[Task] = deque()
-        for _ in range(engine.workers or max(1, int(ray.cluster_resources().get("CPU", 1) // engine.cpus))):
-            self._invite()
+        self.most = engine.workers or max(1, int(ray.cluster_resources().get("CPU", 1) // engine.cpus))
 
     def _invite(self) -> None:
         """Ask the cluster for another worker. It gets work only once it has come: there may be no room for it."""
@@ -102,7 +111,11 @@ class _Pool:
         self.joining[actor.has_come.remote()] = actor
 
     def results(self, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-        tasks = (Task(number, piece, _CHANCES) for number, piece in enumerate(pieces))
+        pieces = iter(pieces)
+        first = list(islice(pieces, self.most))
+        for _ in first:  # a worker without a piece would only be in the way of somebody else's
+            self._invite()
+        tasks = (Task(number, piece, _CHANCES) for number, piece in enumerate(chain(first, pieces)))
         while self._assign_tasks(tasks):
             (first, *_), _rest = self.ray.wait([*self.busy, *self.joining], num_returns=1)
             if first in self.joining:

@@ -12,7 +12,7 @@ from dstress.leaderboard.benchmarks.answers import read_answers, take_fingerprin
 from dstress.leaderboard.benchmarks.package import Package, Plan, create_package
 from dstress.leaderboard.benchmarks.results import score_answers
 from dstress.leaderboard.benchmarks.tracking import track_inputs
-from dstress.leaderboard.jobs import JobStore, stored_result
+from dstress.leaderboard.jobs import JobStore, pack_scored, stored_result
 from dstress.leaderboard.tables.accounts import Team
 from dstress.leaderboard.tables.base import now
 from dstress.leaderboard.tables.benchmarks import DONE, Benchmark, Submission, System
@@ -75,5 +75,5 @@ def _answer(package: Package, name: str, spec: str, folder: Path) -> tuple[Path,
         notes=answers.notes,
         fingerprint=take_fingerprint(package, answers).tobytes(),
     )
-    submission.result = stored_result(0, score_answers(package, answers, name), "example")
+    submission.result = stored_result(0, pack_scored(score_answers(package, answers, name)), "example")
     return path, submission

@@ -18,7 +18,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +31,9 @@ from huey.storage import BlackHoleStorage
 from sqlalchemy import or_, select, update
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
+from dstress import engines
 from dstress._version import __version__
+from dstress.engines import Engine, Local
 from dstress.errors import DstressError
 from dstress.leaderboard.benchmark_store import open_package, save_package, summarise
 from dstress.leaderboard.benchmarks.answers import read_answers
@@ -47,6 +51,8 @@ ATTEMPTS = 5
 """Workers that a job may cost before it is given up."""
 _POLL = 0.3
 """Seconds between two looks for work."""
+_YIELD = 10
+"""How far a worker beside a server lets the server go first: people wait for pages, and not for scores."""
 _log = logging.getLogger(__name__)
 
 Kind = type[Submission] | type[Benchmark]
@@ -63,8 +69,8 @@ class Job(NamedTuple):
 class JobStore:
     """The rows that wait to be worked on, and how they are leased and finished."""
 
-    def __init__(self, settings: Settings, database: Database | None = None) -> None:
-        self.settings = settings
+    def __init__(self, settings: Settings, database: Database | None = None, engine: Engine | None = None) -> None:
+        self.settings, self.engine, self.scoring = settings, engine or Local(), _Scoring(settings)
         self.database = database or Database(settings.database_url)
         self.files: Files = open_files(settings)
 
@@ -158,23 +164,55 @@ def _score(store: JobStore, job: Job) -> bool:
     with store.database.session(write=False) as db:
         submission = db.get_one(Submission, job.id)
         system = submission.system
-        benchmark_id, name, file, file_name = system.benchmark_id, system.name, submission.file, submission.file_name
-        format_name = submission.format
-    package = open_package(store.settings, store.files, benchmark_id)
-    with store.files.local(file) as path:
-        answers = read_answers(package, path.rename(path.with_name(file_name)), format_name)
-    return store.finish(job, result=stored_result(job.id, score_answers(package, answers, name), job.lease))
+        handed_in = _HandedIn(system.benchmark_id, system.name, submission.file, submission.file_name, submission.format)
+    ((_, packed),) = store.engine.process(store.scoring, [msgspec.msgpack.encode(handed_in)])
+    return store.finish(job, result=stored_result(job.id, msgspec.msgpack.decode(packed, type=_Packed), job.lease))
 
 
-def stored_result(submission_id: int, scored: Scored, worker: str) -> StoredResult:
+class _HandedIn(NamedTuple):
+    """What must be known of a submission to score it."""
+
+    benchmark: int
+    system: str
+    file: str
+    file_name: str
+    format: str
+
+
+class _Packed(NamedTuple):
+    """What is kept of a submission's numbers."""
+
+    results: bytes
+    statistics: bytes
+
+
+class _Scoring(engines.Job):
+    """Scoring as work for an engine: whoever does it reaches the files, and never the database."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = replace(settings, database="", smtp="")
+
+    @cached_property
+    def _files(self) -> Files:
+        return open_files(self.settings)
+
+    def run(self, piece: bytes) -> bytes:
+        """Score one submission."""
+        handed_in = msgspec.msgpack.decode(piece, type=_HandedIn)
+        package = open_package(self.settings, self._files, handed_in.benchmark)
+        with self._files.local(handed_in.file) as path:
+            answers = read_answers(package, path.rename(path.with_name(handed_in.file_name)), handed_in.format)
+        return msgspec.msgpack.encode(pack_scored(score_answers(package, answers, handed_in.system)))
+
+
+def pack_scored(scored: Scored) -> _Packed:
+    """What a submission has reached, as it is kept."""
+    return _Packed(pack_results(scored.results), pack_statistics(scored.statistics))
+
+
+def stored_result(submission_id: int, packed: _Packed, worker: str) -> StoredResult:
     """The row of a result."""
-    return StoredResult(
-        submission_id=submission_id,
-        results=pack_results(scored.results),
-        statistics=pack_statistics(scored.statistics),
-        version=__version__,
-        worker=worker,
-    )
+    return StoredResult(submission_id=submission_id, **packed._asdict(), version=__version__, worker=worker)
 
 
 def _make(store: JobStore, job: Job) -> bool:
@@ -206,12 +244,18 @@ class _Queue(BlackHoleStorage):  # type: ignore[misc]  # huey has no types
 _KINDS: dict[str, Kind] = {"submissions": Submission, "benchmarks": Benchmark}
 
 
-def run_worker(settings: Settings, parent: int = 0, begin: Callable[[JobStore], object] = lambda store: None) -> None:
+def run_worker(
+    settings: Settings,
+    parent: int = 0,
+    begin: Callable[[JobStore], object] = lambda store: None,
+    engine: Engine | None = None,
+    at_once: int = 1,
+) -> None:
     """Work until SIGTERM, or until the process that began this one is gone; what has been begun is ended first.
 
-    `begin` is done before the first job, once the tables are there.
+    `begin` is done before the first job, once the tables are there. `at_once` jobs are given to the engine at a time.
     """
-    store = JobStore(settings)
+    store = JobStore(settings, engine=engine)
     store.await_tables()
     begin(store)
     queue = Huey("dstress", results=False, storage_class=_Queue, store=store)
@@ -223,8 +267,10 @@ def run_worker(settings: Settings, parent: int = 0, begin: Callable[[JobStore], 
 
     queue.storage.message = lambda job: queue.serialize_task(do.s(job.kind.__tablename__, job.id, job.lease))
     if parent:
+        os.nice(_YIELD)
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    Consumer(queue, workers=1, periodic=False, max_delay=_POLL, backoff=1.2, graceful_signal="TERM").run()
+    with store.engine.joined():
+        Consumer(queue, workers=at_once, periodic=False, max_delay=_POLL, backoff=1.2, graceful_signal="TERM").run()
 
 
 def _end_with(parent: int) -> None:
