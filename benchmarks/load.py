@@ -50,15 +50,18 @@ class Load:
     uploads: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    """Until all was handed in."""
+    scored: float = 0.0
+    """Until all was scored."""
     is_over: bool = False
 
 
 class Server:
     """`dstress serve` as a process of its own, with all that it starts; its log is kept."""
 
-    def __init__(self, settings: Settings, port: int, log: Path) -> None:
+    def __init__(self, settings: Settings, port: int, log: Path, workers: int) -> None:
         self.url, self.log = f"http://127.0.0.1:{port}", log
-        options = ["--port", str(port), "--folder", str(settings.folder)]
+        options = ["--port", str(port), "--folder", str(settings.folder), "--workers", str(workers)]
         options += ["--database", settings.database] if settings.database else []
         self.command = [sys.executable, "-m", "dstress", "serve", *options]
         self.start()
@@ -216,14 +219,16 @@ def check(settings: Settings, load: Load, log: str) -> list[str]:
     return wrong
 
 
-def run_load(load: Load, folder: Path, port: int, database: str = "") -> list[str]:
+def run_load(load: Load, folder: Path, port: int, database: str = "", workers: int = 1) -> list[str]:
     """Start a server, put the load on it, stop it, and say what is wrong; nothing, if all is well."""
     settings = read_settings(folder=folder / "server", database=database)
-    server = Server(settings, port, folder / "log")
+    server = Server(settings, port, folder / "log", workers)
     try:
         slug, tokens = prepare(settings, load)
+        begun = time.perf_counter()
         asyncio.run(drive(load, server, slug, tokens))
         await_scores(settings)
+        load.scored = time.perf_counter() - begun
     finally:
         server.stop()
     return check(settings, load, (folder / "log").read_text())
@@ -238,7 +243,7 @@ def show(load: Load, wrong: list[str]) -> None:
     """The figures, in the words of docs/platform/load.md."""
     rate = len(load.pages) / load.seconds
     print(f"submitters {load.submitters} x {load.submissions}, readers {load.readers}, kills {load.kills}")
-    print(f"accepted {len(load.accepted)} submissions in {load.seconds:.0f} s, {len(wrong)} problems")
+    print(f"accepted {len(load.accepted)} submissions in {load.seconds:.0f} s, scored in {load.scored:.0f} s, {len(wrong)} problems")
     print(f"uploads: median {percentile(load.uploads, 0.5):.0f} ms, p95 {percentile(load.uploads, 0.95):.0f} ms")
     median, late = percentile(load.pages, 0.5), percentile(load.pages, 0.95)
     print(f"pages: {rate:.1f} a second, median {median:.0f} ms, p95 {late:.0f} ms")
@@ -251,11 +256,12 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="of the submitters and readers: 0.1 is a tenth")
     parser.add_argument("--kill", type=int, default=0, metavar="N", help="kill server and workers N times")
     parser.add_argument("--database", default="", help="a database's address; default: SQLite")
+    parser.add_argument("--workers", type=int, default=1, help="processes that score beside the server")
     parser.add_argument("--port", type=int, default=8321)
     given = parser.parse_args()
     load = Load(max(1, round(SUBMITTERS * given.share)), SUBMISSIONS, round(READERS * given.share), given.kill)
     with tempfile.TemporaryDirectory(prefix="dstress-load-") as folder:
-        wrong = run_load(load, Path(folder), given.port, given.database)
+        wrong = run_load(load, Path(folder), given.port, given.database, given.workers)
     show(load, wrong)
     sys.exit(bool(wrong))
 

@@ -106,7 +106,7 @@ def worker(settings: Any, engine: str, at_once: int, example: bool, parent: int)
     \b
     Examples
       dstress serve --database postgresql://dstress@db/dstress --files s3://board worker
-      dstress serve --database postgresql://dstress@db/dstress --files s3://board worker --engine "ray(address=head:6379)" --at-once 16
+      dstress serve --files s3://board worker --engine "ray(address=head:6379)" --at-once 16
     """
     from dstress.engines import engines
     from dstress.leaderboard.example import add_example

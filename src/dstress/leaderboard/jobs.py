@@ -164,7 +164,9 @@ def _score(store: JobStore, job: Job) -> bool:
     with store.database.session(write=False) as db:
         submission = db.get_one(Submission, job.id)
         system = submission.system
-        handed_in = _HandedIn(system.benchmark_id, system.name, submission.file, submission.file_name, submission.format)
+        handed_in = _HandedIn(
+            system.benchmark_id, system.name, submission.file, submission.file_name, submission.format
+        )
     ((_, packed),) = store.engine.process(store.scoring, [msgspec.msgpack.encode(handed_in)])
     return store.finish(job, result=stored_result(job.id, msgspec.msgpack.decode(packed, type=_Packed), job.lease))
 

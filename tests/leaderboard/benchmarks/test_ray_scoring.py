@@ -1,4 +1,4 @@
-"""Scoring on a real Ray cluster, shared out by a real worker process: the same numbers, also when a worker is killed."""
+"""Scoring on a real Ray cluster, shared out by a real worker: the same numbers, also when an actor is killed."""
 
 from __future__ import annotations
 
