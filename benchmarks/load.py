@@ -243,7 +243,8 @@ def show(load: Load, wrong: list[str]) -> None:
     """The figures, in the words of docs/platform/load.md."""
     rate = len(load.pages) / load.seconds
     print(f"submitters {load.submitters} x {load.submissions}, readers {load.readers}, kills {load.kills}")
-    print(f"accepted {len(load.accepted)} submissions in {load.seconds:.0f} s, scored in {load.scored:.0f} s, {len(wrong)} problems")
+    print(f"accepted {len(load.accepted)} submissions in {load.seconds:.0f} s, {len(wrong)} problems")
+    print(f"all of them scored {load.scored - load.seconds:.0f} s later")
     print(f"uploads: median {percentile(load.uploads, 0.5):.0f} ms, p95 {percentile(load.uploads, 0.95):.0f} ms")
     median, late = percentile(load.pages, 0.5), percentile(load.pages, 0.95)
     print(f"pages: {rate:.1f} a second, median {median:.0f} ms, p95 {late:.0f} ms")
