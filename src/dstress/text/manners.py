@@ -19,7 +19,7 @@ _NOON, _DAY = 12, 24
 _NAMED_TIMES = range(7 * 60, 23 * 60, 5)
 """The times of day that people name, in minutes."""
 _PARTS = {"morning": range(7, 12), "afternoon": range(13, 18), "evening": range(18, 22), "night": range(21, 24)}
-_YEAR = 2019  # any year of 365 days: the dates of states name none
+_YEAR = 2021  # any year of 365 days, as is the one after it: the dates of states name none
 _LAST_DAY, _LONGEST_MONTH = 28, 31
 """A day that every month has, and the days that some have."""
 _DATE = re.compile(
