@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dstress.engines import Job, Local
+from dstress.engines.base import cores
 from dstress.errors import DstressError
 
 
@@ -115,3 +116,18 @@ def test_workers_end_with_the_work() -> None:
 def test_nonsense_is_refused(workers: int, timeout: float | None) -> None:
     with pytest.raises(DstressError):
         Local(workers, timeout)
+
+
+class Threads(Job):
+    """Tells how many threads its process may use for its numbers."""
+
+    def run(self, piece: bytes) -> bytes:
+        return os.environ["OMP_NUM_THREADS"].encode()
+
+
+def test_workers_share_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    found = list(Local(workers=2).process(Threads(), [b"", b""]))
+    assert [int(threads) for _, threads in found] == [max(1, cores() // 2)] * 2
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")  # whoever says it, knows it better
+    assert [threads for _, threads in Local(workers=2).process(Threads(), [b""])] == [b"7"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import count, islice
@@ -15,6 +14,7 @@ from dstress.cli.output import COUNTS, SEEDS, console, json_option, print_table,
 from dstress.cli.progress import counting
 from dstress.corpora import load
 from dstress.dialogue import Dialogue, Schema, Stress, Turn
+from dstress.engines.base import cores
 from dstress.engines.local import Local
 from dstress.errors import DstressError
 from dstress.pipeline.stress import (
@@ -141,7 +141,7 @@ def _parse_target(text: str) -> dict[str, float]:
 def engine_for(specs: Iterable[str], workers: int) -> Local | None:
     """Processes as asked; else one for every core, for stressors that are worth it."""
     heavy = any(part.heavy for spec in specs for part in create(spec).parts)
-    wanted = workers or ((os.cpu_count() or 1) if heavy else 1)
+    wanted = workers or (cores() if heavy else 1)
     return Local(wanted) if wanted > 1 else None
 
 

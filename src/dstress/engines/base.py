@@ -6,6 +6,7 @@ Pieces do not depend on each other, so whoever does them, in whatever order, the
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -52,6 +53,14 @@ def pack(thing: object) -> bytes:
             f"the work cannot be sent to another process: {type(error).__name__}: {error}",
             fix="open files, locks and connections in prepare(), not in the constructor; or use one worker",
         ) from error
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # pragma: no cover - only Linux says which cores
+        return os.cpu_count() or 1
 
 
 class Task(NamedTuple):

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any, Literal
 
-from dstress.engines.base import Engine, Job, Task, pack
+from dstress.engines.base import Engine, Job, Task, cores, pack
 from dstress.errors import DstressError
 
 _CHANCES = 2
@@ -67,10 +67,10 @@ def _run_here(job: Job, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 class _Worker:
     """One process and the pipe to it."""
 
-    def __init__(self, job: bytes | Job) -> None:
+    def __init__(self, job: bytes | Job, threads: int) -> None:
         context: Any = multiprocessing.get_context("fork" if isinstance(job, Job) else "spawn")
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, job), daemon=True)
+        self.process = context.Process(target=_work, args=(theirs, job, threads), daemon=True)
         self.process.start()
         theirs.close()
         self.task: Task | None = None
@@ -102,7 +102,8 @@ class _Pool:
         self.given: bytes | Job = job if start == "fork" else pack(job)
         self.opened = False
         self.unopened = 0
-        self.workers = [_Worker(self.given) for _ in range(workers)]
+        self.threads = max(1, cores() // workers)
+        self.workers = [_Worker(self.given, self.threads) for _ in range(workers)]
         self.again: deque[Task] = deque()
 
     def results(self, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
@@ -164,7 +165,7 @@ class _Pool:
                 f"the worker process ended before it could begin, with exit status {worker.process.exitcode}",
                 fix="look at what is loaded there, a tracker's `prepare`; memory may have run out",
             )
-        self.workers[self.workers.index(worker)] = _Worker(self.given)
+        self.workers[self.workers.index(worker)] = _Worker(self.given, self.threads)
         parts = self.job.parts(task.piece)
         if len(parts) > 1:
             self.again.extend(Task(task.number, part, _CHANCES) for part in parts)
@@ -188,8 +189,9 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _work(pipe: Connection, job: bytes | Job) -> None:
+def _work(pipe: Connection, job: bytes | Job, threads: int) -> None:
     """A worker's life: open the job, do pieces until nobody asks any more."""
+    os.environ.setdefault("OMP_NUM_THREADS", str(threads))  # else each would use all, and wait for the others
     opened: Job | None = None
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import pickle
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +14,7 @@ from dstress.alignment.pairing import Coverage, Pairing, looks_like_updates
 from dstress.conventions.base import Convention
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue
-from dstress.engines.base import Job
+from dstress.engines.base import Job, cores
 from dstress.engines.local import Local
 from dstress.errors import DstressError
 from dstress.metrics.base import Metric
@@ -121,7 +120,7 @@ def _halves(pair: OpenPair, plan: Plan) -> tuple[list[SourceFile], list[SourceFi
     able = threading.active_count() == 1 and "fork" in multiprocessing.get_all_start_methods()
     splits = pair.reader is not None and pair.reader.by_file and plan.corpus.finder is not None
     # Slices are summed as they come, so their last bits would depend on which process had which file.
-    if not (able and (os.cpu_count() or 1) > 1 and splits and pair.source) or plan.slices or plan.watchers:
+    if not (able and cores() > 1 and splits and pair.source) or plan.slices or plan.watchers:
         return None
     sizes = {file: size for file in pair.source.files if (size := file.size) is not None}
     if len(sizes) < max(2, len(pair.source.files)) or sum(sizes.values()) < WORTH_HALVING:

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 
+from dstress.engines.base import cores
 from dstress.stressors.speech.channel import Channel, Conditions, Recognition, Speaker
 
 _GROUP = 6
 """Utterances that travel together: few, so that no process waits long for the last."""
-
-
-def cores() -> int:
-    """The cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # pragma: no cover - only Linux says which cores
-        return os.cpu_count() or 1
 
 
 class ChannelPool:
