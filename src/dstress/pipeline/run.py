@@ -65,9 +65,9 @@ class Run(RunFolder):
     def score(self, resamples: int = 1000) -> dict[str, TurnErrors]:
         """Write the scores of what was tracked; what is wrong with each variant's answers comes back."""
         options = ScoringOptions(resamples=resamples, seed=self.manifest.seed, lenient=True)
-        scores, errors = score_run(self, options)
+        scores, variants = score_run(self, options)
         self.write_scores(scores)
-        return errors
+        return {name: variant.errors for name, variant in variants.items()}
 
     def report(self, path: str | Path | None = None, earlier: Sequence[RunFolder] = ()) -> Path:
         """Write the page with every number, plot and example; without a path, into the run folder.

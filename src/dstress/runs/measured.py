@@ -15,7 +15,14 @@ from dstress.metrics.consistency import OverRuns
 from dstress.metrics.measures import over_variants, require_metric
 from dstress.metrics.sensitivity import DiffRel
 from dstress.runs.folder import ORIGINAL, RunFolder
-from dstress.runs.scores import convention_of, corpus_of, has_own_schema, name_missing, predictions_of
+from dstress.runs.scores import (
+    JudgedVariant,
+    convention_of,
+    corpus_of,
+    has_own_schema,
+    name_missing,
+    predictions_of,
+)
 from dstress.scoring.open_pair import PredictionSource, located
 from dstress.scoring.score import Scored, ScoringOptions, tally_predictions
 from dstress.scoring.scorecard import Scorecard
@@ -58,7 +65,8 @@ def measure_tally(tally: Tally, metrics: Sequence[str]) -> dict[str, Measured]:
 class MeasuredRun:
     """A run's answers to some variants, judged once under one convention for all that is to be measured of them.
 
-    Metrics of pairs are of each variant with the original, those over variants of each of the suite's groups.
+    Metrics of pairs are of each variant with the original, those over variants of each of the suite's groups. Variants
+    that `score_run` has `judged`, under the convention asked for, are not judged again.
     """
 
     def __init__(
@@ -68,6 +76,7 @@ class MeasuredRun:
         metrics: Sequence[str],
         options: ScoringOptions,
         convention: str = "",
+        judged: Mapping[str, JudgedVariant] | None = None,
     ) -> None:
         for name in metrics:
             require_metric(name)
@@ -81,6 +90,10 @@ class MeasuredRun:
         self._units: dict[tuple[str, str], UnitScores] = {}
         by_unit = {_JOINT, *(_unit_metric(m, group) for m in self._over.values() for group in self._groups.values())}
         for variant in variants:
+            if judged is not None:
+                self.scored[variant] = judged[variant].scored
+                self._units |= {(variant, metric): judged[variant].units(metric) for metric in by_unit}
+                continue
             # By position, not by service: schema variants rename services.
             collectors = {metric: UnitCollector(metric, by_service=False) for metric in sorted(by_unit)}
             corpus = corpus_of(run, variant)

@@ -51,14 +51,14 @@ _UNCALLED = (
 
 
 class ScoredRun(NamedTuple):
-    """A run's numbers, and for each variant what its answers have wrong, turn by turn."""
+    """A run's numbers, and its variants as they were judged."""
 
     scores: Scores
-    errors: dict[str, TurnErrors]
+    variants: dict[str, JudgedVariant]
 
 
-class _Variant:
-    """One variant, judged once for all that is made of it: scores, pairs with the original, the explorer's examples."""
+class JudgedVariant:
+    """A variant, judged once for all that is made of it: scores, pairs with the original, the explorer's examples."""
 
     def __init__(self, run: RunFolder, variant: str, options: ScoringOptions) -> None:
         suite = run.manifest.suite
@@ -87,7 +87,7 @@ class _Together:
 
     def __init__(self, run: RunFolder, options: ScoringOptions) -> None:
         self.run, self.options, self.suite = run, options, run.manifest.suite
-        self.variants = {variant: _Variant(run, variant, options) for variant in run.variants}
+        self.variants = {variant: JudgedVariant(run, variant, options) for variant in run.variants}
         self.original = self.variants[ORIGINAL]
         self.convention = self.original.scored.convention
         self.groups = {group.name: group for group in self.suite.across}
@@ -137,7 +137,7 @@ def score_run(run: RunFolder, options: ScoringOptions) -> ScoredRun:
     scores.usage = run.usage
     if uncalled := scores.usage.get("uncalled"):
         scores.notes.append(_UNCALLED.format(uncalled))
-    return ScoredRun(scores, {name: variant.errors for name, variant in judged.variants.items()})
+    return ScoredRun(scores, judged.variants)
 
 
 def check_slices(suite: Suite, where: str) -> None:
@@ -218,7 +218,7 @@ def name_missing(by_variant: Mapping[str, Mapping[str, str]]) -> list[str]:
     )
 
 
-def _repeats(run: RunFolder, name: str, variant: _Variant, options: ScoringOptions) -> Repeats:
+def _repeats(run: RunFolder, name: str, variant: JudgedVariant, options: ScoringOptions) -> Repeats:
     """How far the repeated answers to a variant agree."""
     repeats = range(1, run.manifest.repeats + 1)
     values = [variant.units().values]

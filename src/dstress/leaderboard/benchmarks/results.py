@@ -121,9 +121,9 @@ def _run_of(package: Package, answers: Answers, system: str, folder: Path) -> Ru
 
 def _score(run: RunFolder, convention: str) -> tuple[Result, Statistics]:
     options, views = ScoringOptions(resamples=RESAMPLES, lenient=True), views_of(run.manifest.suite)
-    scores = score_run(run, options).scores
+    scores, judged = score_run(run, options)
     wanted = dict.fromkeys(column.metric for view in views.values() for column in view.columns)
-    measured = MeasuredRun(run, run.variants, list(wanted), options, convention)
+    measured = MeasuredRun(run, run.variants, list(wanted), options, convention, judged)
     tallies = {variant: scored.tally for variant, scored in measured.scored.items()}
     signature = measured.scored[ORIGINAL].signature
     cells = {name: _cells(scores, view) for name, view in views.items() if name != SUITE_TABLE}
