@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS, TAKEN = "docs", "repository"
 _ALWAYS = ("CONTRIBUTING.md", "CHANGELOG.md")
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
+_LABELLED_FENCE = re.compile(r"^(`{3,}\w+) (\S.*)$", re.MULTILINE)
 _LANGUAGES = {".py": "python", ".toml": "toml", ".yml": "yaml", ".json": "json", ".jsonl": "json"}
 _LONGEST = 30_000
 
@@ -78,7 +79,7 @@ def _read(path: Path) -> str:
         return _list(path)
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
-        return text
+        return _LABELLED_FENCE.sub(r'\1 title="\2"', text)  # the generator takes no other words after a language
     if path.suffix == ".ipynb":
         return read_notebook(text)
     part = text if len(text) <= _LONGEST else text[:_LONGEST].rpartition("\n")[0] + "\n..."
