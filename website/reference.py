@@ -93,6 +93,7 @@ def _components() -> str:
 
 def _inline(summary: str) -> str:
     """A docstring's line as Markdown: what is in backticks is code, all else is text."""
-    parts = enumerate(summary.split("`"))
+    parts = re.split("(`[^`]*`)", summary)
     # The generator does not know an escaped bracket, and takes <sos_b> for a tag.
-    return "".join(f"`{part}`" if number % 2 else escape_markdown(part).replace(r"\<", "&lt;") for number, part in parts)
+    parts[::2] = [escape_markdown(part).replace(r"\<", "&lt;") for part in parts[::2]]
+    return "".join(parts)
