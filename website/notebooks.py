@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +23,8 @@ def _parts(cell: dict[str, Any]) -> Iterator[str]:
     for output in cell["outputs"]:
         data = output.get("data", {})
         if "text/html" in data:
-            yield f'<div class="output">{"".join(data["text/html"])}</div>'
+            # pandas' tables as the site's own: without its border and its class.
+            shown = re.sub(r"<table[^>]*dataframe[^>]*>", "<table>", "".join(data["text/html"]))
+            yield f'<div class="output">{shown}</div>'
         elif text := "".join(output.get("text", data.get("text/plain", ""))).rstrip():
             yield f"```text\n{text}\n```"

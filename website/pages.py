@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS, TAKEN = "docs", "repository"
 _ALWAYS = ("CONTRIBUTING.md", "CHANGELOG.md")
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
+_LABELLED_FENCE = re.compile(r"^(`{3,}\w+) (\S.*)$", re.MULTILINE)
 _LANGUAGES = {".py": "python", ".toml": "toml", ".yml": "yaml", ".json": "json", ".jsonl": "json"}
 _LONGEST = 30_000
 
@@ -78,12 +79,11 @@ def _read(path: Path) -> str:
         return _list(path)
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
-        return text
+        return _LABELLED_FENCE.sub(r'\1 title="\2"', text)  # the generator takes no other words after a language
     if path.suffix == ".ipynb":
         return read_notebook(text)
     part = text if len(text) <= _LONGEST else text[:_LONGEST].rpartition("\n")[0] + "\n..."
-    name = path.name.replace("_", r"\_")
-    return f"# {name}\n\n````{_LANGUAGES.get(path.suffix, 'text')}\n{part.rstrip()}\n````\n"
+    return f"# {_as_text(path.relative_to(ROOT))}\n\n````{_LANGUAGES.get(path.suffix, 'text')}\n{part.rstrip()}\n````\n"
 
 
 def _list(folder: Path) -> str:
@@ -92,4 +92,9 @@ def _list(folder: Path) -> str:
     head = readme.read_text(encoding="utf-8") if readme.exists() else f"# {folder.relative_to(ROOT).as_posix()}/\n"
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
     names = [path.relative_to(folder).as_posix() for path in paths if path != readme]
-    return f"{head}\n" + "".join(f"- [{name}]({name})\n" for name in names)
+    return f"{head}\n" + "".join(f"- [{_as_text(name)}]({name})\n" for name in names)
+
+
+def _as_text(path: str | Path) -> str:
+    """A path whose underscores are not marks."""
+    return Path(path).as_posix().replace("_", r"\_")

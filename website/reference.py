@@ -86,6 +86,14 @@ def _components() -> str:
         page += f"\n## {kind.replace('_', ' ').capitalize()}\n\n| name | arguments | what it is |\n|---|---|---|\n"
         for name in known:
             link = PAGES[kind].format(name=name).removeprefix("docs/")
-            arguments, summary = ", ".join(known.arguments(name)), escape_markdown(known.summary(name))
+            arguments, summary = ", ".join(known.arguments(name)), _inline(known.summary(name))
             page += f"| [{name}](../{link}) | {arguments} | {summary} |\n"
     return page
+
+
+def _inline(summary: str) -> str:
+    """A docstring's line as Markdown: what is in backticks is code, all else is text."""
+    parts = re.split("(`[^`]*`)", summary)
+    # The generator does not know an escaped bracket, and takes <sos_b> for a tag.
+    parts[::2] = [escape_markdown(part).replace(r"\<", "&lt;") for part in parts[::2]]
+    return "".join(parts)

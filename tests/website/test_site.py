@@ -84,6 +84,14 @@ def test_the_code_is_on_the_site(site: Path) -> None:
     assert "dstress.stressors.base.Rewriter" in read(site / "reference" / "stressors.html").anchors
 
 
+def test_marks_and_brackets_are_read_and_not_shown(site: Path) -> None:
+    shown = {page.relative_to(site).as_posix(): page.read_text("utf-8") for page in site.rglob("*.html")}
+    assert [name for name, page in shown.items() if "<p>```" in page] == []
+    assert "speech(snr=30)" in shown["stressors/speech.html"]
+    assert "&lt;sos_b&gt;" in shown["reference/components.html"]
+    assert "__init__.py" in shown["repository/examples/index.html"]
+
+
 def test_a_new_page_comes_in_by_itself() -> None:
     sections = {"Home": ["README.md"], "Guides": ["runs.md", "*"], "Metrics": ["metrics/*"]}
     pages = ["README.md", "explain.md", "metrics/bias.md", "metrics/laws.md", "runs.md"]

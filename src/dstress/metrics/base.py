@@ -54,7 +54,7 @@ class Metric(ABC):
         return 1.0 if self.unit == PERCENT else self.ceiling
 
     def missing(self, alignment: Alignment) -> str:
-        """Why the metric cannot be computed here ("the predictions have no intents"); `` where it can."""
+        """Why the metric cannot be computed here ("the predictions have no intents"); empty where it can."""
         return ""
 
     @abstractmethod

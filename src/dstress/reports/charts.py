@@ -136,6 +136,8 @@ NARROW = Layout(True, 200, 26, 118)
 def draw_svg(plot: Plot, layout: Layout = WIDE) -> str:
     """The plot as SVG, in the palette's own colours."""
     spec, version = _spec(plot, layout)
+    # A file is cut at its edges, and where there is no Arial its labels are wider than measured.
+    spec["padding"] = {"left": 30, "right": 30, "top": 5, "bottom": 5}
     return str(_converter().vegalite_to_svg(spec, vl_version=version))
 
 
