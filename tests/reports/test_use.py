@@ -176,6 +176,30 @@ def test_the_examples_that_are_chosen_are_downloaded(visit: Visit, run: RunFolde
         assert row["outcome"] == "right → wrong" and row["wrong slots"]
 
 
+def test_every_cell_of_the_services_is_reached_by_keyboard(visit: Visit, run: RunFolder) -> None:
+    """A mark of the heat map is no stop of the tab key; the table below it has the same links and the same changes."""
+    tab = visit.open("#services")
+    marks = tab.locator("#plot-services .wide a:has(.mark-rect, rect)").evaluate_all("all => all.map(a => a.hash)")
+    tab.click("#services summary")
+    links = tab.locator("#services details td a")
+    assert set(marks) <= {one.evaluate("a => a.hash") for one in links.all()} and marks
+    taxi = {name: card.slices["service"]["taxi"]["jga"] for name, card in run.scores.variants.items()}
+    row = tab.locator("#services details tbody tr", has_text="taxi").locator("td")
+    values = [float(cell.get_attribute("data-value") or "nan") for cell in row.all()]
+    assert values == [
+        taxi["original"],
+        *(value - taxi["original"] for name, value in taxi.items() if name != "original"),
+    ]
+    tab.locator("#services summary").focus()
+    for _ in range(9):  # the table's own region and its columns, which sort, come first
+        tab.keyboard.press("Tab")
+        if tab.evaluate("() => document.activeElement.matches('#services td a')"):
+            break
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("#example header")
+    assert "#explore?stressor=original&slot=" in tab.url
+
+
 def violations(tab: Any) -> list[str]:
     """What axe-core finds, with every fold open and without shadows, behind which it can tell no contrast."""
     from axe_playwright_python.base import AXE_FILE_PATH

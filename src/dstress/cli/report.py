@@ -8,7 +8,16 @@ import click
 import msgspec
 from rich.markup import escape
 
-from dstress.cli.output import OutputFiles, console, json_option, print_notes, print_table, table_options
+from dstress.cli.output import (
+    PLOTS,
+    OutputFiles,
+    OutputPath,
+    console,
+    json_option,
+    print_notes,
+    print_table,
+    table_options,
+)
 from dstress.cli.progress import waiting
 from dstress.reports.charts import Plot, export
 from dstress.reports.curves import make_curves
@@ -34,10 +43,10 @@ MANY = "compared.html"
 @click.option(
     "--html",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=OutputPath(),
     help=f"the page; default: RUN/report.html, of several runs {MANY}",
 )
-@click.option("--plots", "plots_folder", metavar="DIR", type=click.Path(path_type=Path), help="SVG, PNG and Vega-Lite")
+@click.option("--plots", "plots_folder", metavar="DIR", type=PLOTS, help="SVG, PNG and Vega-Lite")
 @click.option("--after", multiple=True, metavar="RUN", type=click.Path(path_type=Path), help="an earlier checkpoint's")
 @click.option("--seeds", is_flag=True, help="the runs are seeds of systems (copy-1 copy-2 ...): median, standard error")
 @click.option("--along", default="", metavar="LABEL", help="the runs are points on a line: steps, training sizes ...")
@@ -61,9 +70,9 @@ def command(
 ) -> None:
     """Report a RUN, or several side by side: tables and findings here, and a page with every number, plot and example.
 
-    The page is one file that opens offline. With --markdown, --latex, --plots or --json only what is named is written.
-    Several runs must be of the same dialogues: trackers are ranked and tested pair by pair; with --seeds, runs that are
-    called alike but for a number are one system; with --along, that number is the place of a run on a line.
+    The page is one file that opens offline. With --markdown, --latex, --csv, --plots or --json only what is named is
+    written. Several runs must be of the same dialogues: trackers are ranked and tested pair by pair; with --seeds, runs
+    that are called alike but for a number are one system; with --along, that number is the place of a run on a line.
     Name the runs of earlier checkpoints with --after, oldest first, to see one run's measures grow over training.
 
     \b
