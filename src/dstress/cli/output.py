@@ -55,7 +55,7 @@ class OutputPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if os.fspath(value) == "-":
             return value if self.allow_dash else self.fail("a page or a plot goes into a file, not to the screen")
-        path = Path(super().convert(value, param, ctx))
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
         there = next(folder for folder in (path, *path.absolute().parents) if os.access(folder, os.F_OK))
         if there != path and not (there.is_dir() and os.access(there, os.W_OK)):
             self.fail(f"{os.fspath(path)!r} cannot be written: {os.fspath(there)!r} is no folder to write into")
