@@ -160,7 +160,7 @@ def test_runs_of_something_else_are_refused(
 
 
 def test_one_run_takes_no_line_and_no_seeds(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
-    for option in (["--seeds"], ["--along", "steps"]):
+    for option in (["--seeds"], ["--along", "steps"], ["--resamples", "9"]):
         with pytest.raises(SystemExit) as stop:
             main(["report", str(runs[0]), *option])
         assert stop.value.code == 2 and "for several runs" in capsys.readouterr().err

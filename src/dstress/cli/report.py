@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 import msgspec
+from click.core import ParameterSource
 from rich.markup import escape
 
 from dstress.cli.output import (
@@ -51,7 +52,9 @@ MANY = "compared.html"
 @click.option("--seeds", is_flag=True, help="the runs are seeds of systems (copy-1 copy-2 ...): median, standard error")
 @click.option("--along", default="", metavar="LABEL", help="the runs are points on a line: steps, training sizes ...")
 @click.option("--metric", default="", help="what several systems are ranked by; default: jga")
-@click.option("--resamples", default=COMPARING.resamples, show_default=True, type=click.IntRange(min=1))
+@click.option(
+    "--resamples", default=COMPARING.resamples, show_default=True, type=click.IntRange(min=1), help="of several runs"
+)
 @table_options
 @json_option
 def command(
@@ -87,8 +90,9 @@ def command(
     files = OutputFiles(json_file, markdown_file, latex_file, csv_file)
     runs = [RunFolder.open(folder) for folder in run_folders]
     if len(runs) == 1:
-        if seeds or along or metric:
-            raise click.UsageError("--seeds, --along and --metric are for several runs")
+        given = click.get_current_context().get_parameter_source("resamples")
+        if seeds or along or metric or given == ParameterSource.COMMANDLINE:
+            raise click.UsageError("--seeds, --along, --metric and --resamples are for several runs")
         _report_one(runs[0], [RunFolder.open(folder) for folder in after], files, html, plots_folder)
         return
     if after or sum(map(bool, (seeds, along, metric))) > 1:
