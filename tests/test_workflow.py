@@ -77,6 +77,9 @@ def test_a_pull_request_is_gated_against_what_main_stored(steps: dict[str, Any],
         assert (request / "runs" / "baseline" / "run.toml").exists()  # by which the workflow knows that there is one
         assert work(steps["Gate"], request, store) == code
         assert verdict in (request / "summary.md").read_text()
+    (request / "runs" / "new" / "scores.json").unlink()
+    (request / "verdict.md").unlink()
+    assert work(steps["Gate"], request, store) == 2  # there is no verdict, and the code says so
 
 
 def test_the_page_shows_the_whole_file() -> None:

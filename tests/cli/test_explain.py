@@ -227,3 +227,16 @@ def test_a_file_without_a_fault_has_nothing_to_tell(tmp_path: Path) -> None:
     file = tmp_path / "right.json"
     file.write_text('{"d": {"0": {"gt": {"hotel": {"area": "north"}}, "pr": {"hotel": {"area": "north"}}}}}')
     assert "1. Nothing to tell. No slot has an error" in called("explain", file).output
+
+
+def test_what_a_run_cannot_heed_is_refused(gold_run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its scores have a convention, and its answers no format; a metric beside itself says nothing."""
+    for told, problem in (
+        (("explain", "--convention", "trade"), "`dstress rescore"),
+        (("explain", "--format", "trade"), "leave --format out"),
+        (("analyse", "bias", "--format", "trade"), "leave --format out"),
+        (("analyse", "bias", "--against", "jga", "--versus", "jga"), "both jga"),
+    ):
+        with pytest.raises(SystemExit) as left:
+            main([*told, str(gold_run.path)])
+        assert left.value.code == 2 and problem in capsys.readouterr().err

@@ -160,7 +160,7 @@ def test_runs_of_something_else_are_refused(
 
 
 def test_one_run_takes_no_line_and_no_seeds(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
-    for option in (["--seeds"], ["--along", "steps"]):
+    for option in (["--seeds"], ["--along", "steps"], ["--resamples", "9"]):
         with pytest.raises(SystemExit) as stop:
             main(["report", str(runs[0]), *option])
         assert stop.value.code == 2 and "for several runs" in capsys.readouterr().err
@@ -187,3 +187,51 @@ def _without_time(text: str) -> list[list[str]]:
     heads = [line[:2] for line in lines]
     start, end = heads.index(["system", "tracker"]), heads.index(["seconds", "of"])
     return lines[:start] + lines[end:]
+
+
+def test_what_cannot_be_written_is_told_before_anything_is(
+    runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder, a file where a folder should be, and the screen for a page."""
+    (tmp_path / "file").touch()
+    for option, value, problem in (
+        ("--html", tmp_path, "is a directory"),
+        ("--html", "-", "goes into a file"),
+        ("--html", tmp_path / "file" / "page.html", "is no folder to write into"),
+        ("--plots", tmp_path / "file", "is a file"),
+    ):
+        for verb in (("report",), ("analyse", "bias")):
+            with pytest.raises(SystemExit) as left:
+                main([*verb, str(runs[0]), option, str(value), "--csv", str(tmp_path / "table.csv")])
+            assert left.value.code == 2 and problem in capsys.readouterr().err
+    with pytest.raises(SystemExit) as left:
+        main(["report", str(runs[0]), "--json", str(tmp_path)])
+    assert left.value.code == 2 and "is a directory" in capsys.readouterr().err
+    assert [*tmp_path.iterdir()] == [tmp_path / "file"]
+
+
+def test_one_run_under_two_names_is_one_run(
+    runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "other").symlink_to(runs[0])
+    for verb in (("report",), ("compare",), ("explain",), ("analyse", "bias")):
+        with pytest.raises(SystemExit) as left:
+            main([*verb, str(runs[0]), str(tmp_path / "other")])
+        assert left.value.code == 2 and "is given twice" in capsys.readouterr().err
+
+
+def test_an_unfinished_run_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = evaluate("quick", "gold", "reminder:test", tmp_path / "a run", FEW)
+    (run.path / "scores.json").unlink()
+    with pytest.raises(SystemExit) as left:
+        main(["report", str(run.path)])
+    assert left.value.code == 2 and f"dstress run --resume --out '{run.path}'" in capsys.readouterr().err
+
+
+def test_a_run_is_not_compared_with_a_folder_that_is_none(
+    runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(SystemExit) as left:
+        main(["compare", str(runs[0]), str(tmp_path / "nothing")])
+    assert left.value.code == 2 and "rules is a run, and nothing is none" in capsys.readouterr().err

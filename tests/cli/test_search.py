@@ -48,3 +48,15 @@ def test_trackers_that_learned_are_searched_too(family: str, tmp_path: Path) -> 
     tracker = train_tiny(family, tmp_path / family)
     found = json.loads(invoke("--tracker", tracker, *SMALL, "--budget", "300", "--json"))
     assert found["tracker"].startswith(family) and found["winner"]["dialogues"] > 0
+
+
+def test_a_tracker_that_nothing_breaks_is_not_said_to_break() -> None:
+    shown = invoke("--tracker", "gold", *SMALL, "--budget", "300")
+    assert "Nothing was found that breaks gold" in shown and "breaks gold most" not in shown
+
+
+def test_one_candidate_is_no_candidates() -> None:
+    shown = invoke(
+        "--tracker", "rules", "--corpus", "reminder:test", "--limit", "10", "--with", "typos", "--budget", "100"
+    )
+    assert "1 candidate was tried" in shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,11 @@ def test_an_example_by_its_id(run: str) -> None:
     assert "1 to an edit of which no part can be left out" in shown
 
 
+def test_the_example_of_the_help_is_there(run: str) -> None:
+    named = re.search(r"--example (\S+/\S+)", invoke("--help"))
+    assert named and named[1] in [one["id"] for one in json.loads(invoke(run, "--list", "--json"))]
+
+
 def test_all_examples_with_a_summary_a_page_and_json(run: str, tmp_path: Path) -> None:
     page, data = tmp_path / "shrunk.html", tmp_path / "shrunk.json"
     shown = invoke(run, "--all", "--html", str(page))
@@ -64,8 +70,12 @@ def test_wrong_calls_are_told(run: str) -> None:
     from click import UsageError
 
     for told in ([], ["--all", "--list"]):
-        with pytest.raises(UsageError, match="--example ID, --all or --list"):
+        with pytest.raises(UsageError, match="one of --example ID, --all and --list"):
             invoke(run, *told)
+    with pytest.raises(UsageError, match="--list shrinks none"):
+        invoke(run, "--list", "--html", f"{run}.html")
+    with pytest.raises(DstressError, match="there is no run"):
+        invoke(f"{run}-nowhere", "--list")
     with pytest.raises(DstressError, match="no turn that is right"):
         invoke(run, "--example", "typos/nowhere/1")
     priced = create("rules")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,12 @@ from urllib.parse import quote
 
 import pytest
 
-from dstress.reports.many_runs import ManyRuns, write_many_html
+from dstress.reports.many_runs import ManyRuns, study_runs, write_many_html
+from dstress.runs.folder import RunFolder
+from dstress.scoring.score import ScoringOptions
+from tests.parts import need
 from tests.reports.test_browser import PHONE, TYPOS, Visit
+from tests.reports.test_use import MODES, violations
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +111,24 @@ def test_the_same_colour_is_the_same_system_in_table_and_plot(visit: Visit) -> N
     names = tab.locator(f"{drawn}-label text").all_text_contents()
     colors = tab.locator(f"{drawn}-symbol path").evaluate_all("all => all.map(e => getComputedStyle(e).fill)")
     assert dict(zip(names, colors, strict=True)) == chips
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_axe_has_nothing_to_say(mode: str, chromium: Any, many_page: Path) -> None:
+    need("axe")
+    visited = Visit(chromium, many_page, **MODES[mode])
+    assert violations(at_turns(visited, "?right=gold&wrong=it")) == []
+    visited.tab.context.close()
+
+
+def test_axe_has_nothing_to_say_of_systems_that_do_not_differ(
+    chromium: Any, many: list[RunFolder], tmp_path: Path
+) -> None:
+    """No difference is beyond chance then, and a layer of the plots is empty."""
+    need("axe")
+    shutil.copytree(many[0].path, tmp_path / "again")
+    study = study_runs([many[0], RunFolder.open(tmp_path / "again")], options=ScoringOptions(resamples=100))
+    assert study.findings[0].title.endswith("are level on the original")
+    visited = Visit(chromium, write_many_html(study, tmp_path / "compared.html"))
+    assert violations(visited.open("")) == []
+    visited.tab.context.close()

@@ -213,3 +213,10 @@ def test_what_a_seed_lacks_the_system_lacks(many: list[RunFolder]) -> None:
     assert systems.every[2].score("entities", "cjga") is None  # nothing is ever right: cjga of nothing
     assert systems.every[0].score("together", "ss(jga)") is not None
     assert systems.every[0].score("nowhere", "jga") is None
+
+
+def test_metrics_that_agree_on_the_first_say_so(study: ManyRuns) -> None:
+    """Who is first is told apart only where the two metrics put another there."""
+    for told in study.findings:
+        if first := re.search(r"First by \S+: (.+?); by \S+: (.+?)\.", told.text):
+            assert first[1] != first[2]

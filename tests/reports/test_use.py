@@ -6,7 +6,7 @@ import csv
 import io
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import pytest
 
@@ -174,6 +174,29 @@ def test_the_examples_that_are_chosen_are_downloaded(visit: Visit, run: RunFolde
         turn = dialogues[row["dialogue"]].turns[int(row["turn"]) - 1]
         assert (row["user, stressed"], row["user"]) == (turn.user, turn.original.user)
         assert row["outcome"] == "right → wrong" and row["wrong slots"]
+
+
+def test_every_cell_of_the_services_is_reached_by_keyboard(visit: Visit, run: RunFolder) -> None:
+    """A mark of the heat map is no stop of the tab key; the table below it has the same links and the same changes."""
+    tab = visit.open("#services")
+    hrefs = "all => all.map(link => link.getAttribute('href') || link.getAttribute('xlink:href'))"
+    marks = tab.locator("#plot-services .wide svg a").evaluate_all(hrefs)
+    tab.click("#services summary")
+    links = tab.locator("#services details td a").evaluate_all(hrefs)
+    assert marks and set(map(unquote, marks)) <= set(map(unquote, links))
+    taxi = {name: card.slices["service"]["taxi"]["jga"] for name, card in run.scores.variants.items()}
+    before = taxi.pop("original")
+    row = tab.locator("#services details tbody tr", has_text="taxi").locator("td")
+    values = [float(cell.get_attribute("data-value") or "nan") for cell in row.all()]
+    assert values == [before, *(value - before for value in taxi.values())]
+    tab.locator("#services summary").focus()
+    for _ in range(9):  # the table's own region and its columns, which sort, come first
+        tab.keyboard.press("Tab")
+        if tab.evaluate("() => document.activeElement.matches('#services td a')"):
+            break
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("#example header")
+    assert "#explore?stressor=original&slot=" in tab.url
 
 
 def violations(tab: Any) -> list[str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dstress.corpora.base import Corpus
 from dstress.errors import DstressError, unknown
-from dstress.runs.comparability import require_comparable
+from dstress.runs.comparability import require_comparable, short_names
 from dstress.runs.folder import ORIGINAL, RunFolder, is_run
 from dstress.runs.scores import corpus_of, predictions_of
 from dstress.scoring.open_pair import Gold, PredictionSource, load_system, located
@@ -43,10 +43,8 @@ def open_systems(
 ) -> list[System]:
     """Runs and prediction files by their names without endings; without `gold`, files must carry their own."""
     places = [path.path if isinstance(path, RunFolder) else Path(path) for path in paths]
-    short = [place.name.partition(".")[0] or str(place) for place in places]
     systems = []
-    for path, place, name in zip(paths, places, short, strict=True):
-        called = name if short.count(name) == 1 else str(place)
+    for path, place, called in zip(paths, places, short_names(places), strict=True):
         if isinstance(path, RunFolder) or is_run(place):
             if gold is not None:
                 fix = "leave --gold out, or name prediction files only"
@@ -55,6 +53,8 @@ def open_systems(
             systems.append(_of_run(run, called, convention))
         else:
             systems.append(_of_file(place, called, gold, convention, format_name))
+    if format_name and all(system.run for system in systems):
+        raise DstressError("a run is no file of some format", where=systems[0].name, fix="leave --format out")
     return systems
 
 
@@ -77,7 +77,8 @@ def _of_file(path: Path, name: str, gold: Gold | None, convention: str, format_n
 def shared_variants(first: System, second: System) -> list[str]:
     """The variants on which two systems can be compared; raises where they are not of one corpus and convention."""
     if first.run is not None and second.run is not None:
-        return require_comparable([first.run, second.run]).shared
+        same_convention = first.convention == second.convention  # where one was named, answers are judged anew by it
+        return require_comparable([first.run, second.run], any_convention=same_convention).shared
     where = f"{first.name} and {second.name}"
     if first.convention != second.convention:
         problem = f"these are usually scored in different ways: {first.convention}, {second.convention}"

@@ -10,7 +10,17 @@ import click
 from dstress.analysis.laws import CASES, LAWS, METRICS, Verdict, judge_laws
 from dstress.analysis.mistakes import BiasStudy, study_bias
 from dstress.analysis.systems import open_systems
-from dstress.cli.output import SEEDS, OutputFiles, console, json_option, print_notes, print_table, table_options
+from dstress.cli.output import (
+    PLOTS,
+    SEEDS,
+    OutputFiles,
+    OutputPath,
+    console,
+    json_option,
+    print_notes,
+    print_table,
+    table_options,
+)
 from dstress.cli.progress import counting, waiting
 from dstress.reports.bias import (
     conclusions,
@@ -54,8 +64,8 @@ def command() -> None:
 )
 @click.option("--versus", default="fga", show_default=True, metavar="METRIC", help="which to plot and list beside it")
 @click.option("--most", default=20, show_default=True, type=click.IntRange(min=1), help="dialogues to list")
-@click.option("--html", metavar="FILE", type=click.Path(path_type=Path), help="write all of it as one page")
-@click.option("--plots", "plots_folder", metavar="DIR", type=click.Path(path_type=Path), help="SVG, PNG and Vega-Lite")
+@click.option("--html", metavar="FILE", type=OutputPath(), help="write all of it as one page")
+@click.option("--plots", "plots_folder", metavar="DIR", type=PLOTS, help="SVG, PNG and Vega-Lite")
 @table_options
 @json_option
 def bias(
@@ -88,6 +98,8 @@ def bias(
       dstress analyse bias preds.jsonl --gold multiwoz21:test --metrics "jga,fga(lambda=0.75),gca"
       dstress analyse bias preds.json --against jga --versus gca --plots figures
     """
+    if against == versus:
+        raise click.UsageError(f"--against and --versus are both {against}, which has nothing to be compared with")
     wanted = list(dict.fromkeys((*parse_list(metrics), versus, against)))
     with counting("systems") as on_progress:
         studies = []

@@ -5,6 +5,7 @@ Rich is imported when something is printed: a script that asks for JSON need not
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -40,10 +41,34 @@ def max_failed_option(default: float) -> Callable[[Any], Any]:
 
 COUNTS = click.IntRange(0, 2**31 - 1)
 """What `--limit` and `--draw` take; 0 is all."""
+
+
+class OutputPath(click.Path):
+    """A file to write. One that cannot be written is told at once, and not after an hour's work or half of the files.
+
+    A page or a plot is no text for the screen, so `-` is only for those that say so.
+    """
+
+    def __init__(self, *, screen: bool = False) -> None:
+        super().__init__(dir_okay=False, writable=True, allow_dash=screen, path_type=str if screen else Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if os.fspath(value) == "-":
+            return value if self.allow_dash else self.fail("a page or a plot goes into a file, not to the screen")
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        there = next(folder for folder in (path, *path.absolute().parents) if os.access(folder, os.F_OK))
+        if there != path and not (there.is_dir() and os.access(there, os.W_OK)):
+            self.fail(f"{os.fspath(path)!r} cannot be written: {os.fspath(there)!r} is no folder to write into")
+        return self.coerce_path_result(path)
+
+
+PLOTS = click.Path(file_okay=False, writable=True, path_type=Path)
+"""What `--plots` takes."""
 json_option = click.option(
     "--json",
     "json_file",
     metavar="[FILE]",
+    type=OutputPath(screen=True),
     is_flag=False,
     flag_value="-",
     help="write JSON to FILE, or to the screen without FILE",
@@ -94,7 +119,7 @@ def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option, form in (("--csv", "CSV, plain numbers"), ("--latex", "LaTeX (booktabs)"), ("--markdown", "Markdown")):
         parameter = f"{option.lstrip('-')}_file"
         text = f"write the table as {form}; - is the screen"
-        command = click.option(option, parameter, metavar="FILE", help=text)(command)
+        command = click.option(option, parameter, metavar="FILE", type=OutputPath(screen=True), help=text)(command)
     return command
 
 

@@ -6,9 +6,19 @@ from pathlib import Path
 
 import click
 import msgspec
+from click.core import ParameterSource
 from rich.markup import escape
 
-from dstress.cli.output import OutputFiles, console, json_option, print_notes, print_table, table_options
+from dstress.cli.output import (
+    PLOTS,
+    OutputFiles,
+    OutputPath,
+    console,
+    json_option,
+    print_notes,
+    print_table,
+    table_options,
+)
 from dstress.cli.progress import waiting
 from dstress.reports.charts import Plot, export
 from dstress.reports.curves import make_curves
@@ -34,15 +44,17 @@ MANY = "compared.html"
 @click.option(
     "--html",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=OutputPath(),
     help=f"the page; default: RUN/report.html, of several runs {MANY}",
 )
-@click.option("--plots", "plots_folder", metavar="DIR", type=click.Path(path_type=Path), help="SVG, PNG and Vega-Lite")
+@click.option("--plots", "plots_folder", metavar="DIR", type=PLOTS, help="SVG, PNG and Vega-Lite")
 @click.option("--after", multiple=True, metavar="RUN", type=click.Path(path_type=Path), help="an earlier checkpoint's")
 @click.option("--seeds", is_flag=True, help="the runs are seeds of systems (copy-1 copy-2 ...): median, standard error")
 @click.option("--along", default="", metavar="LABEL", help="the runs are points on a line: steps, training sizes ...")
 @click.option("--metric", default="", help="what several systems are ranked by; default: jga")
-@click.option("--resamples", default=COMPARING.resamples, show_default=True, type=click.IntRange(min=1))
+@click.option(
+    "--resamples", default=COMPARING.resamples, show_default=True, type=click.IntRange(min=1), help="of several runs"
+)
 @table_options
 @json_option
 def command(
@@ -61,9 +73,9 @@ def command(
 ) -> None:
     """Report a RUN, or several side by side: tables and findings here, and a page with every number, plot and example.
 
-    The page is one file that opens offline. With --markdown, --latex, --plots or --json only what is named is written.
-    Several runs must be of the same dialogues: trackers are ranked and tested pair by pair; with --seeds, runs that are
-    called alike but for a number are one system; with --along, that number is the place of a run on a line.
+    The page is one file that opens offline. With --markdown, --latex, --csv, --plots or --json only what is named is
+    written. Several runs must be of the same dialogues: trackers are ranked and tested pair by pair; with --seeds, runs
+    that are called alike but for a number are one system; with --along, that number is the place of a run on a line.
     Name the runs of earlier checkpoints with --after, oldest first, to see one run's measures grow over training.
 
     \b
@@ -78,8 +90,9 @@ def command(
     files = OutputFiles(json_file, markdown_file, latex_file, csv_file)
     runs = [RunFolder.open(folder) for folder in run_folders]
     if len(runs) == 1:
-        if seeds or along or metric:
-            raise click.UsageError("--seeds, --along and --metric are for several runs")
+        given = click.get_current_context().get_parameter_source("resamples")
+        if seeds or along or metric or given == ParameterSource.COMMANDLINE:
+            raise click.UsageError("--seeds, --along, --metric and --resamples are for several runs")
         _report_one(runs[0], [RunFolder.open(folder) for folder in after], files, html, plots_folder)
         return
     if after or sum(map(bool, (seeds, along, metric))) > 1:

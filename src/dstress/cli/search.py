@@ -6,7 +6,17 @@ from pathlib import Path
 
 import click
 
-from dstress.cli.output import COUNTS, SEEDS, OutputFiles, console, json_option, print_notes, print_table, table_options
+from dstress.cli.output import (
+    COUNTS,
+    SEEDS,
+    OutputFiles,
+    OutputPath,
+    console,
+    json_option,
+    print_notes,
+    print_table,
+    table_options,
+)
 from dstress.cli.progress import counting
 from dstress.corpora import load
 from dstress.pipeline.estimate import require_budget
@@ -40,9 +50,7 @@ from dstress.trackers import create as create_tracker
 @click.option("--draw", type=COUNTS, default=0, metavar="N", help="only N dialogues, drawn by the seed")
 @click.option("--seed", type=SEEDS, default=1, show_default=True, help="seed of all randomness")
 @click.option("--convention", default="exact", show_default=True, help="what counts as correct")
-@click.option(
-    "--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="the frontier, .svg or .html"
-)
+@click.option("--plot", type=OutputPath(), metavar="FILE", help="the frontier, .svg or .html")
 @table_options
 @json_option
 def command(

@@ -6,7 +6,16 @@ from pathlib import Path
 
 import click
 
-from dstress.cli.output import COUNTS, console, json_option, make_table, print_notes, print_table, write_json
+from dstress.cli.output import (
+    COUNTS,
+    OutputPath,
+    console,
+    json_option,
+    make_table,
+    print_notes,
+    print_table,
+    write_json,
+)
 from dstress.cli.progress import counting
 from dstress.pipeline.estimate import require_budget
 from dstress.pipeline.shrink import Shrinkage, ShrunkExample, list_failures, shrink
@@ -26,7 +35,7 @@ _SHOWN = 10
 
 
 @click.command("shrink")
-@click.argument("run", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("run", type=click.Path(path_type=Path))
 @click.option("--example", "examples", multiple=True, metavar="ID", help="STRESSOR/DIALOGUE/TURN; may be repeated")
 @click.option("--all", "every", is_flag=True, help="every example that can be shrunk")
 @click.option("--list", "listing", is_flag=True, help="only list the examples that can be shrunk")
@@ -35,7 +44,7 @@ _SHOWN = 10
 @click.option(
     "--budget", type=click.IntRange(2), metavar="N", help=f"turns asked for one example at most; default: {BUDGET}"
 )
-@click.option("--html", "page", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="write a page")
+@click.option("--html", "page", type=OutputPath(), metavar="FILE", help="write a page")
 @json_option
 def command(
     run: Path,
@@ -57,11 +66,13 @@ def command(
     \b
     Examples
       dstress shrink runs/quick --list
-      dstress shrink runs/quick --example typos/reminder-test-0012/3
+      dstress shrink runs/quick --example typos/reminder-test-0000/1
       dstress shrink runs/quick --all --limit 50 --json shrunk.json
     """
     if listing + every + bool(examples) != 1:
-        raise click.UsageError("give --example ID, --all or --list")
+        raise click.UsageError("give one of --example ID, --all and --list")
+    if listing and page:
+        raise click.UsageError("--html is for examples that are shrunk, and --list shrinks none")
     opened = RunFolder.open(run)
     if listing:
         _list(opened, limit, json_file)

@@ -152,10 +152,13 @@ def compare(
         raise DstressError("a comparison needs two systems or more", fix="give two or more prediction files, or runs")
     runs, named = _apart(given)
     if runs:
-        if named or gold is not None or options.format or options.allow_partial or by:
+        if named:
+            problem = f"{next(iter(runs))} is a run, and {next(iter(named))} is none"
+            raise DstressError(problem, fix="compare runs with runs, or prediction files with each other")
+        if gold is not None or options.format or options.allow_partial or by:
             raise DstressError(
                 f"{next(iter(runs))} is a run, which has its own gold and all of its answers",
-                fix="compare runs with runs only, without --gold, --by, --format and --allow-partial",
+                fix="compare runs without --gold, --by, --format and --allow-partial",
             )
         return _compare_runs(runs, convention, metrics, options)
     metrics = metrics or DEFAULT_METRICS

@@ -49,6 +49,8 @@ _LINK = re.compile(r'<a xlink:href="[^"#]*(#[^"]*)">')
 _MARK = re.compile(
     r'<(path|line|rect) aria-label="([^"]*)" role="graphics-symbol" aria-roledescription="[^"]*"([^>]*)/>'
 )
+_EMPTY = re.compile(r'<g([^>]*?) role="graphics-symbol"[^>]*/>')
+"""A layer that has no mark here, such as that of differences beyond chance: a symbol that says nothing."""
 _PNG_SCALE = 2
 _SMALL = 400
 
@@ -152,6 +154,7 @@ def draw_adaptive_svg(plot: Plot, layout: Layout, *, is_linked: bool = True) -> 
         _add_links(spec)
     drawn = str(_converter().vegalite_to_svg(spec, vl_version=version))
     drawn = _COLOR.sub(lambda match: f"var(--plot-{_VARIABLES[match[0]]}, {match[0]})", drawn)
+    drawn = _EMPTY.sub(r"<g\1/>", drawn)
     drawn = _LINK.sub(r'<a href="\1" tabindex="-1">', _SIZE.sub(r"\1", drawn, count=1))
     return _MARK.sub(r"<\1\3><title>\2</title></\1>", drawn)
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import msgspec
 
 from dstress.alignment.errors import TurnErrors
 from dstress.display import Displayed
+from dstress.errors import DstressError
 from dstress.reports.findings import OPENING, Evidence, Finding, Records, findings, rank, score_evidence
 from dstress.reports.original_names import scores_by_original_names
 from dstress.reports.tables import Table
@@ -98,6 +100,11 @@ def explain_system(system: System) -> Explanation:
     from dstress.runs.scores import find_errors
 
     if system.run is not None:
+        if system.convention != (scored := system.run.scores.convention):
+            named = shlex.join([str(system.run.path), "--convention", system.convention])
+            fix = f"`dstress rescore {named}` scores it anew"
+            problem = f"a run is explained by the convention of its scores, {scored}"
+            raise DstressError(problem, where=system.name, fix=fix)
         return explain_run(system.run, find_errors(system.run))
     errors, unit = judge_errors(system, ORIGINAL)
     corpus = system.corpus(ORIGINAL)

@@ -107,6 +107,7 @@ def _fill_template(
         costs=views.costs(run, scores),
         recoverable=views.recoverable(scores),
         repeats=views.repeats(scores),
+        services=views.services(scores),
         slots=views.slots(scores),
         stressors=stressors,
         failures=views.failures(explored.failures),

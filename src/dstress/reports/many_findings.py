@@ -30,11 +30,18 @@ def _leaders(ranking: Ranking) -> Iterator[Finding]:
             continue
         best, *others = known
         standing = order.standings[best]
-        near = [name for name in others if not order.test(best, name).significant]
+        level = [name for name in others if order.standings[name].value == standing.value]
+        near = [name for name in others if name not in level and not order.test(best, name).significant]
         value = PAGE.with_unit(standing.value, unit) + (" %" if unit == PERCENT else "")
         ends = PAGE.measured_interval(standing.low, standing.high, unit)
-        told = f"{', '.join(near)} cannot be told from it." if near else "It is told apart from every other system."
-        yield Finding(f"{best} leads {where}", f"{describe(ranking.metric)} {value}, 95 % interval {ends}. {told}", 2)
+        if near:
+            told = f" {', '.join(near)} cannot be told from {'them' if level else 'it'}."
+        elif level:
+            told = "" if len(level) == len(others) else " They are told apart from every other system."
+        else:
+            told = " It is told apart from every other system."
+        title = f"{', '.join((best, *level))} are level {where}" if level else f"{best} leads {where}"
+        yield Finding(title, f"{describe(ranking.metric)} {value}, 95 % interval {ends}.{told}", 2)
 
 
 def find_reversals(ranking: Ranking) -> Iterator[Finding]:
@@ -81,8 +88,10 @@ def _first_places(systems: Systems) -> Iterator[Finding]:
     if any(turned.values()):
         most = max(turned, key=turned.__getitem__)
         leaders = {metric: max(own, key=own.__getitem__) for metric, own in values.items()}
-        text = (
-            f"{most} orders {turned[most]} of {len(pairs)} pairs of systems otherwise than {first}. First by {first}: "
-        )
-        text += f"{leaders[first]}; by {most}: {leaders[most]}. Neighbours may differ by chance only."
+        if leaders[first] == leaders[most]:
+            told = f"Both put {leaders[first]} first"
+        else:
+            told = f"First by {first}: {leaders[first]}; by {most}: {leaders[most]}"
+        text = f"{most} orders {turned[most]} of {len(pairs)} pairs of systems otherwise than {first}. {told}. "
+        text += "Neighbours may differ by chance only."
         yield Finding("Metrics put the systems in another order", text, 1)

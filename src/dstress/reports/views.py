@@ -284,6 +284,18 @@ def slots(scores: Scores) -> list[SlotRow]:
     return sorted(rows, key=lambda row: row.change)
 
 
+def services(scores: Scores) -> list[tuple[str, float, dict[str, float]]]:
+    """Every service: joint goal accuracy on the original, and how it changes under each stressor."""
+    values = {variant: card.slices.get("service", {}) for variant, card in scores.variants.items()}
+    rows = []
+    for service, own in values[ORIGINAL].items():
+        before, stressed = own.get("jga"), {name: of.get(service, {}).get("jga") for name, of in values.items()}
+        if before is not None:
+            changes = {name: after - before for name, after in stressed.items() if after is not None}
+            rows.append((service, before, changes))
+    return rows
+
+
 def stressors(run: RunFolder) -> list[StressorRow]:
     """What each stressor did, from the summaries that were written with the dialogues."""
     return [_stressor_row(variant, run.quality(variant)) for variant in run.variants if variant != ORIGINAL]

@@ -66,8 +66,8 @@ def _data(first: RunFolder, second: RunFolder, before: Scores, after: Scores) ->
 
 def short_names(paths: Sequence[Path]) -> list[str]:
     """Files and folders by their names without endings; by their paths where two would be called the same."""
-    short = [path.name.partition(".")[0] or str(path) for path in paths]
-    names = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
-    if doubled := next((name for name in names if names.count(name) > 1), None):
+    meant = [path.resolve() for path in paths]
+    if doubled := next((path for path in paths if meant.count(path.resolve()) > 1), None):
         raise DstressError(f"{doubled} is given twice", fix="give each of them once")
-    return names
+    short = [path.name.partition(".")[0] or str(path) for path in paths]
+    return [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]

@@ -15,6 +15,7 @@ Files are whole or not there, but for the answers, which are added as they come 
 from __future__ import annotations
 
 import errno
+import shlex
 import shutil
 import tempfile
 import tomllib
@@ -318,9 +319,8 @@ class RunFolder(Displayed):
         """Every number."""
         path = self.path / _SCORES
         if not path.exists():
-            raise DstressError(
-                "the run has no scores yet", where=str(self.path), fix="go on with `dstress run --resume`"
-            )
+            fix = f"go on with `dstress run --resume --out {shlex.quote(str(self.path))}`"
+            raise DstressError("the run has no scores yet", where=str(self.path), fix=fix)
         with self._reading(path, "`dstress rescore` writes it anew"):
             return msgspec.convert(_with_undefined(msgspec.json.decode(path.read_bytes())), Scores)
 

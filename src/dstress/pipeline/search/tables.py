@@ -62,7 +62,8 @@ def _tried_table(result: SearchResult) -> Table:
         (one.spec, *(f"{number:,}" for number in (one.dialogues, one.lost, one.edited)), f"{100 * _rate(one):.1f}")
         for one in most_tried[:_TRIED_SHOWN]
     ]
-    caption = f"{len(result.tried):,} candidates were tried on the other half; these the longest"
+    counted = "candidate was" if len(result.tried) == 1 else "candidates were"
+    caption = f"{len(result.tried):,} {counted} tried on the other half; these the longest"
     columns = ("candidate", "#dialogues", "#turns lost", "#edited words", "#per 100 words")
     return Table(columns, rows, caption, [msgspec.structs.asdict(one) for one in most_tried])
 
@@ -72,11 +73,15 @@ def _rate(tried: Tried) -> float:
 
 
 def describe_winner(found: SearchResult) -> str:
-    """What was found, in a sentence or two."""
+    """What was found, in a sentence or two; that it breaks nothing, where it lost no turn on the held-out half."""
     best = found.winner
-    return (
-        f"{best.spec} breaks {found.tracker} most for what it changes: {100 * best.broken.value:.1f} turns per 100 "
-        f"edited words {_per_hundred(best.broken)}, {PLAIN.points(-best.drop.value)} points of turns right, on "
-        f"{best.dialogues:,} dialogues that did not choose it.\n{found.asked_to_choose:,} turns were asked to choose, "
-        f"{found.asked_to_report:,} to report."
-    )
+    held_out = f"on {best.dialogues:,} dialogues that did not choose it"
+    if best.drop.value <= 0:
+        told = f"Nothing was found that breaks {found.tracker}: {best.spec}, the one chosen, costs no turns {held_out}."
+    else:
+        told = (
+            f"{best.spec} breaks {found.tracker} most for what it changes: {100 * best.broken.value:.1f} turns per 100 "
+            f"edited words {_per_hundred(best.broken)}, {PLAIN.points(-best.drop.value)} points of turns right, "
+            f"{held_out}."
+        )
+    return f"{told}\n{found.asked_to_choose:,} turns were asked to choose, {found.asked_to_report:,} to report."
