@@ -17,8 +17,8 @@ from dstress.errors import DstressError, SpecError
 from dstress.metrics.base import Floats
 from dstress.pipeline.probe import Probe
 from dstress.pipeline.search import SearchOptions, search
+from dstress.pipeline.search.contest import Contest
 from dstress.pipeline.search.frontier import draw_frontier, frontier_plot
-from dstress.pipeline.search.halving import Contest
 from dstress.pipeline.search.measurements import (
     EDITED,
     RIGHT,
@@ -86,6 +86,22 @@ def test_no_more_is_asked_than_is_counted(tracker: type[Tracker]) -> None:
         again = search_measured(measurements, SearchOptions(budget=300, stressors=CHEAP))
         assert probe.asked == found.asked_to_choose + found.asked_to_report, "what is known is not asked again"
         assert again == found, "but counts, so that nothing else comes out"
+
+
+def test_what_two_stressors_break_only_together_is_found() -> None:
+    class NeedsBoth(NoUm):
+        """Right, unless somebody says um in words that are misspelt: neither alone can break it."""
+
+        def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
+            known = {word for dialogue in few(30) for turn in dialogue.turns for word in turn.user.lower().split()}
+            said = [[word.strip(",") for word in context.user.lower().split()] for context in contexts]
+            broken = ["um" in words and not {*words} - {"um", "uh"} <= known for words in said]
+            return [{} if no else first_forms(c.gold.state) for no, c in zip(broken, contexts, strict=True)]
+
+    found = search(
+        NeedsBoth(), few(30), SearchOptions(budget=3000, stressors=("typos(rate=0.3)", "disfluency(rate=6)"))
+    )
+    assert found.winner.spec == "disfluency(rate=6)+typos(rate=0.3)"
 
 
 def test_the_halves_share_no_dialogue(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,35 +222,30 @@ def test_tables_and_plot(tmp_path: Path) -> None:
 def test_search_beats_random_composition_at_the_same_budget() -> None:
     """Paired by seed: both see the same halves and budgets; the winners are judged on all held-out dialogues.
 
-    The page has the numbers, those of a tracker with which the difference is within chance among them.
+    The page has more seeds than there is time for here: these are the first ones, together.
     """
     pool = (
         *("typos(rate=0.05)", "typos", "typos(rate=0.3)", "word_noise(rate=0.2)", "disfluency", "disfluency(rate=6)"),
         *("verbosity(additions=1)", "verbosity(additions=3)", "simplification", "time_format", "indirect", "turnback"),
     )
-    found = {
-        name: _against_random(tracker, pool)
-        for name, tracker in {"rules": create("rules"), "spotter": Spotter(), "short spotter": ShortSpotter()}.items()
-    }
-    page = (DOCS / "search.md").read_text("utf-8")
-    for name, rates in found.items():
-        ours, theirs = rates.mean(axis=0)
-        assert f"| {name} | {100 * ours:.1f} | {100 * theirs:.1f} | {_p_value(rates):.3f} |" in page
-    together = np.concatenate(list(found.values()))
-    assert _p_value(together) < 0.01
-    assert all(np.diff(rates.mean(axis=0)) < 0 for rates in found.values())
+    trackers = (create("rules"), Spotter(), ShortSpotter())
+    rates = np.concatenate([_against_random(tracker, pool, range(1, 6)) for tracker in trackers])
+    ours, theirs = 100 * rates.mean(axis=0)
+    shown = f"seeds 1 to 5, all three trackers together: {ours:.1f} and {theirs:.1f} (p {_p_value(rates):.3f})"
+    assert shown in " ".join((DOCS / "search.md").read_text("utf-8").split())
+    assert _p_value(rates) < 0.05
 
 
-def _against_random(tracker: Tracker, pool: tuple[str, ...]) -> Floats:
+def _against_random(tracker: Tracker, pool: tuple[str, ...], seeds: Sequence[int]) -> Floats:
     """Turns broken per edited word, (seeds, 2): by what the search chose, and by what chance proposed."""
-    corpus, rates = load("reminder:test")[:60], []
+    corpus, rates = load("reminder:test"), []
     with Probe(tracker, corpus, "exact") as probe:
         measurements = Measurements(probe, corpus, 1)
-        for seed in range(1, 13):
+        for seed in seeds:
             names = sorted(measurements.dialogues)
             random_for(seed, "halves").shuffle(names)
             row = []
-            for method in ("halving", "random"):
+            for method in ("bounds", "random"):
                 options = SearchOptions(budget=1000, seed=seed, stressors=pool, resamples=10, method=method)
                 trials = [Trial(search_measured(measurements, options).winner.spec, name) for name in names[1::2]]
                 measurements.measure(trials)
