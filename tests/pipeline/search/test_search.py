@@ -226,16 +226,16 @@ def test_tables_and_plot(tmp_path: Path) -> None:
 def test_search_beats_random_composition_at_the_same_budget() -> None:
     """Paired by seed: both see the same halves and budgets; the winners are judged on all held-out dialogues.
 
-    The page has more seeds than there is time for here: these are the first two.
+    The page has more seeds than there is time for here: this is the first.
     """
     pool = (
         *("typos(rate=0.05)", "typos", "typos(rate=0.3)", "word_noise(rate=0.2)", "disfluency", "disfluency(rate=6)"),
         *("verbosity(additions=1)", "verbosity(additions=3)", "simplification", "time_format", "indirect", "turnback"),
     )
     trackers = (create("rules"), Spotter(), ShortSpotter())
-    rates = np.concatenate([_against_random(tracker, pool, (201, 202)) for tracker in trackers])
+    rates = np.concatenate([_against_random(tracker, pool, (201,)) for tracker in trackers])
     ours, theirs = 100 * rates.mean(axis=0)
-    shown = f"The first two of these seeds, all three trackers together: {ours:.1f} and {theirs:.1f}."
+    shown = f"The first of these seeds, all three trackers together: {ours:.1f} and {theirs:.1f}."
     assert shown in " ".join((DOCS / "search.md").read_text("utf-8").split())
     assert ours > theirs
 
