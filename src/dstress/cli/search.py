@@ -41,8 +41,8 @@ from dstress.trackers import create as create_tracker
 @click.option("--most", type=click.IntRange(1, 5), default=3, show_default=True, help="stressors in a composition")
 @click.option(
     "--method",
-    type=click.Choice(["halving", "random"]),
-    default="halving",
+    type=click.Choice(["bounds", "random"]),
+    default="bounds",
     show_default=True,
     help="random: compositions by chance, for comparison",
 )
@@ -87,7 +87,7 @@ def command(
     asked = create_tracker(tracker)
     allowed = require_budget(asked, budget, BUDGET)
     with counting("turns") as show:
-        options = SearchOptions(allowed, seed, chosen, most, convention, "random" if method == "random" else "halving")
+        options = SearchOptions(allowed, seed, chosen, most, convention, "random" if method == "random" else "bounds")
         found = search(asked, load(corpus).take(limit, draw, seed), options._replace(on_progress=show))
     if plot:
         draw_frontier(found, plot)

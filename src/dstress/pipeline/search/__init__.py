@@ -2,7 +2,7 @@
 
 space          what can be tried: stressors by strength, and their compositions
 measurements   a tracker's answers under a composition, dialogue by dialogue, with what was edited
-halving        successive halving: many candidates on few dialogues, the better ones on more
+contest        candidates on the dialogues that choose: what they may break at most, and the choice
 search         choose on one half of the dialogues, report on the other
 tables         what the console shows
 frontier       accuracy against edit size, drawn

@@ -1,8 +1,8 @@
 """Look for the composition and strength that breaks a tracker most per edited word, and say what it does elsewhere.
 
 One half of the dialogues chooses, the other half, which the search never saw, reports: the best of many candidates on
-the dialogues that chose it is partly luck. First single stressors compete at a middle strength, then the strengths of
-the best ones, then their compositions. Labels are guarded throughout.
+the dialogues that chose it is partly luck. Single stressors open at a middle strength; the other strengths of the best
+one and its compositions join once it is known a little. Labels are guarded throughout.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dstress.errors import DstressError
 from dstress.metrics.base import Floats
 from dstress.pipeline.probe import Probe
 from dstress.pipeline.run import OnProgress
-from dstress.pipeline.search.halving import Contest
+from dstress.pipeline.search.contest import Contest
 from dstress.pipeline.search.measurements import EDITED, RIGHT, RIGHT_BEFORE, TURNS, Measurements, Trial
 from dstress.pipeline.search.space import Ladder, compose, draw_composition, read_ladders
 from dstress.scoring.resampling import Bounds, Value, evaluate, interval, resampled_sums
@@ -28,15 +28,13 @@ from dstress.text.utterance import random_for
 from dstress.trackers import Tracker
 from dstress.trackers import create as create_tracker
 
-Method = Literal["halving", "random"]
+Method = Literal["bounds", "random"]
 
 BUDGET = 2000
 
 _FEWEST_DIALOGUES = 4
-_KINDS, _STRENGTHS = 0.4, 0.3
-"""Shares of the budget for choosing that go to single stressors and to strengths; the rest is for compositions."""
-_KEPT = 3
-"""Stressors whose strengths are tried, and strengths that compete with compositions."""
+_OPENING, _STRENGTHS_FROM, _TOGETHER_FROM = 2, 3, 5
+"""Dialogues that every stressor is tried on, and from which on strengths and compositions of the best one join."""
 _RANDOM_CANDIDATES = 24
 _FRONTIER = 5
 """Compositions that are reported at most, beside the best one."""
@@ -54,7 +52,7 @@ class SearchOptions(NamedTuple):
     most: int = 3
     """Stressors in a composition."""
     convention: str = "exact"
-    method: Method = "halving"
+    method: Method = "bounds"
     resamples: int = 2000
     on_progress: OnProgress = lambda what, done, total: None
 
@@ -141,8 +139,8 @@ def search_measured(measurements: Measurements, options: SearchOptions) -> Searc
     random_for(options.seed, "halves").shuffle(names)
     ladders, notes = _possible(measurements, read_ladders(options.stressors))
     contest = Contest(measurements, names[::2], options.budget // 2, losses_only=True)
-    ranked = (_search if options.method == "halving" else _search_at_random)(contest, ladders, options)
-    winner = contest.pick(ranked) if ranked else ""
+    (_search if options.method == "bounds" else _search_at_random)(contest, ladders, options)
+    winner = contest.pick() if contest.seen else ""
     chosen = _frontier(contest, winner) if winner else []
     report, count = Contest(measurements, names[1::2], options.budget - contest.spent), 0
     while chosen and report.extend(chosen, count + 1):
@@ -190,25 +188,43 @@ def _possible(measurements: Measurements, ladders: dict[str, Ladder]) -> tuple[d
     return possible, notes
 
 
-def _search(contest: Contest, ladders: dict[str, Ladder], options: SearchOptions) -> list[str]:
-    """Which stressors, then how strong, then which together; the best first."""
-    show, budget = options.on_progress, contest.budget
-    show("which stressors", contest.spent, budget)
-    middle = {ladder[len(ladder) // 2]: name for name, ladder in ladders.items()}
-    kinds = [middle[spec] for spec in contest.halve(list(middle), int(_KINDS * budget), _KEPT)]
-    show("how strong", contest.spent, budget)
-    strengths = contest.halve([spec for name in kinds for spec in ladders[name]], int(_STRENGTHS * budget), _KEPT)
-    show("which together", contest.spent, budget)
-    best = {name: spec for name in kinds for spec in reversed(strengths) if spec in ladders[name]}
-    best = {name: ladders[name][len(ladders[name]) // 2] for name in kinds} | best
-    return contest.halve([*strengths, *compose(list(best.values()), options.most)], budget - contest.spent, _KEPT)
+def _search(contest: Contest, ladders: dict[str, Ladder], options: SearchOptions) -> None:
+    """Best first: each dialogue more goes to the candidate that may yet be the best."""
+    pool = [ladder[len(ladder) // 2] for ladder in ladders.values()]
+    for count in range(1, _OPENING + 1):
+        for spec in pool:
+            contest.extend([spec], count)
+    while contest.seen:
+        options.on_progress("choosing", contest.spent, contest.budget)
+        pool += _joining(contest, pool, ladders, options.most)
+        left = [spec for spec in pool if contest.seen.get(spec, 0) < len(contest.names)]
+        if not left:
+            return
+        spec = contest.most_promising(left)
+        if not contest.extend([spec], contest.seen.get(spec, 0) + 1):
+            return
 
 
-def _search_at_random(contest: Contest, ladders: dict[str, Ladder], options: SearchOptions) -> list[str]:
+def _joining(contest: Contest, pool: list[str], ladders: dict[str, Ladder], most: int) -> list[str]:
+    """What is tried from now on: the best stressor's strengths; later the best candidate with the next stressor."""
+    ranked, tried = contest.ranked(pool), max(contest.seen.values())
+    names = {spec: name for name, ladder in ladders.items() for spec in ladder}
+    singles = [spec for spec in ranked if spec in names]
+    new = [spec for spec in ladders[names[singles[0]]] if spec not in pool] if tried >= _STRENGTHS_FROM else []
+    if new or tried < _TOGETHER_FROM:
+        return new
+    parts = ranked[0].split("+")
+    others = [spec for spec in singles if names[spec] not in {names.get(part) for part in parts}]
+    together = compose([*parts, others[0]], most)[-1:] if others and len(parts) < most else []
+    return [spec for spec in together if spec not in pool]
+
+
+def _search_at_random(contest: Contest, ladders: dict[str, Ladder], options: SearchOptions) -> None:
     """The same budget, evenly, on compositions that chance proposes: what the search must beat."""
-    random = random_for(options.seed, "random compositions")
+    random, count = random_for(options.seed, "random compositions"), 0
     drawn = dict.fromkeys(draw_composition(ladders, options.most, random) for _ in range(_RANDOM_CANDIDATES))
-    return contest.halve(list(drawn), contest.budget, len(drawn))
+    while contest.extend(list(drawn), count + 1):
+        count += 1
 
 
 def _frontier(contest: Contest, winner: str) -> list[str]:

@@ -1,14 +1,15 @@
-"""Successive halving (Karnin, Koren and Somekh 2013): many candidates on few dialogues, the better half on more.
+"""Candidates on the dialogues of one half: what each is expected to break, how far that may be off, and the choice.
 
-Every candidate of a round sees the same dialogues, so candidates are compared pair by pair. Of a few dialogues the
+All candidates take the dialogues in one order, so that they are compared on the same ones. Of a few dialogues the
 number of turns broken per edited word is mostly chance, most of all where few words were edited: each candidate's
-number is drawn towards that of all candidates together, as if it had so many edited words more of the common kind.
+number is drawn towards what its kin lets one expect, as if it had so many edited words more of that kind. A stressor's
+kin are its other strengths, a composition's its parts; theirs is drawn towards all candidates together in the same way.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -16,8 +17,14 @@ from dstress.metrics.base import Floats
 from dstress.pipeline.search.measurements import EDITED, RIGHT, RIGHT_BEFORE, Measurements, Trial
 from dstress.suites.base import ORIGINAL
 
-_COMMON_WORDS = 30
-"""Edited words of the common kind that every candidate is given."""
+_EXPECTED_WORDS = 30
+"""Edited words of the expected kind that every candidate is given."""
+_ERRORS = 2.0
+"""Standard errors above what is expected at which the bound lies."""
+_LEAST_RATE = 0.005
+"""Broken turns per edited word on which the error of a candidate rests at least: no loss so far is not none."""
+_WELL_KNOWN = 2
+"""What is chosen was tried on a share of one in so many of the dialogues that any candidate was."""
 
 
 class Contest:
@@ -58,36 +65,43 @@ class Contest:
         names = self.names[: self.seen.get(spec, 0)]
         return self.measurements.counts(Trial(spec, name, self.losses_only) for name in names)
 
-    def halve(self, candidates: Sequence[str], budget: int, keep: int = 1) -> list[str]:
-        """The best candidates, the best first, for so many turns more: half of them leaves each round, until few are.
-
-        Fewer come back where the budget does not allow to try them once.
-        """
-        left, until = list(dict.fromkeys(candidates)), min(self.spent + budget, self.budget)
-        rounds = 1 + max(0, math.ceil(math.log2(max(len(left), 1) / keep)))
-        for number in range(rounds):
-            limit = self.spent + (until - self.spent) // (rounds - number)
-            count = min((self.seen.get(spec, 0) for spec in left), default=0)
-            while self.spent < limit and self.extend(left, count + 1):
-                count += 1
-            left = self.ranked([spec for spec in left if self.seen.get(spec)])
-            if number + 1 < rounds:
-                left = left[: max(keep, math.ceil(len(left) / 2))]
-        return left
-
     def ranked(self, candidates: Sequence[str]) -> list[str]:
-        """Candidates by turns broken per edited word, the best first; of equals, the first."""
-        sums = {spec: self.totals(spec).sum(axis=0) for spec in {*candidates, *self.seen}}
-        everything = np.sum(list(sums.values()), axis=0) if sums else np.zeros(4)
-        common = _rate(everything)
-        scores = {
-            spec: (_broken(found) + _COMMON_WORDS * common) / (found[EDITED] + _COMMON_WORDS)
-            for spec, found in sums.items()
-        }
-        return sorted(candidates, key=lambda spec: -scores[spec])
+        """Candidates by the turns that they should break per edited word, the best first; of equals, the first."""
+        expected = self._expected(candidates)
+        return sorted(candidates, key=lambda spec: -expected[spec][0])
 
-    def pick(self, candidates: Sequence[str]) -> str:
+    def most_promising(self, candidates: Sequence[str]) -> str:
+        """The one with the highest upper bound (UCB-E: Audibert, Bubeck and Munos 2010)."""
+        expected = self._expected(candidates)
+
+        def bound(spec: str) -> float:
+            rate, common, edited = expected[spec]
+            return rate + _ERRORS * math.sqrt(max(rate, common, _LEAST_RATE) / (edited + _EXPECTED_WORDS))
+
+        return max(candidates, key=bound)
+
+    def _expected(self, candidates: Sequence[str]) -> dict[str, tuple[float, float, float]]:
+        """By candidate: broken turns per edited word, those of all candidates together, and its edited words."""
+        known = {spec: self.totals(spec).sum(axis=0) for spec in {**self.seen, **dict.fromkeys(candidates)}}
+        common = _rate(sum(known.values(), np.zeros(4)))
+
+        def drawn(specs: Iterable[str], towards: float) -> float:
+            found = sum((known[spec] for spec in specs), np.zeros(4))
+            return (_broken(found) + _EXPECTED_WORDS * towards) / (float(found[EDITED]) + _EXPECTED_WORDS)
+
+        def kin(spec: str) -> list[str]:
+            if "+" in spec:
+                return [part for part in spec.split("+") if part in known]
+            return [other for other in known if other != spec and "+" not in other and _name(other) == _name(spec)]
+
+        return {
+            spec: (drawn([spec], drawn(kin(spec), common)), common, float(known[spec][EDITED])) for spec in candidates
+        }
+
+    def pick(self) -> str:
         """The best one; of those within its standard error, the one with the fewest stressors (Breiman et al. 1984)."""
+        most = max(self.seen.values())
+        candidates = self.ranked([spec for spec, count in self.seen.items() if _WELL_KNOWN * count >= most])
         best = candidates[0]
         totals = self.totals(best)
         lost, edited = totals[:, RIGHT_BEFORE] - totals[:, RIGHT], totals[:, EDITED]
@@ -95,6 +109,10 @@ class Contest:
         error = float(np.sqrt(np.square(lost - rates[best] * edited).sum())) / max(1.0, edited.sum())
         near = [spec for spec in candidates if rates[spec] >= rates[best] - error]
         return min(near, key=lambda spec: spec.count("+"))
+
+
+def _name(spec: str) -> str:
+    return spec.partition("(")[0]
 
 
 def _rate(sums: Floats) -> float:
