@@ -62,7 +62,7 @@ def test_sign_up_create_submit_watch_publish(
     page.get_by_role("link", name="New benchmark").click()
     page.get_by_label("Title").fill("Winter <b>")
     page.get_by_label("Only the first dialogues").fill("2")
-    page.get_by_role("button", name="Make it").click()
+    page.get_by_role("button", name="Make the benchmark").click()
     page.get_by_role("heading", name="Public inputs").wait_for(
         timeout=120_000
     )  # the page loads itself when it is ready

@@ -162,6 +162,9 @@ def show_queue(request: Request, user: Organiser, db: Db, collection_id: Id, sta
         key = answer.assignment.task_id, answer.name if isinstance(task, ElementTask) else ""
         groups.setdefault(key, _original(task, answer.name, originals))["answers"].append(answer)
     told = wordings("rewrites")
+    if found.kind == "rewrites":  # in the order in which they were asked for
+        for group in groups.values():
+            group["answers"].sort(key=lambda answer: list(told).index(answer.name))
     values: dict[str, Any] = {"collection": found, "groups": list(groups.values()), "state": state, "told": told}
     return render(request, "collecting/vetting.html.j2", user, progress=store.progress_of(db, found), **values)
 
