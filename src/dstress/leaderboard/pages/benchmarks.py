@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import IO, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Form, HTTPException, Path, Query, Request
@@ -21,6 +20,7 @@ from dstress.leaderboard.benchmark_store import BenchmarkTerms
 from dstress.leaderboard.benchmarks.package import Plan
 from dstress.leaderboard.boards import Board, board_content, board_table, load_board, load_history
 from dstress.leaderboard.fields import FormLine, Line, Text
+from dstress.leaderboard.files import pieces
 from dstress.leaderboard.rendering import redirect, render, templates
 from dstress.leaderboard.submissions import left_today, list_submissions
 from dstress.leaderboard.tables.accounts import User
@@ -35,7 +35,6 @@ router = APIRouter()
 Slug = Annotated[str, Path(max_length=100)]
 Choice = Annotated[str, Query(max_length=200)]
 _Whole = Annotated[int, Field(ge=0, le=2**31 - 1)]
-_CHUNK = 1 << 18
 
 
 class BoardChoice(BaseModel):
@@ -238,13 +237,7 @@ def send_inputs(request: Request, benchmark: Benchmark, layout: str) -> Response
         "Content-Disposition": f'attachment; filename="{benchmark.slug}-{layout}.zip"',
         "Content-Length": str(benchmark.summary["layouts"][layout]),
     }
-    return StreamingResponse(_pieces(stream), media_type="application/zip", headers=headers)
-
-
-def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
-    with stream:
-        while piece := stream.read(_CHUNK):
-            yield piece
+    return StreamingResponse(pieces(stream), media_type="application/zip", headers=headers)
 
 
 @router.get("/benchmarks/{slug}/history")
