@@ -26,7 +26,7 @@ def templates() -> Environment:
         loader=PackageLoader("dstress.leaderboard"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     found.globals.update(static=static_address, Role=Role)
-    found.filters.update(browser=browser_name, sentence=sentence)
+    found.filters["browser"] = browser_name
     return found
 
 
@@ -63,12 +63,6 @@ def browser_name(agent: str) -> str:
     system = next((system for system in systems if system in agent), "")
     name = {"Edg": "Edge", "OPR": "Opera"}.get(name, name)
     return " on ".join(part for part in (name, system) if part) or agent or "unknown"
-
-
-def sentence(text: str) -> str:
-    """A message as a page says it: programs read it in the middle of a line."""
-    ended = text if text.endswith((".", "!", "?")) else f"{text}."
-    return ended[:1].upper() + ended[1:]
 
 
 def redirect(address: str, notice: str = "") -> Response:
