@@ -17,7 +17,7 @@ test: $(VENV)/ready-dev lint
 docs: $(VENV)/ready-docs
 	$(BIN)/python -m website
 
-# The pictures in docs/pictures, made anew by the demo; needs chromium.
+# The pictures in docs/pictures and docs/platform/pictures, made anew by the demo and a server; needs chromium.
 pictures: $(VENV)/ready-dev
 	$(BIN)/python -m website.pictures
 

@@ -1,6 +1,7 @@
 """`make pictures`: the pictures of the documentation, made by the code that they show.
 
-The demo runs; its plots are drawn as `dstress report --plots` draws them, and a browser takes pictures of its report.
+The demo runs; its plots are drawn as `dstress report --plots` draws them, and a browser takes pictures of its report,
+of a server that people use, and of the viewer.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from dstress.storage.atomic import replacing
 from website.pages import ROOT
 
 FOLDER = ROOT / "docs" / "pictures"
+PLATFORM = ROOT / "docs" / "platform" / "pictures"
 DRAWN_BY_HAND = "mark.svg"
 
 
@@ -60,19 +62,26 @@ def take_views(browser: Any, run: Path) -> Iterator[tuple[str, bytes]]:
             yield f"{name}.png", page.screenshot()
 
 
+def save_pictures(folder: Path, pictures: Mapping[str, bytes]) -> None:
+    """Keep these pictures in a folder, and no older ones."""
+    for old in folder.iterdir():
+        if old.name not in {*pictures, DRAWN_BY_HAND}:
+            old.unlink()
+    for name, picture in pictures.items():
+        with replacing(folder / name) as out:
+            out.write(picture)
+        print(f"{name}: {len(picture) // 1000} kB")
+
+
 if __name__ == "__main__":
     from playwright.sync_api import sync_playwright
+
+    from website.platform_pictures import take_platform, take_viewer
 
     with tempfile.TemporaryDirectory() as place, sync_playwright() as started:
         run = Path(place, "demo")
         subprocess.run([sys.executable, "-m", "dstress", "demo", "--out", run], check=True, stdout=subprocess.DEVNULL)
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        pictures = draw_plots(run) | dict(take_views(browser, run))
+        save_pictures(FOLDER, draw_plots(run) | dict(take_views(browser, run)))
+        save_pictures(PLATFORM, dict(take_platform(browser, Path(place))) | dict(take_viewer(browser, Path(place))))
         browser.close()
-    for old in FOLDER.iterdir():
-        if old.name not in {*pictures, DRAWN_BY_HAND}:
-            old.unlink()
-    for name, picture in pictures.items():
-        with replacing(FOLDER / name) as out:
-            out.write(picture)
-        print(f"{name}: {len(picture) // 1000} kB")

@@ -142,6 +142,7 @@ def test_an_admin_gives_roles_and_sees_who_did_what(admin: Client, member: Clien
     assert "organiser</span>" not in member.get("/account").text
     assert admin.submit("/admin/people/999/roles").status_code == 404
     log = admin.get("/admin/audit").text
+    assert re.search(r"account\.roles</td><td>Member", log), "whose roles, by name"
     assert "account.roles" in log
     with database.session(write=False) as db:
         assert {entry.user_id for entry in db.scalars(select(AuditEntry))} == {admin.user.id if admin.user else 0}
@@ -200,3 +201,14 @@ def test_a_token_tells_when_it_was_used(member: Client, program: Callable[[Clien
     assert "never" in member.get("/account/tokens").text
     token.get("/api/v1/account")
     assert "never" not in member.get("/account/tokens").text
+
+
+def test_an_error_leads_back_to_the_form_and_nowhere_else(member: Client) -> None:
+    fields = {"name": "M", "email": "another@example.org", "password": "wrong"}
+    came = {"referer": "http://testserver/account?x=1"}
+    assert (
+        'href="/account?x=1">Back' in member.post("/account", data={"csrf": member.csrf()} | fields, headers=came).text
+    )
+    came = {"referer": "http://elsewhere.example/account"}
+    assert ">Back<" not in member.post("/account", data={"csrf": member.csrf()} | fields, headers=came).text
+    assert ">Back<" not in member.get("/nowhere", headers={"referer": "http://testserver/account"}).text

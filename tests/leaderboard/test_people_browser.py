@@ -45,6 +45,7 @@ class Browsers:
         self.contexts.append(context)
         tab = context.new_page()
         tab.on("console", lambda message: self.complaints.append(message.text))
+        tab.on("dialog", lambda dialog: dialog.accept())
         tab.on("pageerror", lambda error: self.complaints.append(str(error)))
         return tab
 

@@ -124,6 +124,13 @@ def test_pictures_are_small_and_all_of_them_are_shown() -> None:
     assert shown == set(pictures) - {DRAWN_BY_HAND}, "make pictures, then show all of them in docs/gallery.md"
 
 
+def test_pictures_of_the_platform_are_small_and_all_of_them_are_shown() -> None:
+    pictures = {path.name: path.stat().st_size for path in (DOCS / "platform" / "pictures").iterdir()}
+    assert all(size < LARGEST for size in pictures.values())
+    pages = "".join(page.read_text("utf-8") for page in (DOCS / "platform").glob("*.md"))
+    assert set(re.findall(r"!\[[^]]+\]\(pictures/([\w-]+\.png)\)", pages)) == set(pictures)
+
+
 def test_the_readme_opens_with_a_picture_of_the_report() -> None:
     lines = [line for line in (ROOT / "README.md").read_text("utf-8").splitlines() if line]
     assert "(docs/pictures/report.png)" in lines[1]

@@ -21,7 +21,7 @@ _LAYOUT = click.Choice(["dstress", "sgd", "unified", "trade", "multiwoz"])
 
 @click.group("benchmark")
 def command() -> None:
-    """Benchmarks of a server: create, list, download, leaderboard.
+    """Benchmarks of a server: create, list, download, leaderboard, delete.
 
     \b
     Examples
@@ -29,6 +29,7 @@ def command() -> None:
       dstress benchmark list https://board.example.org
       dstress benchmark download https://board.example.org/benchmarks/winter --layout trade
       dstress benchmark leaderboard https://board.example.org/benchmarks/winter
+      dstress benchmark delete https://board.example.org/benchmarks/winter
     """
 
 
@@ -175,6 +176,28 @@ def leaderboard(address: str, view: str, convention: str, by: str, json_file: st
         shown = (_shown(one["scores"][name]) for name in board["columns"])
         table.add_row(f"{one['rank']}{mark}", escape(one["system"]), escape(one["team"]), *shown)
     console().print(table)
+
+
+@command.command("delete")
+@click.argument("address")
+@click.option("--yes", is_flag=True, help="do not ask")
+@token_option
+def delete(address: str, yes: bool, token: str) -> None:
+    """Delete a benchmark of yours on which nothing is published, with its labels, inputs and submissions.
+
+    \b
+    Example
+      dstress benchmark delete https://board.example.org/benchmarks/winter
+    """
+    from dstress.leaderboard.client import Platform, parse_address
+
+    server, slug = parse_address(address)
+    platform = Platform(server, token)
+    title = platform.ask("GET", f"/benchmarks/{slug}")["title"]
+    if not yes:
+        click.confirm(f"Delete {title!r} ({slug}) with all that was handed in, for good?", abort=True)
+    platform.ask("DELETE", f"/benchmarks/{slug}")
+    console().print(f"{title} is deleted", markup=False)
 
 
 def _shown(score: dict[str, Any] | None) -> str:

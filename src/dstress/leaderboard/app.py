@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -22,7 +23,7 @@ from dstress.leaderboard.database import Database
 from dstress.leaderboard.files import open_files
 from dstress.leaderboard.limits import TooOften
 from dstress.leaderboard.monitoring import Gauges, Monitor, log_requests
-from dstress.leaderboard.rendering import STATIC, redirect, render
+from dstress.leaderboard.rendering import STATIC, own_address, redirect, render
 from dstress.leaderboard.security import Guard, check_csrf
 from dstress.leaderboard.settings import Settings, read_settings
 from dstress.leaderboard.tables.accounts import User
@@ -79,9 +80,17 @@ def _say(request: Request, status: int, problem: str, fix: str = "", headers: di
         content = {"problem": problem} | ({"fix": fix} if fix else {})
         return JSONResponse(content, status, headers)
     title = _TITLES.get(status, "Something is wrong")
-    page = render(request, "problem.html.j2", _who(request), status=status, title=title, problem=problem, fix=fix)
+    values = {"title": title, "problem": problem, "fix": fix, "back": _form_page(request)}
+    page = render(request, "problem.html.j2", _who(request), status=status, **values)
     page.headers.update(headers or {})
     return page
+
+
+def _form_page(request: Request) -> str:
+    """Where the form that was sent stands; empty for a page that was only looked at."""
+    came = urlsplit(request.headers.get("referer", ""))
+    is_ours = request.method == "POST" and came.netloc == request.headers.get("host")
+    return own_address(f"{came.path}?{came.query}" if came.query else came.path) if is_ours else ""
 
 
 def _who(request: Request) -> User | None:

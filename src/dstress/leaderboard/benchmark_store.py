@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from dstress.corpora import EMBEDDED
@@ -27,9 +27,10 @@ from dstress.leaderboard.benchmarks.package import Package, Plan
 from dstress.leaderboard.benchmarks.results import SUITE_TABLE, View, views_of
 from dstress.leaderboard.files import Files
 from dstress.leaderboard.settings import Settings
-from dstress.leaderboard.tables.accounts import User
+from dstress.leaderboard.tables.accounts import Role, User
 from dstress.leaderboard.tables.base import now
-from dstress.leaderboard.tables.benchmarks import DONE, Benchmark
+from dstress.leaderboard.tables.benchmarks import DELETED, DONE, Benchmark, Submission, System
+from dstress.leaderboard.tables.judging import JudgingRound
 from dstress.suites import Suite
 from dstress.suites import load as load_suite
 
@@ -86,12 +87,48 @@ def known_corpora() -> list[str]:
 
 def find_benchmark(db: Session, slug: str) -> Benchmark | None:
     """A benchmark by its name in addresses."""
-    return db.scalar(select(Benchmark).where(Benchmark.slug == slug))
+    return db.scalar(select(Benchmark).where(Benchmark.slug == slug, Benchmark.state != DELETED))
 
 
 def list_benchmarks(db: Session) -> Sequence[Benchmark]:
     """All benchmarks, the newest first."""
-    return db.scalars(select(Benchmark).order_by(Benchmark.id.desc())).all()
+    return db.scalars(select(Benchmark).where(Benchmark.state != DELETED).order_by(Benchmark.id.desc())).all()
+
+
+def may_change(user: User | None, benchmark: Benchmark) -> bool:
+    """Whether a benchmark is the person's to change: its organiser's, or an admin's."""
+    if user is None:
+        return False
+    return user.has(Role.ADMIN) or (user.id == benchmark.created_by and user.has(Role.ORGANISER))
+
+
+def delete_benchmark(db: Session, settings: Settings, files: Files, benchmark: Benchmark, by: User) -> None:
+    """Forget a benchmark on which nothing is published, with its files, rounds, and what teams handed in."""
+    db.refresh(benchmark, with_for_update=True)
+    if benchmark.leased_until and benchmark.leased_until > now():
+        raise DstressError("the benchmark is being made", fix="wait until that has ended")
+    if count_submissions(db, benchmark, published=True):
+        raise DstressError("systems are published on this benchmark", fix="what others may cite stays")
+    handed_in = [submission for system in benchmark.systems for submission in system.submissions]
+    gone = [submission.file for submission in handed_in]
+    gone += [public_file(benchmark.id, layout) for layout in benchmark.summary.get("layouts", {})]
+    record(db, by, "benchmark.delete", benchmark.slug, title=benchmark.title, submissions=len(handed_in))
+    db.execute(delete(JudgingRound).where(JudgingRound.benchmark_id == benchmark.id))
+    benchmark.systems, benchmark.plan, benchmark.summary = [], {}, {}
+    benchmark.state, benchmark.title, benchmark.about = DELETED, "deleted benchmark", ""
+    benchmark.slug, benchmark.created_by = f"deleted/{benchmark.id}", None  # no address has this
+    db.commit()  # a row whose file is gone would be worse than a file without a row
+    for name in (*gone, _private_file(benchmark.id)):
+        files.delete(name)
+    shutil.rmtree(_unpacked(settings, benchmark.id), ignore_errors=True)
+
+
+def count_submissions(db: Session, benchmark: Benchmark, *, published: bool = False) -> int:
+    """How many files of answers a benchmark has, or of how many anybody may see the numbers."""
+    query = select(func.count(Submission.id)).join(System).where(System.benchmark_id == benchmark.id)
+    if published:
+        query = query.where(Submission.published_at.is_not(None), Submission.withdrawn_at.is_(None))
+    return db.scalar(query) or 0
 
 
 def is_open(benchmark: Benchmark) -> bool:
@@ -151,10 +188,14 @@ def _private_file(benchmark_id: int) -> str:
     return f"benchmarks/{benchmark_id}/package.zip"
 
 
+def _unpacked(settings: Settings, benchmark_id: int) -> Path:
+    return settings.folder / "cache" / f"benchmark-{benchmark_id}"
+
+
 def open_package(settings: Settings, files: Files, benchmark_id: int) -> Package:
     """A benchmark's gold and key, unpacked on this machine where it was not yet."""
-    cache = settings.folder / "cache"
-    folder = cache / f"benchmark-{benchmark_id}"
+    folder = _unpacked(settings, benchmark_id)
+    cache = folder.parent
     if not folder.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
         unpacked = Path(tempfile.mkdtemp(dir=cache, prefix=".part-"))

@@ -103,10 +103,10 @@ def load_board(db: Session, benchmark: Benchmark, view: str = "", convention: st
     latest = {row.system_id: row for row in _published(db, benchmark)}  # in the order of versions
     names = {row.id: row for row in latest.values()}
     realm = str(db.get_bind().engine.url)
-    key = (realm, benchmark.id, tuple(names), shown, chosen, by)
+    key = (realm, benchmark.id, tuple((row.id, row.published_at) for row in names.values()), shown, chosen, by)
     rows: list[Row] | None = _rankings.get(key)
     if rows is None:
-        rows = rank([_entry(db, realm, row, chosen) for row in names], views[shown], by)
+        rows = rank([_entry(db, realm, row, chosen) for row in names.values()], views[shown], by)
         _rankings.put(key, rows)
     standings = [
         Standing(row, found.system_id, found.system, found.team, found.version, found.published_at)
@@ -127,13 +127,13 @@ def _published(db: Session, benchmark: Benchmark) -> Sequence[Any]:
     return db.execute(query.where(System.benchmark_id == benchmark.id, *seen).order_by(Submission.version)).all()
 
 
-def _entry(db: Session, realm: str, submission_id: int, convention: str) -> Entry:
-    key = (realm, submission_id, convention)
+def _entry(db: Session, realm: str, row: Any, convention: str) -> Entry:
+    key = (realm, row.id, row.published_at, convention)  # SQLite gives a deleted submission's number again
     found: Entry | None = _entries.get(key)
     if found is None:
-        stored = db.get_one(StoredResult, submission_id, options=[undefer(StoredResult.statistics)])
+        stored = db.get_one(StoredResult, row.id, options=[undefer(StoredResult.statistics)])
         result, statistics = unpack_results(stored.results), unpack_statistics(stored.statistics)
-        found = Entry(submission_id, result[convention], statistics[convention])
+        found = Entry(row.id, result[convention], statistics[convention])
         _entries.put(key, found)
     return found
 
@@ -162,7 +162,7 @@ def load_history(db: Session, board: Board) -> list[Milestone]:
     realm, milestones, best = str(db.get_bind().engine.url), [], None
     sign = measure_of(board.view.behind(board.by)[0].metric).sign if board.view.behind(board.by) else 1
     for row in sorted(_published(db, board.benchmark), key=lambda row: row.published_at):
-        cell = _entry(db, realm, row.id, board.convention).result.cell(board.view.name, board.by)
+        cell = _entry(db, realm, row, board.convention).result.cell(board.view.name, board.by)
         value = sign * cell.score.value if cell and cell.score and isfinite(cell.score.value) else None
         is_best = value is not None and (best is None or value > best)
         best = value if is_best else best

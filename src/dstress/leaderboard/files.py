@@ -19,6 +19,7 @@ from dstress.errors import DstressError, MissingExtraError
 from dstress.leaderboard.settings import Settings
 from dstress.storage.atomic import replacing
 
+_PIECE = 1 << 18
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(?:[./][a-z0-9_-]+)*")
 
 
@@ -49,6 +50,13 @@ class Files(ABC):
             with self.open(name) as stream, path.open("wb") as out:
                 shutil.copyfileobj(stream, out)
             yield path
+
+
+def pieces(stream: IO[bytes]) -> Iterator[bytes]:
+    """A stream piece by piece, for an answer that need not be held whole; closed at the end."""
+    with stream:
+        while piece := stream.read(_PIECE):
+            yield piece
 
 
 def open_files(settings: Settings) -> Files:

@@ -62,7 +62,7 @@ def test_sign_up_create_submit_watch_publish(
     page.get_by_role("link", name="New benchmark").click()
     page.get_by_label("Title").fill("Winter <b>")
     page.get_by_label("Only the first dialogues").fill("2")
-    page.get_by_role("button", name="Make it").click()
+    page.get_by_role("button", name="Make the benchmark").click()
     page.get_by_role("heading", name="Public inputs").wait_for(
         timeout=120_000
     )  # the page loads itself when it is ready
@@ -79,12 +79,13 @@ def test_sign_up_create_submit_watch_publish(
     page.get_by_role("button", name="Publish").click()
     page.get_by_text("Published: everybody can see it now.").wait_for()
     page.goto("/benchmarks/winter-b")
-    page.get_by_role("link", name="My <i>tracker</i>").wait_for()
+    board = page.get_by_role("region", name="Leaderboard")
+    board.get_by_role("link", name="My <i>tracker</i>").wait_for()
     page.get_by_label("Metric").select_option("slot-f1")  # the form sends itself
     page.wait_for_url("**view=slot-f1*")
     page.get_by_role("link", name="typos").click()
     assert page.locator("[aria-sort]").inner_text().startswith("typos")
-    page.get_by_role("link", name="My <i>tracker</i>").click()
+    board.get_by_role("link", name="My <i>tracker</i>").click()
     page.get_by_role("heading", name="Slots", exact=True).wait_for()
     page.goto("/submissions/1")
     page.on("dialog", lambda dialog: dialog.accept())

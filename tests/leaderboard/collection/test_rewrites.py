@@ -48,7 +48,12 @@ def test_the_words_that_say_values_are_known() -> None:
         ("paraphrase", "a cab for Tamsworth at 17:30", "no longer says: Tamsworth Abbey"),
         ("typos", "a txai to Tmswroth Aby ta 17:03", "no longer says: Tamsworth Abbey, 17:30"),
         ("typos", "a txai to Tamsworth Abbey ta 17:30", ""),
-        ("paraphrase", "I need a ride at half past five pm to tamsworth abbey", ""),
+        ("typos", "a txai to Tamswroth Abbey ta 17:30", "no longer says: Tamsworth Abbey"),
+        ("paraphrase", "I need a ride at 17:30 to TAMSWORTH  abbey", ""),
+        ("paraphrase", "I need a ride at 17:30 to Tamsworth Abby", "no longer says: Tamsworth Abbey"),
+        ("paraphrase", "I need a ride at 17:30 to Tamsworth Abbeys", "no longer says: Tamsworth Abbey"),
+        ("paraphrase", "I need a ride at half past five pm to tamsworth abbey", "no longer says: 17:30"),
+        ("paraphrase", "I need a ride at 117:30 to tamsworth abbey", "no longer says: 17:30"),
         ("verbose", "taxi Tamsworth Abbey 17:30", "no longer than"),
         ("verbose", "so I would be glad of a taxi to Tamsworth Abbey at 17:30 if I may", ""),
         ("simplified", "well, a taxi to Tamsworth Abbey at 17:30", "no shorter than"),
@@ -59,6 +64,20 @@ def test_the_words_that_say_values_are_known() -> None:
 def test_values_stay_and_a_kind_is_what_it_says(kind: str, text: str, problem: str) -> None:
     found = rewrite_problem(TASK, kind, text)
     assert (problem in found) if problem else found == ""
+
+
+def test_gold_may_be_written_as_it_is_where_the_user_said_it_in_other_words() -> None:
+    task = RewriteTask(Dialogue("d", (Turn("a taxi at half past five pm", state={"taxi-at": ("17:30",)}),)))
+    assert task.kept == ("half past five pm",)
+    assert rewrite_problem(task, "paraphrase", "I need a cab at 17:30") == ""
+    assert rewrite_problem(task, "paraphrase", "I need a cab at 5:30 pm") == "it no longer says: half past five pm"
+
+
+def test_what_has_no_words_of_its_own_may_be_said_in_others() -> None:
+    state = {"hotel-area": ("dontcare",), "hotel-price": ("cheap",)}
+    task = RewriteTask(Dialogue("d", (Turn("the area does not matter, something cheap", state=state),)))
+    assert rewrite_problem(task, "paraphrase", "Cheap. I don't care where.") == ""
+    assert "no longer says" in rewrite_problem(task, "paraphrase", "Cheap and in the area.")
 
 
 def test_turns_are_drawn_by_seed_and_have_words_enough() -> None:

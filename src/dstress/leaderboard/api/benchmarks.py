@@ -13,12 +13,12 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from dstress.leaderboard import benchmark_store, limits
-from dstress.leaderboard.access import Db, Organiser, Visitor, get_files
+from dstress.leaderboard.access import Db, Organiser, Visitor, get_files, get_settings
 from dstress.leaderboard.benchmarks.archive import unpack_package
 from dstress.leaderboard.benchmarks.package import Plan
 from dstress.leaderboard.boards import board_content, load_board
 from dstress.leaderboard.limits import Limit
-from dstress.leaderboard.pages.benchmarks import Chosen, Slug, TermsForm, require_benchmark, send_inputs
+from dstress.leaderboard.pages.benchmarks import Chosen, Slug, TermsForm, require_benchmark, require_own, send_inputs
 from dstress.leaderboard.pages.submissions import MULTIPART
 from dstress.leaderboard.tables.base import now
 from dstress.leaderboard.tables.benchmarks import DONE, Benchmark
@@ -101,6 +101,14 @@ def show_leaderboard(user: Visitor, db: Db, slug: Slug, chosen: Chosen) -> dict[
     if benchmark.state != DONE:
         return {}
     return board_content(load_board(db, benchmark, chosen.view, chosen.convention, chosen.by))
+
+
+@router.delete("/{slug}")
+def delete_benchmark(request: Request, user: Organiser, db: Db, slug: Slug) -> dict[str, str]:
+    """Forget a benchmark on which nothing is published, with its files and what teams handed in."""
+    benchmark = require_own(db, slug, user)
+    benchmark_store.delete_benchmark(db, get_settings(request), get_files(request), benchmark, user)
+    return {"deleted": slug}
 
 
 class PackageForm(TermsForm):

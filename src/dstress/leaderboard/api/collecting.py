@@ -8,13 +8,14 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from dstress.leaderboard import limits
 from dstress.leaderboard.access import Db, Id, Organiser, SignedIn, Worker
 from dstress.leaderboard.collection import store
 from dstress.leaderboard.collection.rewrites import RewriteTask
 from dstress.leaderboard.fields import Line, Text
+from dstress.leaderboard.files import pieces
 from dstress.leaderboard.tables.collection import Assignment, Collection
 
 router = APIRouter(prefix="/collections", tags=["collecting"])
@@ -95,7 +96,7 @@ def hand_in(user: Worker, db: Db, assignment_id: Id, written: Written) -> dict[s
 def export(user: Organiser, db: Db, collection_id: Id) -> Response:
     """What was accepted: a pool of paraphrases in TOML, or a zip of rewrites and stressed corpora."""
     made = store.export(db, store.find_collection(db, collection_id))
-    return Response(made.content, media_type=made.kind, headers=made.headers)
+    return StreamingResponse(pieces(made.content), media_type=made.kind, headers=made.headers)
 
 
 def _state(db: Session, found: Collection) -> CollectionState:

@@ -1,13 +1,14 @@
 """RADDLE's four rewrites of a user's utterance (Peng et al. 2021, section 4.2), with the values kept.
 
 A worker sees the dialogue so far and writes the utterance in other words, with typos, longer and shorter. "The workers
-are instructed to exactly mention the slot values": the label guard that stressors pass checks that they do.
+are instructed to exactly mention the slot values": a value stays letter for letter, among typos too.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from random import Random
@@ -15,14 +16,16 @@ from random import Random
 import msgspec
 
 from dstress.corpora.base import Corpus
-from dstress.dialogue import Dialogue, Schema
+from dstress.dialogue import DONTCARE, Dialogue, Schema
 from dstress.leaderboard.collection.wording import wordings
 from dstress.pipeline.stress import stress, write_stressed
 from dstress.storage.atomic import replacing
 from dstress.stressors.base import LONGEST, still_says
 from dstress.stressors.quality import Quality
 from dstress.stressors.rewrites import COLUMNS, Rewrites
+from dstress.text.mentions import Mention
 from dstress.text.utterance import Utterance
+from dstress.text.value_forms import read_flag
 
 KINDS = tuple(wordings("rewrites"))
 _FEWEST_WORDS = 3
@@ -85,7 +88,7 @@ def rewrite_problem(task: RewriteTask, kind: str, text: str) -> str:
     lost = [
         utterance.text[mention.start : mention.end]
         for mention in utterance.mentions
-        if not still_says(text, utterance, mention)
+        if not _says_exactly(text, utterance, mention)
     ]
     if lost:
         return f"it no longer says: {', '.join(dict.fromkeys(lost))}"
@@ -95,6 +98,21 @@ def rewrite_problem(task: RewriteTask, kind: str, text: str) -> str:
     if kind == "simplified" and longer >= 0:
         return "it is no shorter than the original"
     return ""
+
+
+def _says_exactly(text: str, utterance: Utterance, mention: Mention) -> bool:
+    """Whether a text says a value in the utterance's own words or as gold writes it; capitals and blanks do not count.
+
+    A yes, a no and not caring have no words of their own: what the label guard of stressors takes for them will do.
+    """
+    if mention.value == DONTCARE or read_flag(mention.slot, mention.value) is not None:
+        return still_says(text, utterance, mention)
+    forms = (utterance.text[mention.start : mention.end], *utterance.turn.state[mention.slot])
+    return any(re.search(rf"(?<!\w){re.escape(_folded(form))}(?!\w)", _folded(text)) for form in forms)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 class Rewritten(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from random import Random
-from typing import Literal, NamedTuple
+from typing import IO, Literal, NamedTuple
 
 import msgspec
 from fastapi import HTTPException
@@ -268,9 +268,9 @@ def vet(db: Session, collection: Collection, answer_ids: Sequence[int], state: s
 
 
 class Export(NamedTuple):
-    """A file to download."""
+    """A file to download, as a stream that whoever sends it closes."""
 
-    content: bytes
+    content: IO[bytes]
     name: str
     kind: str
 
@@ -288,7 +288,8 @@ def export(db: Session, collection: Collection) -> Export:
         accepted = [Accepted(t.service, one.name, t.asked, one.text) for one, t in found if isinstance(t, ElementTask)]
         pool = make_pool(accepted, load(collection.corpus).schema)
         licence = "".join(f"# {line}\n" for line in _about(collection).splitlines())
-        return Export(licence.encode() + msgspec.toml.encode(pool), f"pool-{collection.id}.toml", "application/toml")
+        content = io.BytesIO(licence.encode() + msgspec.toml.encode(pool))
+        return Export(content, f"pool-{collection.id}.toml", "application/toml")
     rewritten = [
         Rewritten(task.dialogue.id, task.turn, answer.name, answer.text)
         for answer, task in found
@@ -297,16 +298,17 @@ def export(db: Session, collection: Collection) -> Export:
     return Export(_pack_rewrites(collection, rewritten), f"rewrites-{collection.id}.zip", "application/zip")
 
 
-def _pack_rewrites(collection: Collection, rewritten: Sequence[Rewritten]) -> bytes:
-    """Tables for the stressor `rewrites`, and the stressed corpora that they make."""
-    out = io.BytesIO()
+def _pack_rewrites(collection: Collection, rewritten: Sequence[Rewritten]) -> IO[bytes]:
+    """Tables for the stressor `rewrites`, and the stressed corpora that they make, which may be large."""
+    out = tempfile.TemporaryFile()  # noqa: SIM115 - whoever sends it closes it
     with tempfile.TemporaryDirectory(prefix="dstress-") as unpacked, zipfile.ZipFile(out, "w") as archive:
         folder = Path(unpacked)
         write_rewritten(load(collection.corpus), rewrite_tables(rewritten), folder)
         archive.writestr("LICENCE.txt", _about(collection))
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             archive.write(path, path.relative_to(folder).as_posix(), zipfile.ZIP_DEFLATED)
-    return out.getvalue()
+    out.seek(0)
+    return out
 
 
 def _about(collection: Collection) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, HTTPException, Query, Request
@@ -17,6 +18,7 @@ from dstress.leaderboard.tables.accounts import AuditEntry, Role, User
 
 router = APIRouter(prefix="/admin")
 _PAGE = 100
+_OF_PEOPLE = {"account.add", "account.roles", "account.disable", "account.enable", "password.link"}
 
 
 @router.get("")
@@ -78,7 +80,14 @@ def show_audit(
         asked = asked.where(AuditEntry.id < before)
     rows = [(entry, name) for entry, name in db.execute(asked.order_by(AuditEntry.id.desc()).limit(_PAGE))]
     older = rows[-1][0].id if len(rows) == _PAGE else 0
-    return render(request, "admin/audit.html.j2", user, rows=rows, older=older)
+    return render(request, "admin/audit.html.j2", user, rows=rows, older=older, names=_names(db, rows))
+
+
+def _names(db: Session, rows: Sequence[tuple[AuditEntry, str]]) -> dict[int, str]:
+    """Entry -> the name of the person whose account it is about."""
+    about = {entry.id: int(entry.target) for entry, _ in rows if entry.action in _OF_PEOPLE and entry.target.isdigit()}
+    people = {person.id: person.name for person in db.scalars(select(User).where(User.id.in_(about.values())))}
+    return {entry: people[person] for entry, person in about.items() if person in people}
 
 
 def _find(db: Session, user_id: int) -> User:

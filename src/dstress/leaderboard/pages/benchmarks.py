@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import IO, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Form, HTTPException, Path, Query, Request
@@ -15,15 +14,16 @@ from starlette.responses import Response, StreamingResponse
 
 from dstress.errors import DstressError
 from dstress.leaderboard import benchmark_store
-from dstress.leaderboard.access import Db, Organiser, Visitor, get_files
+from dstress.leaderboard.access import Db, Organiser, Visitor, get_files, get_settings
 from dstress.leaderboard.accounts import teams_of
 from dstress.leaderboard.benchmark_store import BenchmarkTerms
 from dstress.leaderboard.benchmarks.package import Plan
 from dstress.leaderboard.boards import Board, board_content, board_table, load_board, load_history
-from dstress.leaderboard.fields import Line, Text
+from dstress.leaderboard.fields import FormLine, Line, Text
+from dstress.leaderboard.files import pieces
 from dstress.leaderboard.rendering import redirect, render, templates
 from dstress.leaderboard.submissions import left_today, list_submissions
-from dstress.leaderboard.tables.accounts import Role, User
+from dstress.leaderboard.tables.accounts import User
 from dstress.leaderboard.tables.benchmarks import DONE, Benchmark
 from dstress.metrics.measures import measure_of
 from dstress.reports.numbers import PAGE
@@ -35,7 +35,6 @@ router = APIRouter()
 Slug = Annotated[str, Path(max_length=100)]
 Choice = Annotated[str, Query(max_length=200)]
 _Whole = Annotated[int, Field(ge=0, le=2**31 - 1)]
-_CHUNK = 1 << 18
 
 
 class BoardChoice(BaseModel):
@@ -155,7 +154,7 @@ def make_benchmark(request: Request, user: Organiser, db: Db, form: Annotated[Pl
     except DstressError as error:
         db.rollback()
         return _new_form(request, user, form.model_dump(), str(error))
-    return redirect(f"/benchmarks/{benchmark.slug}", "The benchmark is being made. This page shows when it is ready.")
+    return redirect(f"/benchmarks/{benchmark.slug}", "The order is taken.")
 
 
 def _read_deadline(text: str) -> datetime | None:
@@ -185,8 +184,10 @@ def show_benchmark(
             values["left"] = max(
                 (left_today(db, benchmark, user, team.id) for team in teams_of(db, user)), default=None
             )
-    mine = user is not None and (user.has(Role.ADMIN) or (user.id == benchmark.created_by and user.has(Role.ORGANISER)))
-    return render(request, "benchmarks/benchmark.html.j2", user, is_mine=mine, **values, **_words())
+    if is_mine := benchmark_store.may_change(user, benchmark):
+        published = benchmark_store.count_submissions(db, benchmark, published=True)
+        values |= {"published": published, "handed_in": benchmark_store.count_submissions(db, benchmark)}
+    return render(request, "benchmarks/benchmark.html.j2", user, is_mine=is_mine, **values, **_words())
 
 
 @router.get("/benchmarks/{slug}/state")
@@ -198,11 +199,27 @@ def tell_state(user: Visitor, db: Db, slug: Slug) -> dict[str, str]:
 @router.post("/benchmarks/{slug}/terms")
 def change_terms(user: Organiser, db: Db, slug: Slug, form: Annotated[TermsForm, Form()]) -> Response:
     """Set words, deadline and limit anew."""
-    benchmark = require_benchmark(db, slug)
-    if user.id != benchmark.created_by and not user.has(Role.ADMIN):
-        raise HTTPException(403, "this benchmark is another organiser's")
-    benchmark_store.change_terms(db, benchmark, form.terms(), user)
+    benchmark_store.change_terms(db, require_own(db, slug, user), form.terms(), user)
     return redirect(f"/benchmarks/{slug}", "The terms are set.")
+
+
+def require_own(db: Session, slug: str, user: User) -> Benchmark:
+    """A benchmark that the person may change, or a refusal."""
+    benchmark = require_benchmark(db, slug)
+    if not benchmark_store.may_change(user, benchmark):
+        raise HTTPException(403, "this benchmark is another organiser's")
+    return benchmark
+
+
+@router.post("/benchmarks/{slug}/delete")
+def delete_benchmark(request: Request, user: Organiser, db: Db, slug: Slug, name: FormLine) -> Response:
+    """Forget a benchmark; its name, written once more, says that it is meant."""
+    benchmark = require_own(db, slug, user)
+    if name != slug:
+        raise DstressError(f"{name!r} is not the benchmark's name", fix=f"write {slug} to delete it")
+    title = benchmark.title
+    benchmark_store.delete_benchmark(db, get_settings(request), get_files(request), benchmark, user)
+    return redirect("/", f"{title} is deleted.")
 
 
 @router.get("/benchmarks/{slug}/inputs/{layout}.zip")
@@ -220,13 +237,7 @@ def send_inputs(request: Request, benchmark: Benchmark, layout: str) -> Response
         "Content-Disposition": f'attachment; filename="{benchmark.slug}-{layout}.zip"',
         "Content-Length": str(benchmark.summary["layouts"][layout]),
     }
-    return StreamingResponse(_pieces(stream), media_type="application/zip", headers=headers)
-
-
-def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
-    with stream:
-        while piece := stream.read(_CHUNK):
-            yield piece
+    return StreamingResponse(pieces(stream), media_type="application/zip", headers=headers)
 
 
 @router.get("/benchmarks/{slug}/history")

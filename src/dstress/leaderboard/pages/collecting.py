@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Form, HTTPException, Request
 from markupsafe import Markup, escape
 from pydantic import BaseModel, Field
 from sqlalchemy import select
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from dstress.corpora import load
 from dstress.leaderboard import limits
@@ -20,6 +20,7 @@ from dstress.leaderboard.collection.elements import ElementTask, original_texts
 from dstress.leaderboard.collection.rewrites import RewriteTask
 from dstress.leaderboard.collection.wording import wordings
 from dstress.leaderboard.fields import clean_text
+from dstress.leaderboard.files import pieces
 from dstress.leaderboard.rendering import redirect, render
 from dstress.leaderboard.tables.accounts import User
 from dstress.leaderboard.tables.collection import ACCEPTED, PENDING, REJECTED, Assignment, Collection
@@ -162,6 +163,9 @@ def show_queue(request: Request, user: Organiser, db: Db, collection_id: Id, sta
         key = answer.assignment.task_id, answer.name if isinstance(task, ElementTask) else ""
         groups.setdefault(key, _original(task, answer.name, originals))["answers"].append(answer)
     told = wordings("rewrites")
+    if found.kind == "rewrites":  # in the order in which they were asked for
+        for group in groups.values():
+            group["answers"].sort(key=lambda answer: list(told).index(answer.name))
     values: dict[str, Any] = {"collection": found, "groups": list(groups.values()), "state": state, "told": told}
     return render(request, "collecting/vetting.html.j2", user, progress=store.progress_of(db, found), **values)
 
@@ -197,4 +201,4 @@ def vet(user: Organiser, db: Db, collection_id: Id, form: Annotated[Vetted, Form
 def export(user: Organiser, db: Db, collection_id: Id) -> Response:
     """What was accepted, as a file that dstress reads."""
     made = store.export(db, store.find_collection(db, collection_id))
-    return Response(made.content, media_type=made.kind, headers=made.headers)
+    return StreamingResponse(pieces(made.content), media_type=made.kind, headers=made.headers)

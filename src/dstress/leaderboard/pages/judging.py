@@ -66,7 +66,9 @@ def _counted(db: Session, column: Any) -> dict[int, int]:
 def show_new(request: Request, user: Organiser, db: Db) -> Response:
     """The form for a round."""
     made = [one for one in list_benchmarks(db) if one.state == DONE]
-    return render(request, "judging/new.html.j2", user, benchmarks=made, plan=rounds.RoundPlan())
+    entered = {one.id for one in made if rounds.top_submissions(db, one, 1)}
+    values: dict[str, Any] = {"benchmarks": made, "entered": entered, "plan": rounds.RoundPlan()}
+    return render(request, "judging/new.html.j2", user, **values)
 
 
 @router.post("/new")

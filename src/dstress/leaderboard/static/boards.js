@@ -1,13 +1,7 @@
 "use strict";
-// Forms of switches send themselves; what cannot be undone asks first; plots come when the page is there; pages that
-// wait ask until there is news.
+// Forms of switches send themselves; plots come when the page is there; pages that wait ask until there is news.
 for (const form of document.querySelectorAll("form[data-sends-itself]")) {
   form.addEventListener("change", () => form.requestSubmit());
-}
-for (const form of document.querySelectorAll("form[data-asks]")) {
-  form.addEventListener("submit", (event) => {
-    if (!window.confirm(form.dataset.asks)) event.preventDefault();
-  });
 }
 for (const place of document.querySelectorAll("[data-loads]")) {
   fetch(place.dataset.loads)

@@ -13,6 +13,8 @@ from dstress.leaderboard.tables.base import Base, Key, Line, now
 
 WAITING, DONE, FAILED = "waiting", "done", "failed"
 """The states of work: accepted and not done yet, done once and for all, or given up."""
+DELETED = "deleted"
+"""A benchmark of which only the row is left: workers keep what they unpacked by its number, which no other may get."""
 
 
 class Work:
