@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
@@ -36,6 +36,7 @@ TOKEN_PREFIX = "dst_"
 _RESET_FOR = timedelta(hours=1)
 _INVITED_FOR = timedelta(days=14)
 _NEVER_EXPORTED = {"password_hash", "digest", "fingerprint"}
+Link = TypeVar("Link", Invitation, PasswordReset)
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 
 
@@ -199,9 +200,13 @@ def invitation_link(settings: Settings, secret: str) -> str:
 
 def find_invitation(db: Session, secret: str) -> Invitation:
     """The invitation of a link; an error if it is used or too old."""
-    found = db.scalar(select(Invitation).where(Invitation.digest == digest(secret)).with_for_update())
+    return _find_unused(db, Invitation, secret, "invitation")
+
+
+def _find_unused(db: Session, kind: type[Link], secret: str, called: str) -> Link:
+    found = db.scalar(select(kind).where(kind.digest == digest(secret)).with_for_update())
     if not found or found.used_at or found.expires_at < now():
-        raise AccountError("this invitation is used or too old", fix="ask for another one")
+        raise AccountError(f"this {called} is used or too old", fix="ask for another one")
     return found
 
 
@@ -232,10 +237,7 @@ def reset_link(settings: Settings, secret: str) -> str:
 
 def find_reset(db: Session, secret: str) -> PasswordReset:
     """The row behind a link to a new password; an error if it is used or too old."""
-    found = db.scalar(select(PasswordReset).where(PasswordReset.digest == digest(secret)).with_for_update())
-    if not found or found.used_at or found.expires_at < now():
-        raise AccountError("this link is used or too old", fix="ask for another one")
-    return found
+    return _find_unused(db, PasswordReset, secret, "link")
 
 
 def reset_password(db: Session, secret: str, password: str) -> User:
