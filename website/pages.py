@@ -2,11 +2,12 @@
 
 Pages link to files of the repository (`../CONTRIBUTING.md`, `../results/`), and a repository's browser follows. The
 site takes the files that are linked to along, under `repository/`: Markdown as pages, sources as pages that show them,
-notebooks as what they say, folders as lists. Links are turned to where their targets are on the site.
+tables as tables, notebooks as what they say, folders as lists. Links are turned to where their targets are on the site.
 """
 
 from __future__ import annotations
 
+import csv
 import posixpath
 import re
 import shutil
@@ -82,8 +83,15 @@ def _read(path: Path) -> str:
         return _LABELLED_FENCE.sub(r'\1 title="\2"', text)  # the generator takes no other words after a language
     if path.suffix == ".ipynb":
         return read_notebook(text)
+    if path.suffix == ".csv":
+        return f"# {_as_text(path.relative_to(ROOT))}\n\n{_tabulate(text)}"
     part = text if len(text) <= _LONGEST else text[:_LONGEST].rpartition("\n")[0] + "\n..."
     return f"# {_as_text(path.relative_to(ROOT))}\n\n````{_LANGUAGES.get(path.suffix, 'text')}\n{part.rstrip()}\n````\n"
+
+
+def _tabulate(text: str) -> str:
+    head, *rows = ([cell.replace("|", r"\|") for cell in row] for row in csv.reader(text.splitlines()))
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *rows))
 
 
 def _list(folder: Path) -> str:

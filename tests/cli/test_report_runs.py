@@ -235,3 +235,10 @@ def test_a_run_is_not_compared_with_a_folder_that_is_none(
     with pytest.raises(SystemExit) as left:
         main(["compare", str(runs[0]), str(tmp_path / "nothing")])
     assert left.value.code == 2 and "rules is a run, and nothing is none" in capsys.readouterr().err
+
+
+def test_the_screen_is_for_one_output(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["analyse", "laws", "--cases", "1", "--json", "--csv", "-"])
+    printed = capsys.readouterr()
+    assert left.value.code == 2 and "the screen is taken" in printed.out + printed.err

@@ -43,6 +43,10 @@ COUNTS = click.IntRange(0, 2**31 - 1)
 """What `--limit` and `--draw` take; 0 is all."""
 
 
+_SCREEN = "dstress.screen"
+"""Where a command remembers which option writes to the screen."""
+
+
 class OutputPath(click.Path):
     """A file to write. One that cannot be written is told at once, and not after an hour's work or half of the files.
 
@@ -54,7 +58,11 @@ class OutputPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if os.fspath(value) == "-":
-            return value if self.allow_dash else self.fail("a page or a plot goes into a file, not to the screen")
+            if not self.allow_dash:
+                self.fail("a page or a plot goes into a file, not to the screen")
+            if ctx and ctx.meta.setdefault(_SCREEN, param) is not param:
+                self.fail("the screen is taken by another output: two of them there could be read by nobody")
+            return value
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         there = next(folder for folder in (path, *path.absolute().parents) if os.access(folder, os.F_OK))
         if there != path and not (there.is_dir() and os.access(there, os.W_OK)):
