@@ -188,9 +188,7 @@ def free_seat(db: Session, round_: JudgingRound, number: int, by: User) -> None:
     _require_open(round_)
     seat = db.get(JudgingSeat, (round_.id, number))
     if seat:
-        items = select(JudgingItem.id).where(JudgingItem.round_id == round_.id)
-        mine = delete(JudgingAnswer).where(JudgingAnswer.user_id == seat.user_id, JudgingAnswer.item_id.in_(items))
-        db.execute(mine)
+        clear_answers(db, round_, seat)
         db.delete(seat)
         record(db, by, "judging.free", str(round_.id), seat=number)
 

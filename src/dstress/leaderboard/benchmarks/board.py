@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from math import isfinite, isnan, nan
@@ -21,7 +22,8 @@ ALPHA = 0.05
 _RESAMPLES, _SEED = 1000, 1
 
 
-class Entry(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Entry:
     """A submission on a board: its name there, its numbers, and its statistics, all under one convention."""
 
     key: int
@@ -79,7 +81,7 @@ def _p_value(upper: Entry, lower: Entry, view: View, label: str) -> float:
     columns = tuple(column for column in view.behind(label) if _is_there(upper, column) or _is_there(lower, column))
     if not columns or not all(_is_there(entry, column) for entry in (upper, lower) for column in columns):
         return nan
-    return _tested(_Pair(upper, lower, tuple((column.variant, column.metric) for column in columns)))
+    return _tested(upper, lower, tuple((column.variant, column.metric) for column in columns))
 
 
 def _is_there(entry: Entry, column: Column) -> bool:
@@ -87,35 +89,21 @@ def _is_there(entry: Entry, column: Column) -> bool:
     return column.slice is None and column.metric in entry.statistics.get(column.variant, {})
 
 
-class _Pair:
-    """Two entries and what they are compared by, known again by their keys: a board asks often for the same."""
-
-    def __init__(self, upper: Entry, lower: Entry, columns: tuple[tuple[str, str], ...]) -> None:
-        self.upper, self.lower, self.columns = upper, lower, columns
-        convention = upper.result.scores.convention
-        self._identity = (upper.key, lower.key, convention, columns)
-
-    def __hash__(self) -> int:
-        return hash(self._identity)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Pair) and self._identity == other._identity
-
-
 @lru_cache(maxsize=4096)
-def _tested(pair: _Pair) -> float:
-    metrics = [make_metric(metric) for _, metric in pair.columns]
-    scales = [measure_of(metric).scale for _, metric in pair.columns]
+def _tested(upper: Entry, lower: Entry, columns: tuple[tuple[str, str], ...]) -> float:
+    """Known again for the same entries: a board that changes in one place asks for all the others once more."""
+    metrics = [make_metric(metric) for _, metric in columns]
+    scales = [measure_of(metric).scale for _, metric in columns]
     blocks = [
-        evenly_weighed(pair.upper.statistics[place][name], pair.lower.statistics[place][name], metric.count)
-        for (place, name), metric in zip(pair.columns, metrics, strict=True)
+        evenly_weighed(upper.statistics[place][name], lower.statistics[place][name], metric.count)
+        for (place, name), metric in zip(columns, metrics, strict=True)
     ]
-    ends = np.cumsum([upper.shape[1] for upper, _ in blocks])
+    ends = np.cumsum([ours.shape[1] for ours, _ in blocks])
 
     def mean(sums: Floats) -> Floats:
         parts = np.split(sums, ends[:-1], axis=-1)
         values = [scale * metric.value(part) for scale, metric, part in zip(scales, metrics, parts, strict=True)]
         return np.asarray(np.mean(values, axis=0), np.float64)
 
-    upper, lower = (np.hstack(sides) for sides in zip(*blocks, strict=True))
-    return approximate_randomisation(upper, lower, mean, _RESAMPLES, _SEED).p
+    ours, theirs = (np.hstack(sides) for sides in zip(*blocks, strict=True))
+    return approximate_randomisation(ours, theirs, mean, _RESAMPLES, _SEED).p
