@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -96,12 +97,12 @@ def test_the_report_says_the_same(run: RunFolder, tmp_path: Path) -> None:
     assert reported == explained[: len(reported)] and reported
 
 
-def test_two_runs_are_told_apart(run: RunFolder, gold_run: RunFolder) -> None:
+def test_two_runs_are_told_apart(run: RunFolder, gold_run: RunFolder, tmp_path: Path) -> None:
     told = in_json("explain", run.path, gold_run.path)
     original = next(row for row in told["tables"]["systems"] if row["variant"] == "original")
     assert original["second"] == 1.0 and original["only_first"] == 0
     assert {row["variant"] for row in told["tables"]["systems"]} == set(run.variants)
-    same = in_json("explain", gold_run.path, gold_run.path)
+    same = in_json("explain", gold_run.path, shutil.copytree(gold_run.path, tmp_path / "same"))
     assert same["findings"][0]["title"].startswith("Which of") and same["tables"]["systems"][0]["difference"] == 0
 
 

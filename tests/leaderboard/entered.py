@@ -14,7 +14,7 @@ from dstress.leaderboard.benchmarks.package import Package, Plan
 from dstress.leaderboard.benchmarks.results import Scored, score_answers
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.files import open_files
-from dstress.leaderboard.jobs import stored_result
+from dstress.leaderboard.jobs import pack_scored, stored_result
 from dstress.leaderboard.settings import Settings
 from dstress.leaderboard.tables.accounts import Team
 from dstress.leaderboard.tables.base import now
@@ -56,7 +56,7 @@ def enter_systems(database: Database, settings: Settings, systems: Mapping[str, 
                 size=1, format=answers.format, fingerprint=take_fingerprint(package, answers).tobytes(),
                 system=System(benchmark=benchmark, team=Team(name=f"Team {name}", slug=name.lower()), name=name),
             )  # fmt: skip
-            submission.result = stored_result(0, scored, "test")
+            submission.result = stored_result(0, pack_scored(scored), "test")
             with path.open("rb") as stream:
                 files.save(submission.file, stream)
             db.add(submission)
