@@ -6,6 +6,7 @@ import json
 import re
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -305,7 +306,7 @@ def test_results_and_statistics_survive_being_kept(scored: dict[str, Scored]) ->
 
 def test_a_board_is_in_order_and_marks_what_chance_may_do(package: Package, scored: dict[str, Scored]) -> None:
     entries = [Entry(key, one.results["exact"], one.statistics["exact"]) for key, one in enumerate(scored.values())]
-    twin = entries[0]._replace(key=7)
+    twin = replace(entries[0], key=7)
     views = views_of(package.suite)
     assert views["suite"].labels == ["Avg.", "Avg.c", "Standard JGA", "Stressed JGA", "always wrong"]
     for name, label in (("suite", "Avg."), ("suite", "Stressed JGA"), ("jga", "Avg.c"), ("slot-f1", "typos")):
