@@ -43,7 +43,7 @@ COUNTS = click.IntRange(0, 2**31 - 1)
 """What `--limit` and `--draw` take; 0 is all."""
 
 
-_SCREEN = "dstress.screen"
+_SCREEN = "output on the screen"
 """Where a command remembers which option writes to the screen."""
 
 
