@@ -215,7 +215,7 @@ def _joining(contest: Contest, pool: list[str], ladders: dict[str, Ladder], most
         return new
     parts = ranked[0].split("+")
     others = [spec for spec in singles if names[spec] not in {names.get(part) for part in parts}]
-    together = compose([*parts, others[0]], most)[-1:] if others and len(parts) < most else []
+    together = [compose([*parts, others[0]])] if others and len(parts) < most else []
     return [spec for spec in together if spec not in pool]
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Iterable, Sequence
 from random import Random
 
 from dstress.errors import SpecError
@@ -29,13 +28,12 @@ def read_ladders(specs: Sequence[str] = ()) -> dict[str, Ladder]:
     return {name: tuple(dict.fromkeys(row)) for name, row in known.items()}
 
 
-def compose(parts: Sequence[str], most: int) -> list[str]:
-    """Every composition of two to `most` of these specs."""
-    together = [chosen for size in range(2, most + 1) for chosen in combinations(parts, size)]
-    return [create("+".join(chosen)).spec for chosen in together]
+def compose(parts: Iterable[str]) -> str:
+    """These specs together, in the order in which stressors are applied."""
+    return create("+".join(parts)).spec
 
 
 def draw_composition(ladders: dict[str, Ladder], most: int, random: Random) -> str:
     """Any composition of one to `most` stressors, each as strong as chance has it."""
     names = random.sample(sorted(ladders), random.randint(1, min(most, len(ladders))))
-    return create("+".join(random.choice(ladders[name]) for name in names)).spec
+    return compose(random.choice(ladders[name]) for name in names)
