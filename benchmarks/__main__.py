@@ -9,12 +9,17 @@ BENCHMARKS = (
     "importing",
     "scoring",
     "responses",
+    "calls",
     "streaming",
     "stressing",
     "finding",
     "translating",
     "speaking",
     "running",
+    "scaling",
+    "opening",
+    "statistics",
+    "beside_old",
 )
 
 

@@ -13,9 +13,9 @@ import msgspec
 
 from dstress.corpora import load
 from dstress.storage.home import home
-from dstress.stressors.speech import confusion_fit
-from dstress.stressors.speech.confusion_fit import load_or_fit, sample_texts, shipped_file
-from dstress.stressors.speech.recognizer import RecognizerName, make_recognizer
+from dstress.stressors.speech import confusions
+from dstress.stressors.speech.confusions import load_or_fit, sample_texts, shipped_file
+from dstress.stressors.speech.recognizers import RecognizerName, make_recognizer
 
 UTTERANCES: dict[RecognizerName, int] = {"pocketsphinx": 600, "whisper": 120}
 
@@ -28,7 +28,7 @@ def run(folder: str = "") -> None:
         make_recognizer("fit_confusions", name, folder),
         lambda *progress: print(*progress, flush=True),
     )
-    path = Path(confusion_fit.__file__).with_name(shipped_file(name))
+    path = Path(confusions.__file__).with_name(shipped_file(name))
     path.write_bytes(msgspec.json.encode(model) + b"\n")
     for noise, levels in model.levels.items():
         for level in levels:

@@ -30,8 +30,13 @@ def write(args: argparse.Namespace) -> None:
     from random import Random
 
     import dstress
-    from dstress.generators.classifiers.examples import Labelled, label_columns, label_turns, training_examples
-    from dstress.generators.classifiers.unseen_values import UnseenValues
+    from dstress.stressors.generators.classifiers.examples import (
+        Labelled,
+        label_columns,
+        label_turns,
+        training_examples,
+    )
+    from dstress.stressors.generators.classifiers.unseen_values import UnseenValues
 
     train = training_examples(dstress.load(args.train))
     slots = sorted({slot for example in train for slot in (*example.slots, *example.offers)})
@@ -67,8 +72,8 @@ def fit(args: argparse.Namespace) -> None:
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    from dstress.generators.classifiers import encoder_network
-    from dstress.generators.classifiers.thresholds import break_even
+    from dstress.stressors.generators.classifiers import encoder_network
+    from dstress.stressors.generators.classifiers.examples import break_even
 
     with gzip.open(args.data, "rt", encoding="utf-8") as stream:
         data = json.load(stream)
@@ -121,7 +126,7 @@ def fit(args: argparse.Namespace) -> None:
 
 def _lessons(dialogues: list[list[Any]]) -> Iterator[tuple[Any, list[int]]]:
     """Lessons, each with the slots of the update."""
-    from dstress.generators.classifiers.encoder_network import TrainingExample
+    from dstress.stressors.generators.classifiers.encoder_network import TrainingExample
 
     for turns in dialogues:
         history: tuple[str, ...] = ()

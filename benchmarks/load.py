@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import json
 import os
+import platform
 import random
 import re
 import signal
@@ -18,17 +19,19 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
 from sqlalchemy import func, select, update
 
-from dstress.leaderboard import accounts
+from dstress.leaderboard.accounts import service as accounts
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.files import open_files
 from dstress.leaderboard.settings import Settings, read_settings
-from dstress.leaderboard.tables.benchmarks import DONE, WAITING, Benchmark, StoredResult, Submission
+from dstress.leaderboard.tables import DONE, WAITING, Benchmark, StoredResult, Submission
+from tests.fakes.postgresql import running_postgresql
 
 SUBMITTERS, SUBMISSIONS, READERS = 50, 20, 200
 _PAUSE = 10.0
@@ -69,14 +72,18 @@ class Server:
     def start(self) -> None:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(self.command, stderr=log, start_new_session=True)
-        while True:
-            try:
-                httpx.get(f"{self.url}/healthz", timeout=5).raise_for_status()
-                return
-            except httpx.HTTPError:
-                if self.process.poll() is not None:
-                    raise RuntimeError(self.log.read_text()[-2000:]) from None
-                time.sleep(0.05)
+        try:
+            while True:
+                try:
+                    httpx.get(f"{self.url}/healthz", timeout=5).raise_for_status()
+                    return
+                except httpx.HTTPError:
+                    if self.process.poll() is not None:
+                        raise RuntimeError(self.log.read_text()[-2000:]) from None
+                    time.sleep(0.05)
+        except BaseException:  # whoever stops the load stops its server too
+            self.process.terminate()
+            raise
 
     def kill(self) -> None:
         """Kill -9 the workers and the server, as a power cut would."""
@@ -247,7 +254,9 @@ def show(load: Load, wrong: list[str]) -> None:
     print(f"all of them scored {load.scored - load.seconds:.0f} s later")
     print(f"uploads: median {percentile(load.uploads, 0.5):.0f} ms, p95 {percentile(load.uploads, 0.95):.0f} ms")
     median, late = percentile(load.pages, 0.5), percentile(load.pages, 0.95)
-    print(f"pages: {rate:.1f} a second, median {median:.0f} ms, p95 {late:.0f} ms")
+    print(
+        f"pages: {load.readers / _PAUSE:.1f} a second meant, {rate:.1f} came, median {median:.0f} ms, p95 {late:.0f} ms"
+    )
     for line in wrong[:20]:
         print(f"  {line}")
 
@@ -259,10 +268,17 @@ def main() -> None:
     parser.add_argument("--database", default="", help="a database's address; default: SQLite")
     parser.add_argument("--workers", type=int, default=1, help="processes that score beside the server")
     parser.add_argument("--port", type=int, default=8321)
+    parser.add_argument(
+        "--postgresql", action="store_true", help="on a PostgreSQL server of its own, in place of --database"
+    )
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # through the lines that stop the server
     load = Load(max(1, round(SUBMITTERS * given.share)), SUBMISSIONS, round(READERS * given.share), given.kill)
-    with tempfile.TemporaryDirectory(prefix="dstress-load-") as folder:
-        wrong = run_load(load, Path(folder), given.port, given.database, given.workers)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dstress-load-")))
+        database = stack.enter_context(running_postgresql()) if given.postgresql else given.database
+        print(f"{database.partition(':')[0] or 'sqlite'}, {os.cpu_count()} cores, {platform.machine()}")
+        wrong = run_load(load, folder, given.port, database, given.workers)
     show(load, wrong)
     sys.exit(bool(wrong))
 

@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from fuzzywuzzy import fuzz
+from rapidfuzz import fuzz, utils
 
 
 def load(folder: Path) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def load(folder: Path) -> dict[str, Any]:
 
 
 def similar(gold: str, predicted: str) -> float:
-    return float(fuzz.token_sort_ratio(gold, predicted)) / 100
+    return round(fuzz.token_sort_ratio(gold, predicted, processor=utils.default_process)) / 100
 
 
 def frame_scores(gold: dict[str, Any], predicted: dict[str, Any], slots: dict[str, bool]) -> tuple[float, list[float]]:

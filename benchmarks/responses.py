@@ -9,8 +9,8 @@ import dstress
 from benchmarks.timing import best_of, shared
 from dstress.conventions.venues import Venues, identify
 from dstress.corpora.database import Database
-from dstress.metrics.task_success import Judge, Outcome
 from dstress.predictions import read_predictions
+from dstress.scoring.metrics.task_success import Judge, Outcome
 from dstress.text.placeholders import Placeholders
 
 

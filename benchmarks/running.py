@@ -1,4 +1,7 @@
-"""Runs: what the engine costs beside the tracker, what a second worker brings, and how long the report takes."""
+"""Runs: what the engine costs beside the tracker, what a second worker brings, and how long the report takes.
+
+A learned tracker already uses every core in one process, so a second worker only must not make it slower.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,15 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.timing import shared
+from benchmarks.timing import report, shared
 from dstress import corpora
 from dstress.corpora.base import Corpus
 from dstress.engines import Engine, Local
+from dstress.learning.recipe import Recipe, TrainingOptions
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import RunOptions
 from dstress.pipeline.track import Assignment, Tracking, track
+from dstress.pipeline.train import train
 from dstress.resources import Resources
 from dstress.runs.journal import Journal
 from dstress.trackers import create
@@ -54,6 +59,7 @@ def run() -> None:
     with tempfile.TemporaryDirectory() as folder:
         _overhead(corpus, Path(folder))
         _workers(corpora.load("reminder:train"), Path(folder))
+        _learned(Path(folder))
         if place is not None:
             _report(corpus, Path(folder))
 
@@ -65,7 +71,8 @@ def _held(corpus: Corpus) -> tuple[Corpus, int]:
 
 def _tracked(corpus: Corpus, tracker: Tracker, engine: Engine, path: Path) -> None:
     journal = Journal(path)
-    track(engine, Tracking(tracker, _Set(), corpus.schema), Assignment(corpus, journal, None), lambda done: None)
+    job, assignment = Tracking(tracker, _Set(), corpus.schema), Assignment(corpus, journal, None)
+    track(engine, job, assignment, lambda done, tokens: None)
     journal.settle((dialogue.id, turn) for dialogue in corpus for turn in range(len(dialogue.turns)))
 
 
@@ -93,6 +100,19 @@ def _workers(corpus: Corpus, folder: Path) -> None:
     cores = os.cpu_count()
     print(f"two workers, 2 ms a turn, {turns:,} turns, {cores} cores: {gain:.2f} x one", end=" ")
     print(f"(at least {_TWO_WORKERS}: {verdict})   {seconds[1]:.1f} s, {seconds[2]:.1f} s")
+
+
+def _learned(folder: Path) -> None:
+    """A whole run, since starting workers and importing torch in them is what could make it slower."""
+    options = TrainingOptions(epochs=1, evaluate_on=3)
+    train(Recipe("copy", "reminder:dev", "reminder:dev", model={"width": 64}, training=options), folder / "copy")
+    seconds = {}
+    for workers in (1, 2):
+        start = time.perf_counter()
+        out = folder / f"learned{workers}"
+        evaluate("checkdst", f"copy({folder / 'copy'})", "reminder:test", out, engine=Local(workers), report=False)
+        seconds[workers] = time.perf_counter() - start
+    report("a run of a learned tracker with two workers", seconds[2], "with one", seconds[1], at_most=1.1)
 
 
 def _report(corpus: Corpus, folder: Path) -> None:

@@ -15,15 +15,12 @@ from benchmarks.timing import best_of, shared
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
 from dstress.stressors.speech import spoken
-from dstress.stressors.speech.calibration import count_word_errors
-from dstress.stressors.speech.channel import Conditions, draw_speaker
-from dstress.stressors.speech.channel_pool import ChannelPool
-from dstress.stressors.speech.confusion_fit import VOICES, shipped
+from dstress.stressors.speech.calibration import count_word_errors, draw_sample
+from dstress.stressors.speech.channel import ChannelPool, Conditions, Noise, draw_speaker
+from dstress.stressors.speech.confusions import shipped
 from dstress.stressors.speech.mishearing import Mishearing
-from dstress.stressors.speech.noise import Noise
-from dstress.stressors.speech.sample import draw_sample
-from dstress.stressors.speech.spoken import words
-from dstress.stressors.speech.word_errors import WordErrors
+from dstress.stressors.speech.spoken import WordErrors, words
+from dstress.stressors.speech.voice import VOICES
 from dstress.text.utterance import random_for
 
 UTTERANCES = int(os.environ.get("UTTERANCES", "150"))
@@ -44,7 +41,7 @@ def run() -> None:
 def _compare(corpus: Corpus, folder: Path) -> None:
     """The copy is set on other utterances of the corpus, as `speech_text` is, and measured on these."""
     every = [turn.user for dialogue in corpus for turn in dialogue.turns if words(turn.user)]
-    texts = [sampled.text for sampled in draw_sample(corpus, UTTERANCES) if words(sampled.text)]
+    texts = [text for text, _, _ in draw_sample(corpus, UTTERANCES) if words(text)]
     chosen = set(texts)
     others = [words(text) for text in every if text not in chosen][:TUNED_ON]
     utterances = [(text, draw_speaker(random_for("bench", text), VOICES)) for text in texts]
@@ -79,7 +76,7 @@ def _verdict(channel: WordErrors, copy: WordErrors) -> str:
 
 def _speed(model: Mishearing, texts: Sequence[str]) -> None:
     def work() -> None:
-        spoken.said.cache_clear()
+        spoken.speak_out.cache_clear()
         for place, text in enumerate(texts):
             model.mishear(words(text), random_for(place))
 

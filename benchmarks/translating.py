@@ -10,8 +10,8 @@ from benchmarks.timing import shared
 from dstress import corpora
 from dstress.corpora.base import Corpus
 from dstress.pipeline.stress import stress
-from dstress.translators import translators
-from dstress.translators.base import round_trips
+from dstress.stressors.translators import translators
+from dstress.stressors.translators.round_trip import round_trips
 
 _PER_SECOND = 300
 _UTTERANCES = 1500

@@ -3,9 +3,8 @@
 import sys
 
 import dstress
-from dstress.resources import Resources
+from dstress.api import Context, Resources, create
 from dstress.storage.home import home
-from dstress.trackers import Context, create
 
 corpus = dstress.load("reminder:test")
 options = 'services=dialogue, shots=2, train="reminder:train", timeout=600'

@@ -1,6 +1,6 @@
 """A tracker in Python:  PYTHONPATH=examples dstress run quick --tracker python_tracker:WordTracker --corpus reminder"""
 
-from dstress.trackers import Tracker
+from dstress.api import Tracker
 
 
 class WordTracker(Tracker):

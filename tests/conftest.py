@@ -7,17 +7,20 @@ import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from dstress.corpora import ensure_embedded
+from dstress.storage.lock import only_one
 from tests.parts import IN_CI, REAL_DATA, missing_part, need
 from tests.paths import SHARED
 
-EXAMPLES = int(os.environ.get("EXAMPLES", "50"))
-"""More of them find rarer bugs: EXAMPLES=2000 make test."""
+EXAMPLES = int(os.environ.get("EXAMPLES", "10"))
+"""Of each law. More of them find rarer bugs: `make test-all` runs 25, `make fuzz` 2,000 of some."""
 
 # Tests run side by side, one to a core: threads of torch that wait for each other there cost minutes.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -70,17 +73,55 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def ready_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data home with the embedded corpus, made once for all processes of a test run."""
+    root = tmp_path_factory.getbasetemp()
+    home = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "ready-home"
+    with pytest.MonkeyPatch.context() as patch, only_one(home.with_suffix(".lock")):
+        patch.setenv("DSTRESS_HOME", str(home))
+        ensure_embedded()
+        (home / "fits").mkdir(exist_ok=True)
+    return home
+
+
+@pytest.fixture(scope="session")
+def new_home(ready_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
+    """Makes a data home with the embedded corpus, whose simulation takes seconds.
+
+    The corpus's files are hard links that all homes share: a test that damages one must replace it. Fits are shared
+    too, since each is named after what it was learned from.
+    """
+    numbers = count()
+    root = tmp_path_factory.mktemp("homes")
+
+    def make() -> Path:
+        home = root / str(next(numbers))
+        shutil.copytree(ready_home / "corpora", home / "corpora", copy_function=os.link)
+        (home / "fits").symlink_to(ready_home / "fits")
+        return home
+
+    return make
+
+
 @pytest.fixture(autouse=True)
-def data_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data home that no other test and no user shares."""
-    home = tmp_path / "home"
+def data_home(new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data home that no user and no other test shares."""
+    home = new_home()
     monkeypatch.setenv("DSTRESS_HOME", str(home))
     return home
+
+
+@pytest.fixture
+def empty_home(data_home: Path) -> Path:
+    """The data home with nothing in it."""
+    shutil.rmtree(data_home)
+    return data_home
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """One line for each part that this machine lacks."""
     skipped = terminalreporter.stats.get("skipped", [])
     lacking = Counter(part for report in skipped if (part := missing_part(str(report.longrepr[2]))))
-    for part, count in sorted(lacking.items()):
-        terminalreporter.write_line(f"left out for want of {part}: {count}")
+    for part, tests in sorted(lacking.items()):
+        terminalreporter.write_line(f"left out for want of {part}: {tests}")

@@ -8,19 +8,20 @@ follows it, a line of three dots being any lines; `$ echo $?` prints its exit co
 
 from __future__ import annotations
 
-import importlib
 import io
 import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+import dstress.api
+import dstress.registry
 from dstress.cli.main import main
 from dstress.registry import Registry
 
@@ -134,17 +135,21 @@ def _installed(project: str, folder: Path) -> Iterator[None]:
     lines = [f"[{group}]\n" + "".join(f"{n} = {t}\n" for n, t in points.items()) for group, points in groups.items()]
     (about / "entry_points.txt").write_text("\n".join(lines))
     registries = [_registry(group) for group in groups]
-    for registry in registries:
-        vars(registry).pop("plugins", None)
+    _forget_plugins(registries)
     try:
         yield
     finally:
-        for registry in registries:
-            vars(registry).pop("plugins", None)
+        _forget_plugins(registries)
+
+
+def _forget_plugins(registries: Iterable[Registry[object]]) -> None:
+    """Let registries read the installed entry points anew, as a new process does."""
+    dstress.registry._entry_points.cache_clear()
+    for registry in registries:
+        vars(registry).pop("plugins", None)
 
 
 def _registry(group: str) -> Registry[object]:
-    door = {"dstress.importers": "dstress.corpora", "dstress.formats": "dstress.predictions"}.get(group, group)
-    found = getattr(importlib.import_module(door), group.removeprefix("dstress."))
-    assert isinstance(found, Registry)
-    return found
+    registry = getattr(dstress.api, group.removeprefix("dstress."))
+    assert isinstance(registry, Registry)
+    return registry

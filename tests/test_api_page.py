@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from dstress.alignment.cells import Alignment
 from dstress.conventions.base import Convention
 from dstress.corpora.base import Importer
 from dstress.dialogue import Act, Dialogue, Frame, Intent, Schema, Service, Slot, Span, Turn
-from dstress.metrics.base import Metric
 from dstress.predictions.base import Format, FramePrediction, Prediction
 from dstress.resources import Resources
+from dstress.scoring.alignment.cells import Alignment
+from dstress.scoring.metrics.base import Metric
 from dstress.storage.sources import Source, SourceFile
 from dstress.trackers.base import Context
 from tests import pages
@@ -29,15 +29,9 @@ STRUCTS = (Act, Dialogue, Frame, FramePrediction, Intent, Prediction, Schema, Se
 EXPLAINED = (Source, SourceFile, Importer, Format, Convention, Alignment, Metric, Context, Resources)
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One data home for all pages, so that `reminder` is generated once."""
-    return tmp_path_factory.mktemp("home")
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("title", RUN)
-def test_a_section_does_what_it_says(title: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DSTRESS_HOME", str(home))
+def test_a_section_does_what_it_says(title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page, code = RUN[title]
     pages.run(code, page, tmp_path, monkeypatch)
 

@@ -26,15 +26,8 @@ KINDS = {
 }
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One data home for the page, so that `reminder` is generated once."""
-    return tmp_path_factory.mktemp("home")
-
-
 @pytest.mark.parametrize("title", SECTIONS)
-def test_an_example_works(title: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DSTRESS_HOME", str(home))
+def test_an_example_works(title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages.run(SECTIONS[title], PAGE, tmp_path, monkeypatch)
 
 

@@ -7,7 +7,7 @@ import io
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import msgspec
 import pandas
@@ -19,9 +19,9 @@ from dstress.cli.main import cli
 from dstress.display import Displayed
 from dstress.errors import MissingExtraError, UnknownNameError
 from dstress.pipeline.gate import gate
-from dstress.pipeline.run import RunChanges, RunOptions
+from dstress.pipeline.run import RunOptions
 from dstress.reports.tables import Table
-from dstress.scoring.score import ScoringChanges, ScoringOptions
+from dstress.scoring.score import ScoringOptions, score
 
 EVIL = "<script>alert('x')</script> & \"more\""
 SUITE = """
@@ -64,11 +64,11 @@ class Cells(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Displayed]:
+def shown(tmp_path_factory: pytest.TempPathFactory, ready_home: Path) -> dict[str, Displayed]:
     """One of each kind."""
     folder = tmp_path_factory.mktemp("shown")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DSTRESS_HOME", str(folder / "home"))
+        patch.setenv("DSTRESS_HOME", str(ready_home))
         suite = folder / "two.toml"
         suite.write_text(SUITE)
         corpus = dstress.load("reminder:test", limit=12)
@@ -96,6 +96,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Displayed]:
 KINDS = ("card", "comparison", "run", "scores", "verdict", "corpus", "stressed", "dialogue", "schema")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_text_is_short(kind: str, shown: dict[str, Displayed]) -> None:
     assert len(repr(shown[kind])) < 300 and "\n" not in repr(shown[kind])
@@ -112,6 +113,7 @@ def test_html_pandas_and_csv_have_the_same_rows(kind: str, shown: dict[str, Disp
         assert cells == [table.names, *map(list, table.rows)]
         frame, text = thing.to_pandas(name), thing.to_csv(tmp_path / f"{name}.csv", name)
         assert len(frame) == len(table.data) >= len(table.rows)
+        assert "unit" not in frame or "%" not in set(frame["unit"]), "data are fractions: their unit is no percent"
         assert (tmp_path / f"{name}.csv").read_text() == text
         read = list(csv.DictReader(io.StringIO(text)))
         assert list(read[0]) == list(frame.columns) and len(read) == len(frame)
@@ -123,6 +125,7 @@ def test_html_pandas_and_csv_have_the_same_rows(kind: str, shown: dict[str, Disp
 def test_numbers_are_those_of_the_thing(shown: dict[str, Displayed]) -> None:
     run, verdict, comparison, card = (shown[kind] for kind in ("run", "verdict", "comparison", "card"))
     assert isinstance(run, dstress.pipeline.run.Run) and isinstance(card, dstress.Scorecard)
+    assert verdict.unit == "share" and all(0 <= check.new <= 1 for check in verdict.checks.values())
     drops = run.to_pandas("stressors").set_index("stressor")
     for variant, drop in run.scores.drops.items():
         assert drops.loc[variant].to_dict() == msgspec.structs.asdict(drop)
@@ -173,10 +176,17 @@ def test_a_table_that_is_not_there() -> None:
         dstress.load("reminder:test").to_csv(table="service")
 
 
-@pytest.mark.parametrize(("changes", "options"), [(RunChanges, RunOptions), (ScoringChanges, ScoringOptions)])
-def test_what_is_taken_by_name_is_an_option(changes: type, options: type) -> None:
-    known = get_type_hints(options)
-    assert {name: known.get(name) for name in get_type_hints(changes)} == get_type_hints(changes)
+def test_every_option_is_taken_by_its_name(shown: dict[str, Displayed], tmp_path: Path) -> None:
+    page = Path(__file__).parent.parent / "docs" / "example.json"
+    options = msgspec.structs.asdict(ScoringOptions(level=0.9, resamples=50, limit=1))
+    assert score(page, **options) == score(page, options=ScoringOptions(**options))
+    with pytest.raises(TypeError, match="levels"):
+        score(page, levels=0.9)
+    by_name = RunOptions(limit=2, only=("typos",), resamples=20, report=False)._asdict()
+    run = dstress.evaluate("quick", "gold", "reminder:test", tmp_path / "run", **by_name)
+    assert (run.manifest.limit, run.variants) == (2, ("original", "typos"))
+    with pytest.raises(ValueError, match="limits"):
+        dstress.evaluate("quick", "gold", "reminder:test", tmp_path / "other", limits=2)
 
 
 def test_the_command_line_writes_csv(
@@ -208,3 +218,16 @@ def test_the_command_line_writes_csv(
     assert (tmp_path / "c.csv").read_text().splitlines()[0] == "convention,unit,units,jga"
     printed = CliRunner().invoke(cli, ["score", page, "--metrics", "jga", "--csv", "-"], catch_exceptions=False).output
     assert [line.split(",")[0] for line in printed.splitlines()] == ["metric", "jga"]
+
+
+def test_a_corpus_gives_its_turns() -> None:
+    few = dstress.load("reminder:test")[:2]
+    frame, dialogues = few.to_pandas(), list(few)
+    assert list(frame.columns) == ["dialogue", "turn", "system", "user", "state"]
+    assert len(frame) == sum(len(dialogue.turns) for dialogue in dialogues)
+    assert list(frame["user"]) == [turn.user for dialogue in dialogues for turn in dialogue.turns]
+    assert list(few.tables) == ["services"] and few.to_csv().startswith("dialogue,turn,system,user,state\n")
+    card = dstress.score(frame, frame)
+    assert card["jga"].value == 1
+    units = card.to_pandas().set_index("metric")["unit"]
+    assert units["jga"] == "share" and list(units.index[:2]) == ["jga", "slot-f1"]

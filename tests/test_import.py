@@ -9,7 +9,6 @@ import re
 import rlcompleter
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -19,23 +18,11 @@ HEAVY = {"numpy", "httpx", "rich", "click", "torch", "transformers", "altair", "
 CODE = "import json, sys; import dstress; print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
 
 
-def seconds(code: str) -> float:
-    start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", code], check=True)
-    return time.perf_counter() - start
-
-
 def test_the_door_imports_nothing_heavy() -> None:
     out = subprocess.run([sys.executable, "-c", CODE], check=True, capture_output=True, text=True).stdout
     loaded = set(json.loads(out))
     assert "dstress" in loaded
     assert not HEAVY & loaded
-
-
-def test_the_door_opens_in_a_third_of_a_second() -> None:
-    plain = min(seconds("pass") for _ in range(5))
-    door = min(seconds("import dstress") for _ in range(5))
-    assert door - plain < 0.3
 
 
 PUBLIC = {
@@ -85,6 +72,7 @@ def test_the_tabulator_shows_the_public_names_only() -> None:
     assert {text.removeprefix("dstress.").strip("()") for text in shown} == PUBLIC - {"__version__"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PUBLIC - {"__version__"}))
 def test_help_lists_the_public_names_with_their_first_lines(name: str) -> None:
     page = pydoc.plain(pydoc.render_doc(dstress)).partition("CLASSES")[0]

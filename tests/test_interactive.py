@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.parts import need
+
 SHELL = """
 import sys
 from IPython.core.interactiveshell import InteractiveShell
@@ -55,13 +57,10 @@ RUN = 'run = dstress.evaluate("one.toml", Mine(), "reminder:test", "run", limit=
 AGAIN = RUN.replace("report=False", "report=False, resume=True")
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home")
-
-
 def shell(folder: Path, home: Path, *cells: str, kind: str = SHELL) -> str:
     """What cells print, run one after the other in a new shell."""
+    if kind == SHELL:
+        need("ipython")
     (folder / "one.toml").write_text(SUITE)
     environment = {"DSTRESS_HOME": str(home), "PYTHONPATH": ":".join(sys.path), "IPYTHONDIR": str(folder / "ipython")}
     done = subprocess.run(
@@ -76,14 +75,15 @@ def shell(folder: Path, home: Path, *cells: str, kind: str = SHELL) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [SHELL, PLAIN])
-def test_a_cells_tracker_runs_here_and_in_workers(kind: str, tmp_path: Path, home: Path) -> None:
+def test_a_cells_tracker_runs_here_and_in_workers(kind: str, tmp_path: Path, ready_home: Path) -> None:
     shared = (
         "from dstress.engines.local import Local\n"
         'more = dstress.evaluate("one.toml", Mine(), "reminder:test", "more", limit=3, report=False, engine=Local(2))\n'
         "print(more.scores.table == run.scores.table, more.manifest.hashes == run.manifest.hashes)\n"
     )
-    printed = shell(tmp_path, home, TABLE, HELPER, TRACKER, RUN, shared, kind=kind)
+    printed = shell(tmp_path, ready_home, TABLE, HELPER, TRACKER, RUN, shared, kind=kind)
     assert "Run(run: one.toml, Mine on reminder:test, the first 3 dialogues)" in printed and "True True" in printed
     answers = [(tmp_path / name / "predictions" / "original.jsonl").read_text() for name in ("run", "more")]
     assert answers[0] == answers[1] and "monday" in answers[0]
@@ -99,29 +99,32 @@ CHANGES = {
 
 
 @pytest.fixture(scope="module", params=[SHELL, PLAIN], ids=["ipython", "plain"])
-def begun(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, home: Path) -> tuple[Path, str]:
+def begun(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, ready_home: Path
+) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("begun")
-    assert "Run(run" in shell(folder, home, TABLE, HELPER, TRACKER, RUN, kind=request.param)
+    assert "Run(run" in shell(folder, ready_home, TABLE, HELPER, TRACKER, RUN, kind=request.param)
     return folder, request.param
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_changed_cell_is_not_resumed(change: str, begun: tuple[Path, str], home: Path) -> None:
+def test_a_changed_cell_is_not_resumed(change: str, begun: tuple[Path, str], ready_home: Path) -> None:
     folder, kind = begun
-    printed = shell(folder, home, *CHANGES[change], AGAIN, kind=kind)
+    printed = shell(folder, ready_home, *CHANGES[change], AGAIN, kind=kind)
     assert "the tracker has changed since the run began" in printed
 
 
-def test_what_does_the_same_is_resumed(begun: tuple[Path, str], home: Path) -> None:
+def test_what_does_the_same_is_resumed(begun: tuple[Path, str], ready_home: Path) -> None:
     """In a new shell, from other cells, with another comment, and beside another run."""
     folder, kind = begun
     commented = TRACKER.replace("# a comment", "# another comment")
-    printed = shell(folder, home, "other = 1\n", TABLE + HELPER, commented + AGAIN, kind=kind)
+    printed = shell(folder, ready_home, "other = 1\n", TABLE + HELPER, commented + AGAIN, kind=kind)
     assert "Run(run" in printed and "changed" not in printed
 
 
-def test_what_cannot_travel_is_told(tmp_path: Path, home: Path) -> None:
+def test_what_cannot_travel_is_told(tmp_path: Path, ready_home: Path) -> None:
     stuck = TRACKER.replace("self.most = most", "self.most = most; self.lock = __import__('threading').Lock()")
     cell = RUN.replace("report=False", "engine=dstress.engines.local.Local(2)")
-    printed = shell(tmp_path, home, TABLE, HELPER, stuck, "import dstress.engines.local\n" + cell)
+    printed = shell(tmp_path, ready_home, TABLE, HELPER, stuck, "import dstress.engines.local\n" + cell)
     assert "the work cannot be sent to another process" in printed and "open files, locks and connections in" in printed

@@ -137,6 +137,7 @@ def test_every_kind_is_found() -> None:
     assert set(registries()) >= KINDS
 
 
+@pytest.mark.slow
 def test_every_kind_takes_a_plug_in(python: Path) -> None:
     done = subprocess.run([python, "-c", ASK, json.dumps(registries())], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -162,7 +163,7 @@ shaky = shaky_parts:Shaky
 sturdy = sturdy_parts:Sturdy
 """
 STURDY = """
-from dstress.metrics.joint import Jga
+from dstress.scoring.metrics.joint import Jga
 
 class Sturdy(Jga):
     'A metric that works.'
@@ -210,6 +211,7 @@ def test_a_broken_plug_in_that_is_asked_for_is_one_clear_error(
     assert "`shaky = shaky_parts:Shaky` in dstress.conventions" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_broken_plug_in_stops_nobody_else(beside_broken: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     done = beside_broken("score", "docs/example.json", "--conventions", "all", "--metrics", "all", "--json")
     assert done.returncode == 0, done.stderr

@@ -34,11 +34,13 @@ def call(python: Path, *arguments: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_its_own_tests_pass(installed: tuple[Path, Path]) -> None:
     package, python = installed
     assert "3 passed" in call(python, "pytest", "-q", "-p", "no:cacheprovider", "tests", folder=package)
 
 
+@pytest.mark.slow
 def test_its_parts_are_found_and_run(installed: tuple[Path, Path], tmp_path: Path) -> None:
     _, python = installed
     for name in NAMES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from abc import ABC, abstractmethod
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,12 +14,12 @@ import pytest
 from dstress import registry as module
 from dstress.conventions import conventions
 from dstress.errors import DstressError, DuplicateNameError, MissingExtraError, SpecError, UnknownNameError
-from dstress.metrics import metrics
 from dstress.registry import Registry
+from dstress.scoring.metrics import metrics
 from dstress.spec import ComponentSpec
 from dstress.stressors import stressors
+from dstress.stressors.translators import translators
 from dstress.trackers import trackers
-from dstress.translators import translators
 
 
 class Shape(ABC):
@@ -61,6 +61,30 @@ class Point(Shape):
         return 0.0
 
 
+class Coloured(Shape):
+    """A kind whose components can all be told a colour."""
+
+    colour = "plain"
+
+    def set_shared(self, colour: Literal["plain", "red", "blue"] = "plain") -> None:
+        self.colour = colour
+
+    def area(self) -> float:
+        return 0.0
+
+
+class Disc(Coloured):
+    def __init__(self, radius: float = 1.0) -> None:
+        self.radius = radius
+
+
+class Painted(Coloured):
+    """It has a colour of its own."""
+
+    def __init__(self, colour: str = "gold") -> None:
+        self.colour = colour
+
+
 class Stranger:
     pass
 
@@ -76,7 +100,7 @@ def shapes() -> Registry[Shape]:
 def install(monkeypatch: pytest.MonkeyPatch, **targets: str) -> None:
     """Let these look like entry points of installed packages."""
     points = [EntryPoint(name.rstrip("_"), target, "dstress.shapes") for name, target in targets.items()]
-    monkeypatch.setattr(module, "entry_points", lambda group: [point for point in points if point.group == group])
+    monkeypatch.setattr(module, "_entry_points", lambda: EntryPoints(points))
 
 
 @pytest.mark.parametrize(
@@ -247,6 +271,23 @@ def test_naming_components_imports_nothing() -> None:
     lazy = Registry("shape", Shape, {"calendar": "lazy_shape_module:Box"})  # type: ignore[type-abstract]
     assert list(lazy) == ["calendar"]
     assert "lazy_shape_module" not in sys.modules
+
+
+def test_components_of_a_kind_share_arguments(shapes: Registry[Shape]) -> None:
+    disc = shapes.create(f"{__name__}:Disc(2.0, colour=red)")
+    assert isinstance(disc, Disc) and (disc.radius, disc.colour) == (2.0, "red")
+    assert shapes.arguments(f"{__name__}:Disc") == {"radius": "1.0", "colour": "plain"}
+    assert str(shapes.shortest(f"{__name__}:Disc(colour=plain, radius=1.0)")) == f"{__name__}:Disc"
+    assert str(shapes.shortest(f"{__name__}:Disc(colour=blue, radius=2)")) == f"{__name__}:Disc(radius=2, colour=blue)"
+    with pytest.raises(SpecError, match="'colour' does not fit"):
+        shapes.create(f"{__name__}:Disc(colour=green)")
+    with pytest.raises(SpecError, match="at most 1"):
+        shapes.create(f"{__name__}:Disc(1.0, red)")
+
+
+def test_an_argument_of_its_own_comes_before_a_shared_one(shapes: Registry[Shape]) -> None:
+    painted = shapes.create(f"{__name__}:Painted(colour=green)")
+    assert isinstance(painted, Painted) and painted.colour == "green"
 
 
 def test_a_summary_is_the_first_line(shapes: Registry[Shape]) -> None:

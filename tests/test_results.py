@@ -26,7 +26,7 @@ def tables() -> list[tuple[str, list[list[str]]]]:
     found = []
     for block in re.findall(r"(?:^\|.*\|\n)+", PAGE, re.MULTILINE):
         rows = [[cell.strip() for cell in line.strip("|\n ").split("|")] for line in block.splitlines()]
-        if rows[0][0].split(" ")[0] in ("checkdst", "coco", "gca", "sgd-x"):
+        if rows[0][0].split(" ")[0] in ("checkdst", "coco", "gca", "sgd-x", "language"):
             found.append((rows[0][0].split(" ")[0], [rows[0], *rows[2:]]))
     return found
 
@@ -41,7 +41,7 @@ def test_every_figure_of_a_training_is_in_its_folder(suite: str, rows: list[list
 
 
 def test_all_tables_of_suites_are_seen() -> None:
-    assert sorted(suite for suite, _ in tables()) == [*["checkdst"] * 4, "coco", "gca", "sgd-x"]
+    assert sorted(suite for suite, _ in tables()) == [*["checkdst"] * 4, "coco", "gca", "language", "sgd-x"]
 
 
 @pytest.mark.parametrize("system", ["causal-1", "copy-short-1"])

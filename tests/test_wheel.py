@@ -1,4 +1,4 @@
-"""The wheel is whole: built from the sources, installed where no checkout is in sight, it runs the demo.
+"""The wheel is whole: built from the sources, installed where no checkout is in sight, it makes a run and its report.
 
 The environment sees this one's packages for what dstress depends on, but not where an editable dstress lies. Nothing is
 fetched.
@@ -49,13 +49,20 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return programs
 
 
+@pytest.mark.slow
 def test_the_installed_package_is_the_wheel(installed: Path, tmp_path: Path) -> None:
     place = call(installed / "python", "-c", "import dstress; print(dstress.__file__)", cwd=tmp_path)
     assert Path(place.strip()).is_relative_to(installed.parent)
 
 
-def test_the_demo_runs_outside_the_checkout(installed: Path, tmp_path: Path) -> None:
-    shown = call(installed / "dstress", "demo", cwd=tmp_path)
-    assert "typos costs most" in shown
-    assert (tmp_path / "demo" / "report.html").stat().st_size > 100_000
-    assert "@software{dstress" in call(installed / "dstress", "cite", "demo", cwd=tmp_path)
+@pytest.mark.slow
+def test_a_run_ends_with_a_report_outside_the_checkout(installed: Path, tmp_path: Path) -> None:
+    call(
+        installed / "dstress",
+        "run",
+        "quick",
+        *("--tracker", "rules", "--corpus", "reminder:test", "--limit", "5", "--out", "run"),
+        cwd=tmp_path,
+    )
+    assert (tmp_path / "run" / "report.html").stat().st_size > 100_000
+    assert "@software{dstress" in call(installed / "dstress", "cite", "run", cwd=tmp_path)

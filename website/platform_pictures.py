@@ -15,11 +15,11 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from dstress.leaderboard import accounts
+from dstress.leaderboard.accounts import service as accounts
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.example import TITLE
 from dstress.leaderboard.settings import Settings
-from dstress.leaderboard.tables.accounts import Role
+from dstress.leaderboard.tables import Role
 
 PEOPLE = {"Olga Lind": Role.ORGANISER, "Paul Weir": Role.MEMBER, "Judith Amsel": Role.JUDGE, "Wanda Rook": Role.WORKER}
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 860}}

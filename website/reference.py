@@ -7,7 +7,6 @@ import re
 import click
 
 import dstress
-from dstress.cli.list import PAGES
 from dstress.cli.main import VERBS, cli
 from dstress.cli.names import KINDS, registry
 from dstress.reports.tables import escape_markdown
@@ -19,12 +18,12 @@ CONTRACTS = {
     "conventions.base": "Conventions",
     "stressors.base": "Stressors",
     "trackers.base": "Trackers",
-    "metrics.base": "Metrics",
-    "alignment.cells": "Alignment",
+    "scoring.metrics.base": "Metrics",
+    "scoring.alignment.cells": "Alignment",
     "scoring.scorecard": "Scorecards",
     "engines.base": "Engines",
-    "translators.base": "Translators",
-    "generators.base": "Generators",
+    "stressors.translators.base": "Translators",
+    "stressors.generators.base": "Generators",
     "runs.folder": "Run folders",
     "resources": "Resources",
     "errors": "Errors",
@@ -85,7 +84,7 @@ def _components() -> str:
         known = registry(kind)
         page += f"\n## {kind.replace('_', ' ').capitalize()}\n\n| name | arguments | what it is |\n|---|---|---|\n"
         for name in known:
-            link = PAGES[kind].format(name=name).removeprefix("docs/")
+            link = KINDS[kind]["page"].format(name=name).removeprefix("docs/")
             arguments, summary = ", ".join(known.arguments(name)), _inline(known.summary(name))
             page += f"| [{name}](../{link}) | {arguments} | {summary} |\n"
     return page

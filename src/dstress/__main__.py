@@ -1,5 +1,6 @@
 """`python -m dstress` is `dstress`."""
 
-from dstress.cli.main import main
+if __name__ == "__main__":
+    from dstress.cli.main import main
 
-main()
+    main()

@@ -9,8 +9,9 @@ the first one parts them. Inside a frame, where the service is known, slots go b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import Any
 
 import msgspec
 
@@ -21,6 +22,9 @@ State = dict[str, tuple[str, ...]]
 
 DONTCARE = "dontcare"
 """The value of a slot that the user was asked about and leaves open. Never the same as an absent slot."""
+
+ALL = " + "
+"""Between the values of a slot that are all wanted, in order: `mushrooms + olives`."""
 
 RECOVERABLE, LOST = "recoverable", "lost"
 """Tags of turns that were misheard: whether what the label takes from the words can still be told from them."""
@@ -65,8 +69,6 @@ class Service(_Data, frozen=True):
 
 class Schema(Displayed, msgspec.Struct, frozen=True, dict=True):
     """All services that a split's dialogues may use."""
-
-    _tabled_by = "dstress.reports.dialogues:schema_tables"
 
     services: tuple[Service, ...] = ()
 
@@ -116,6 +118,39 @@ class Frame(_Data, frozen=True):
     acts: tuple[Act, ...] = ()
 
 
+class Tool(_Data, frozen=True):
+    """One tool that may be called. `parameters` is its JSON schema: `properties` by name, and which are `required`."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] = {}
+
+
+class Call(_Data, frozen=True):
+    """One tool, called with arguments: JSON values of any type, also nested."""
+
+    tool: str
+    arguments: dict[str, Any] = {}
+
+
+class GoldCall(_Data, frozen=True):
+    """A call that is expected: each argument's accepted values; an empty text among them says that it may be left out.
+
+    Inside an object, every member again lists its accepted values. This is the form of the Berkeley leaderboard's
+    answers. A call without a tool stands for any call.
+    """
+
+    tool: str
+    arguments: dict[str, tuple[Any, ...]] = {}
+
+    def plain(self) -> Call:
+        """The call with the first accepted value of every argument that has one."""
+        first = (
+            (name, next((value for value in values if value != ""), "")) for name, values in self.arguments.items()
+        )
+        return Call(self.tool, {name: _first_values(value) for name, value in first if value != ""})
+
+
 class Coreference(_Data, frozen=True):
     """A slot whose value the user only refers to: `expression` ("the same day") stands for a value of `turn`."""
 
@@ -138,8 +173,8 @@ class Stress(_Data, frozen=True):
 
     `alone` says that the turn was changed by itself: later turns follow on the turn as it was (or on `base`, the turn
     as stressors of the whole dialogue left it). `tags` group results, such as the seen and the unseen values;
-    `fallbacks` say why a stressor left the turn as it was. `counts` are what a stressor counted on the way, such as
-    the candidates that a filter rejected.
+    `fallbacks` say why a stressor left the turn as it was. `tools` says that other tools may be called. `counts` are
+    what a stressor counted on the way, such as the candidates that a filter rejected.
     """
 
     original: Turn
@@ -150,6 +185,7 @@ class Stress(_Data, frozen=True):
     tags: tuple[str, ...] = ()
     fallbacks: tuple[str, ...] = ()
     counts: dict[str, int] = {}
+    tools: bool = False
 
 
 class Turn(_Data, frozen=True):
@@ -157,8 +193,9 @@ class Turn(_Data, frozen=True):
 
     `state` is cumulative: all that the user wants after this utterance, over all services. `frames` are the services
     that the user's utterance is about, `system_frames` those of the system's. `ood` marks an utterance out of domain.
-    `booked` are the services for which the system holds a booking's reference as it answers. `stress` is there where
-    a stressor changed the turn, or tried to.
+    `booked` are the services for which the system holds a booking's reference as it answers. `calls` are those that
+    the turn asks for: none at all where nothing may be called, None where the corpus does not say. `stress` is there
+    where a stressor changed the turn, or tried to.
     """
 
     user: str
@@ -170,6 +207,7 @@ class Turn(_Data, frozen=True):
     ood: bool = False
     stress: Stress | None = None
     booked: tuple[str, ...] = ()
+    calls: tuple[GoldCall, ...] | None = None
 
     @property
     def remembered(self) -> Turn:
@@ -180,13 +218,15 @@ class Turn(_Data, frozen=True):
 
     @property
     def changed(self) -> bool:
-        """Whether stressors changed its words or its label."""
+        """Whether stressors changed its words, its label, or the tools that it may call."""
         stress = self.stress
         return stress is not None and bool(
             stress.edits
             or stress.system_edits
             or self.state != stress.original.state
             or self.ood != stress.original.ood
+            or self.calls != stress.original.calls
+            or stress.tools
         )
 
     @property
@@ -214,9 +254,10 @@ class Goal(_Data, frozen=True):
 
 
 class Dialogue(Displayed, _Data, frozen=True):
-    """One conversation, in order. `services` are those it is about; `closing` is what the system says last."""
+    """One conversation, in order. `services` are those it is about; `closing` is what the system says last.
 
-    _tabled_by = "dstress.reports.dialogues:dialogue_tables"
+    `tools` are those that may be called in it.
+    """
 
     id: str
     turns: tuple[Turn, ...]
@@ -224,6 +265,7 @@ class Dialogue(Displayed, _Data, frozen=True):
     goal: Goal | None = None
     closing: str = ""
     closing_frames: tuple[Frame, ...] = ()
+    tools: tuple[Tool, ...] = ()
 
     def __repr__(self) -> str:
         return f"Dialogue({self.id!r}, {len(self.turns)} turns, {', '.join(self.services) or 'no services named'})"
@@ -255,6 +297,23 @@ class Dialogue(Displayed, _Data, frozen=True):
             before = turn.remembered.state
 
 
+def _first_values(value: Any) -> Any:
+    """An accepted value with the first accepted member of every object in it."""
+    if isinstance(value, list | tuple):
+        return [_first_values(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    members = {name: next((item for item in values if item != ""), "") for name, values in value.items()}
+    return {name: _first_values(member) for name, member in members.items() if member != ""}
+
+
+def accepted_form(value: Any) -> Any:
+    """A plain JSON value in the form of gold arguments: every member of an object lists what is accepted."""
+    if isinstance(value, list):
+        return [accepted_form(item) for item in value]
+    return {name: [accepted_form(member)] for name, member in value.items()} if isinstance(value, dict) else value
+
+
 def slot_id(service: str, slot: str) -> str:
     """`hotel`, `book day` -> `hotel-book day`."""
     return f"{service}-{slot}"
@@ -263,6 +322,21 @@ def slot_id(service: str, slot: str) -> str:
 def first_forms(state: State) -> dict[str, str]:
     """The preferred form of each value of a gold state."""
     return {slot: forms[0] for slot, forms in state.items() if forms}
+
+
+def join_values(values: Iterable[str]) -> str:
+    """Several values of one slot, all wanted, as one: in whatever order they come, it is the same."""
+    return ALL.join(sorted(dict.fromkeys(values), key=lambda value: (value.casefold(), value)))
+
+
+def split_values(value: str) -> list[str]:
+    """The values that are all wanted; of any other value, itself."""
+    return value.split(ALL)
+
+
+def in_order(value: str) -> str:
+    """The value in the order in which values are compared that are all wanted; any other as it is."""
+    return join_values(split_values(value)) if ALL in value else value
 
 
 def service_of(slot: str) -> str:

@@ -1,30 +1,43 @@
 """What Python and notebooks show of a card, a run, a comparison, a corpus, a dialogue: a line of text, tables as HTML.
 
-A class names the function that makes its tables, `module:function`, as registries name components: so whatever stands
-above `reports` can be shown without importing it.
+The modules that make tables import the classes that they show, so they are found by the type of what is shown, and
+imported when it is shown.
 """
 
 from __future__ import annotations
 
 import importlib
+from functools import singledispatch
 from html import escape
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from dstress.errors import unknown
+
+NOTE = "; "
+"""In the name of a step, parts it from what may change on the way: `tracking: original; 8,123 tokens`."""
+_MAKERS = ("dstress.reports.dialogues", "dstress.reports.score_tables", "dstress.pipeline.tables")
+"""The modules that register with `make_tables`, but for those that are imported with the class itself."""
+
+
+@singledispatch
+def make_tables(shown: object) -> dict[str, Any]:
+    """Make the tables of something by name, each a `dstress.reports.tables.Table`."""
+    raise TypeError(f"nothing makes tables of a {type(shown).__name__}")
 
 
 class Displayed:
     """Something that is best seen as tables; the first of them says the most."""
 
     __slots__ = ()
-    _tabled_by: ClassVar[str]
 
     @property
     def tables(self) -> dict[str, Any]:
         """Its tables by name, each a `dstress.reports.tables.Table`."""
-        module, _, function = self._tabled_by.partition(":")
-        return dict(getattr(importlib.import_module(module), function)(self))
+        for module in _MAKERS:
+            if make_tables.dispatch(type(self)) is make_tables.dispatch(object):
+                importlib.import_module(module)
+        return make_tables(self)
 
     def to_pandas(self, table: str = "") -> Any:
         """A table, by default the first, as a DataFrame of plain numbers; shares are fractions. Needs pandas."""

@@ -15,6 +15,7 @@ A bug of ours raises something else, and shows its traceback.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -23,6 +24,11 @@ import msgspec
 
 UNREADABLE_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding raises at bytes that are cut off, not UTF-8, of another shape, or nested without end."""
+
+_LONGEST_ID = 200
+"""Letters of a dialogue's id in a message: a file may have any."""
+_LONG_WORD, _LONGEST_MESSAGE = re.compile(r"\S{1000,}"), 20_000
+"""No message quotes more than a person reads, whatever it is made of."""
 
 
 class DstressError(Exception):
@@ -33,6 +39,11 @@ class DstressError(Exception):
         super().__init__(problem)  # the one positional argument, so that the error survives pickling between processes
 
     def __str__(self) -> str:
+        return shorten(self.text)
+
+    @property
+    def text(self) -> str:
+        """The whole message, for whoever takes secrets out before it is shortened."""
         head = f"{self.where}: {self.problem}" if self.where else self.problem
         return f"{head}\n  fix: {self.fix}" if self.fix else head
 
@@ -69,11 +80,17 @@ class PredictionError(DstressError):
     """A prediction file that cannot be read, or that does not fit its gold."""
 
 
+def shorten(text: str) -> str:
+    """A message without more of a word, or of itself, than a person reads."""
+    text = _LONG_WORD.sub(lambda word: f"{word[0][:_LONGEST_ID]}...", text)
+    return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}..."
+
+
 def place(file: object = "", dialogue: str = "", turn: int | None = None) -> str:
     """The words for a place in the data, the same in every message: `file, dialogue d, turn 3`."""
     parts = [str(file)] if str(file) else []
     if dialogue:
-        parts.append(f"dialogue {dialogue}")
+        parts.append(f"dialogue {dialogue if len(dialogue) <= _LONGEST_ID else dialogue[:_LONGEST_ID] + '...'}")
     if turn is not None:
         parts.append(f"turn {turn}")
     return ", ".join(parts)
@@ -90,9 +107,9 @@ def naming(component: str) -> Iterator[None]:
         raise
 
 
-def unknown(kind: str, name: str, known: Iterable[str], *, where: str = "", fix: str = "") -> UnknownNameError:
+def unknown(kind: str, name: str, options: Iterable[str], *, where: str = "", fix: str = "") -> UnknownNameError:
     """An UnknownNameError that suggests the nearest known names, so that a typing error costs seconds."""
-    names = sorted(set(known))
+    names = sorted(set(options))
     if near := did_you_mean(name, names):
         hint = near
     elif names:
@@ -102,8 +119,13 @@ def unknown(kind: str, name: str, known: Iterable[str], *, where: str = "", fix:
     return UnknownNameError(f"unknown {kind} {name!r}; {hint}", where=where, fix=fix)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question with the nearest known names; empty where none is near."""
-    folded = {candidate.casefold(): candidate for candidate in known}
-    near = [folded[match] for match in get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.5)]
+def nearest(name: str, candidates: Iterable[str]) -> list[str]:
+    """Return up to three names like `name`, the most alike first; never what was typed."""
+    folded = {candidate.casefold(): candidate for candidate in candidates if candidate != name}
+    return [folded[match] for match in get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.5)]
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """Return a question with the nearest names; empty where none is near."""
+    near = nearest(name, candidates)
     return "did you mean " + " or ".join(map(repr, near)) + "?" if near else ""

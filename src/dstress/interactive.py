@@ -54,7 +54,8 @@ def definitions(component: type) -> Definitions:
         text, names = _definition(thing)
         texts.append(text)
         waiting += thing.__bases__ if isinstance(thing, type) else ()
-        space = _namespace(thing)
+        module = sys.modules.get(thing.__module__)
+        space: dict[str, Any] = thing.__globals__ if isinstance(thing, FunctionType) else vars(module) if module else {}
         for name in sorted(names & space.keys()):
             value = space[name]
             if isinstance(value, type | FunctionType):
@@ -114,9 +115,3 @@ def _describe(code: CodeType) -> str:
         for constant in code.co_consts
     ]
     return f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {constants}"
-
-
-def _namespace(thing: type | FunctionType) -> dict[str, Any]:
-    if isinstance(thing, FunctionType):
-        return thing.__globals__
-    return vars(sys.modules[thing.__module__]) if thing.__module__ in sys.modules else {}

@@ -2,6 +2,10 @@
 
 A room's door lists its built-ins as lazy targets, so that naming a component costs no import. Installed packages add
 theirs through entry points of the group `dstress.<kind>s`; `module:Class` names any class that can be imported.
+
+A spec's arguments are those of the constructor. What all components of a kind can be told beside them, without each of
+them saying so, are the parameters of their base class's method `set_shared`, which is called after the constructor: see
+`TurnStressor`.
 """
 
 from __future__ import annotations
@@ -9,12 +13,13 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
 from pathlib import Path
-from typing import Any, Generic, TypeVar, get_type_hints
+from typing import Any, Generic, TypeVar, cast, get_type_hints
 
 import msgspec
 
@@ -26,18 +31,23 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """The components of one kind, by name. `contract` is the base class that each of them honours."""
+    """The components of one kind, by name. `contract` is the base class that each of them honours.
 
-    def __init__(self, kind: str, contract: type[T], builtin: Mapping[str, str]) -> None:
-        self.kind, self.contract, self._builtin = kind, contract, dict(builtin)
+    `removed` says what to take in place of components of earlier versions.
+    """
+
+    def __init__(
+        self, kind: str, contract: type[T], builtin: Mapping[str, str], removed: Mapping[str, str] | None = None
+    ) -> None:
+        self.kind, self.contract, self._builtin, self._removed = kind, contract, dict(builtin), dict(removed or {})
 
     @cached_property
     def plugins(self) -> dict[str, EntryPoint]:
         """The entry points of installed packages, by name."""
-        found: dict[str, EntryPoint] = {}
-        points = entry_points(group=f"dstress.{self.kind}s")
+        points_by_name: dict[str, EntryPoint] = {}
+        points = _entry_points().select(group=f"dstress.{self.kind}s")
         for point in sorted(points, key=lambda point: (point.name, point.value)):
-            first = found.setdefault(point.name, point)
+            first = points_by_name.setdefault(point.name, point)
             # An editable and a regular install of one package may both be seen: the same target is no conflict.
             if self._builtin.get(point.name, first.value) != point.value:
                 owner = "dstress" if point.name in self._builtin else _owner(first)
@@ -45,7 +55,7 @@ class Registry(Generic[T]):
                     f"the {self.kind} {point.name!r} is claimed by both {owner} and {_owner(point)}",
                     fix=f"uninstall one of them, or rename its entry point in the group dstress.{self.kind}s",
                 )
-        return found
+        return points_by_name
 
     @property
     def targets(self) -> dict[str, str]:
@@ -64,8 +74,14 @@ class Registry(Generic[T]):
 
     def get(self, name: str) -> type[T]:
         """The component's class, imported now. An unknown name suggests the nearest."""
+        if name in self._removed and name not in self.targets:
+            raise SpecError(f"the {self.kind} {name!r} was removed", fix=self._removed[name])
         if name not in self.targets and ":" not in name:
             raise unknown(self.kind, name, self.targets, fix=f"`dstress list {self.kind}s` shows them all")
+        # A person's own module is looked for where they are, but only when they name one: otherwise any file there that
+        # has the name of an optional package would be executed.
+        if name not in self.targets and "" not in sys.path and str(Path.cwd()) not in sys.path:
+            sys.path.append(str(Path.cwd()))
         try:
             return self._load(self.targets.get(name, name))
         except SpecError as error:
@@ -74,11 +90,22 @@ class Registry(Generic[T]):
             point = self.plugins[name]
             raise SpecError(
                 f"the {self.kind} {name!r} of the plug-in {_owner(point)} is broken: {error.problem}",
-                fix=f"mend or uninstall it; its entry point is `{name} = {point.value}` in dstress.{self.kind}s",
+                fix=f"fix or uninstall it; its entry point is `{name} = {point.value}` in dstress.{self.kind}s",
             ) from error
 
     def _load(self, target: str) -> type[T]:
-        component = _import(target, self.kind)
+        module, _, attribute = target.partition(":")
+        try:
+            component: Any = importlib.import_module(module)
+            for part in attribute.split("."):
+                component = getattr(component, part)
+        except DstressError:
+            raise
+        except Exception as error:  # whatever a person's own module raises while it is imported
+            raise SpecError(
+                f"cannot import the {self.kind} {target!r}: {type(error).__name__}: {error}",
+                fix="check the spelling (module:Class) and that the module can be imported from here",
+            ) from error
         if not (isinstance(component, type) and issubclass(component, self.contract)):
             raise SpecError(
                 f"{target} is not a {self.kind}",
@@ -106,13 +133,18 @@ class Registry(Generic[T]):
         read = parse(spec) if isinstance(spec, str) else spec
         component = self.get(read.name)
         with naming(str(read)):
-            return component(**_convert(component, read, _bind(component, read)))
+            arguments = _convert(component, read, _bind(component, read))
+            shared = {name: arguments.pop(name) for name in _shared_parameters(component) if name in arguments}
+            made: Any = component(**arguments)
+            if shared:
+                made.set_shared(**shared)
+        return cast(T, made)
 
     def shortest(self, spec: str | ComponentSpec) -> ComponentSpec:
         """The same component in the fewest words: arguments by name, in order, without those that are the default."""
         read = parse(spec) if isinstance(spec, str) else spec
         component = self.get(read.name)
-        parameters = inspect.signature(component).parameters
+        parameters = inspect.signature(component).parameters | _shared_parameters(component)
         written = _bind(component, read)
         converted = _convert(component, read, written)
         arguments = {
@@ -128,9 +160,10 @@ class Registry(Generic[T]):
 
     def arguments(self, name: str) -> dict[str, str]:
         """What a spec may say in brackets: each argument with its default, as it is written; empty where it must be."""
+        component = self.get(name)
         return {
             parameter.name.rstrip("_"): "" if parameter.default is parameter.empty else _written(parameter.default)
-            for parameter in inspect.signature(self.get(name)).parameters.values()
+            for parameter in (inspect.signature(component).parameters | _shared_parameters(component)).values()
             if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         }
 
@@ -147,20 +180,8 @@ def _written(default: Any) -> str:
     return print_value(default) if writable else str(default)
 
 
-def _import(target: str, kind: str) -> object:
-    module, _, attribute = target.partition(":")
-    try:
-        found: Any = importlib.import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except DstressError:
-        raise
-    except Exception as error:  # whatever a person's own module raises while it is imported
-        raise SpecError(
-            f"cannot import the {kind} {target!r}: {type(error).__name__}: {error}",
-            fix="check the spelling (module:Class) and that the module can be imported from here",
-        ) from error
-    return found
+_entry_points, _distributions = cache(entry_points), cache(packages_distributions)
+"""Both look at every package that is installed."""
 
 
 def origin_of(component: type) -> str:
@@ -172,7 +193,7 @@ def origin_of(component: type) -> str:
     package = module.partition(".")[0]
     if package == "dstress":
         return ""
-    for owner in packages_distributions().get(package, ()):
+    for owner in _distributions().get(package, ()):
         return f"{owner}-{version(owner)}"
     if is_typed_in(component):
         content = definitions(component).text.encode()
@@ -182,21 +203,30 @@ def origin_of(component: type) -> str:
     return f"{module}-{hashlib.sha256(content).hexdigest()[:8]}"
 
 
+def _shared_parameters(component: Any) -> dict[str, inspect.Parameter]:
+    """What all components of its kind can be told, but for what its own constructor takes."""
+    if not hasattr(component, "set_shared"):
+        return {}
+    own, shared = inspect.signature(component).parameters, inspect.signature(component.set_shared).parameters
+    return {name: parameter for name, parameter in shared.items() if name != "self" and name not in own}
+
+
 def _bind(component: type, spec: ComponentSpec) -> dict[str, Value]:
     """A spec's arguments by the names of the constructor's parameters, as they are written."""
     signature = inspect.signature(component).parameters.values()
-    parameters = {p.name: p for p in signature if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+    own = {p.name: p for p in signature if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+    parameters = own | _shared_parameters(component)
     takes_any = any(p.kind is p.VAR_KEYWORD for p in signature)
-    arguments: dict[str, Value] = dict(zip(parameters, spec.positional, strict=False))
+    arguments: dict[str, Value] = dict(zip(own, spec.positional, strict=False))
     if not (parameters or takes_any) and (spec.positional or spec.arguments):
         raise SpecError(f"{spec}: {spec.name} takes no arguments")
-    if len(spec.positional) > len(parameters):
-        raise SpecError(f"{spec}: {spec.name} takes at most {len(parameters)} arguments")
+    if len(spec.positional) > len(own):
+        raise SpecError(f"{spec}: {spec.name} takes at most {len(own)} arguments")
     for key, value in spec.arguments.items():
         # A Python keyword cannot name a parameter: `lambda=` reaches `lambda_`.
         name = f"{key}_" if key not in parameters and f"{key}_" in parameters else key
         if name not in parameters and not takes_any:
-            raise unknown(f"argument of {spec.name}", key, [known.rstrip("_") for known in parameters])
+            raise unknown(f"argument of {spec.name}", key, [parameter.rstrip("_") for parameter in parameters])
         if name in arguments:
             raise SpecError(f"{spec}: the argument {key!r} is given twice")
         arguments[name] = value
@@ -212,6 +242,8 @@ def _convert(component: type, spec: ComponentSpec, arguments: Mapping[str, Value
         hints = get_type_hints(inspect.getattr_static(component, "__init__"))
     except NameError:  # names that are imported for type checkers only
         hints = {}
+    if hasattr(component, "set_shared"):
+        hints = get_type_hints(component.set_shared) | hints
     converted = {}
     for name, value in arguments.items():
         try:
@@ -233,8 +265,8 @@ def _is_default(parameter: inspect.Parameter | None, value: object) -> bool:
     return type(value) is type(default) and value == default
 
 
-def _as_path(wanted: type, value: object) -> object:
+def _as_path(kind: type, value: object) -> object:
     """Paths are written as text; every other class takes only its own objects."""
-    if wanted is Path and isinstance(value, str):
+    if kind is Path and isinstance(value, str):
         return Path(value)
-    raise msgspec.ValidationError(f"Expected `{wanted.__name__}`, got `{type(value).__name__}`")
+    raise msgspec.ValidationError(f"Expected `{kind.__name__}`, got `{type(value).__name__}`")

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from dstress.dialogue import Dialogue, Schema
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Reiterable(Generic[T_co]):
+    """Things that are read anew whenever they are iterated, such as dialogues that are stressed on the way."""
+
+    def __init__(self, read: Callable[[], Iterator[T_co]]) -> None:
+        self._read = read
+
+    def __iter__(self) -> Iterator[T_co]:
+        return self._read()
 
 
 class Material(Protocol):
@@ -32,4 +44,4 @@ class Resources(NamedTuple):
     variant: str = ""
     """Which variant of the corpus a tracker is to answer: `original`, or the stressor's spec."""
     repeat: int = 1
-    """The how manieth time a tracker is asked about the variant: one that keeps answers gives another each time."""
+    """Which repeat of the variant it is, from 1: a tracker that keeps answers gives another in each."""

@@ -6,11 +6,11 @@ of the scope "schema" does the same, so the names of a dialogue are rewritten he
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 import msgspec
 
-from dstress.dialogue import Act, Dialogue, Frame, Schema, Span, State, Stress, Turn, slot_id
+from dstress.dialogue import Act, Dialogue, Frame, Schema, Span, State, Turn, slot_id
 from dstress.errors import CorpusError
 
 INTENT_ACTS = frozenset({"OFFER_INTENT", "INFORM_INTENT"})
@@ -33,19 +33,18 @@ class Names(msgspec.Struct, frozen=True):
 
     def reversed(self) -> Names:
         """A variant's names -> the original ones."""
-        return Names(
-            _reversed(self.services),
-            {self.services[service]: _reversed(slots) for service, slots in self.slots.items()},
-            {self.services[service]: _reversed(intents) for service, intents in self.intents.items()},
+        slots, intents = (
+            {
+                self.services[service]: {after: before for before, after in table.items()}
+                for service, table in part.items()
+            }
+            for part in (self.slots, self.intents)
         )
+        return Names({after: before for before, after in self.services.items()}, slots, intents)
 
 
 SAME_NAMES = Names({}, {}, {})
 """Everything keeps its name."""
-
-
-def _reversed(names: dict[str, str]) -> dict[str, str]:
-    return {after: before for before, after in names.items()}
 
 
 def map_names(pairs: Iterable[tuple[Schema, Schema]]) -> Names:
@@ -86,46 +85,54 @@ def seen_by_variant(seen: Collection[str] | None, original: Schema, variant: Sch
 
 def rename_dialogue(dialogue: Dialogue, names: Names) -> Dialogue:
     """The dialogue with the variant's names in its services, frames, acts, states and goal; the words stay."""
+    return map_labels(
+        dialogue,
+        service=lambda service: names.services.get(service, service),
+        slot=names.slot_id,
+        frame=lambda frame: _rename_frame(frame, names),
+    )
+
+
+def map_labels(
+    dialogue: Dialogue,
+    service: Callable[[str], str],
+    slot: Callable[[str], str],
+    frame: Callable[[Frame], Frame | None],
+) -> Dialogue:
+    """The dialogue with every label as these functions give it, or without it where they give nothing."""
+    replace = msgspec.structs.replace
+
+    def state(labels: State) -> State:
+        return {new: values for old, values in labels.items() if (new := slot(old))}
+
+    def frames(old: tuple[Frame, ...]) -> tuple[Frame, ...]:
+        return tuple(filter(None, map(frame, old)))
+
+    def turn(old: Turn) -> Turn:
+        stress = old.stress
+        if stress:  # the turns that it keeps have the same labels, so that they can be compared
+            stress = replace(stress, original=turn(stress.original), base=stress.base and turn(stress.base))
+        return replace(
+            old,
+            state=state(old.state),
+            frames=frames(old.frames),
+            system_frames=frames(old.system_frames),
+            booked=tuple(filter(None, map(service, old.booked))),
+            coreferences=tuple(replace(each, slot=new) for each in old.coreferences if (new := slot(each.slot))),
+            stress=stress,
+        )
+
     goal = dialogue.goal
     if goal is not None:
-        goal = msgspec.structs.replace(
-            goal,
-            inform=_rename_state(goal.inform, names),
-            fallback=_rename_state(goal.fallback, names),
-            request=tuple(names.slot_id(slot) for slot in goal.request),
-        )
-    return msgspec.structs.replace(
+        request = tuple(filter(None, map(slot, goal.request)))
+        goal = replace(goal, inform=state(goal.inform), fallback=state(goal.fallback), request=request)
+    return replace(
         dialogue,
-        turns=tuple(_rename_turn(turn, names) for turn in dialogue.turns),
-        services=tuple(names.services.get(service, service) for service in dialogue.services),
+        turns=tuple(map(turn, dialogue.turns)),
+        services=tuple(filter(None, map(service, dialogue.services))),
         goal=goal,
-        closing_frames=tuple(_rename_frame(frame, names) for frame in dialogue.closing_frames),
+        closing_frames=frames(dialogue.closing_frames),
     )
-
-
-def _rename_turn(turn: Turn, names: Names) -> Turn:
-    return msgspec.structs.replace(
-        turn,
-        state=_rename_state(turn.state, names),
-        frames=tuple(_rename_frame(frame, names) for frame in turn.frames),
-        system_frames=tuple(_rename_frame(frame, names) for frame in turn.system_frames),
-        booked=tuple(names.services.get(service, service) for service in turn.booked),
-        coreferences=tuple(
-            msgspec.structs.replace(coreference, slot=names.slot_id(coreference.slot))
-            for coreference in turn.coreferences
-        ),
-        stress=_rename_stress(turn.stress, names) if turn.stress else None,
-    )
-
-
-def _rename_stress(stress: Stress, names: Names) -> Stress:
-    """The turns that a stressed turn keeps speak the same names as the turn, so that the two can be compared."""
-    base = _rename_turn(stress.base, names) if stress.base else None
-    return msgspec.structs.replace(stress, original=_rename_turn(stress.original, names), base=base)
-
-
-def _rename_state(state: State, names: Names) -> State:
-    return {names.slot_id(slot): values for slot, values in state.items()}
 
 
 def _rename_frame(frame: Frame, names: Names) -> Frame:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import msgspec
@@ -103,21 +104,23 @@ class _Reader:
     """A recursive-descent reader over the tokens of one spec."""
 
     def __init__(self, text: str) -> None:
-        self.text, self.position = text, 0
+        self.text, self.next, self.depth = text, 0, 0
         self.tokens: list[tuple[str, str, int]] = []
-        while text[self.position :].strip():
-            match = _TOKEN.match(text, self.position)
+        position = 0
+        while text[position:].strip():
+            match = _TOKEN.match(text, position)
             if match is None:
-                self.fail("a quote that never closes, or a character that has no place here")
+                self.fail("a quote that never closes, or a character that has no place here", position)
             kind = match.lastgroup or ""
             self.tokens.append((kind, match.group(kind), match.start(kind)))
-            self.position = match.end()
-        self.next = self.depth = 0
+            position = match.end()
 
-    def fail(self, problem: str) -> NoReturn:
-        at = self.tokens[self.next][2] if hasattr(self, "next") and self.next < len(self.tokens) else self.position
+    def fail(self, problem: str, position: int | None = None) -> NoReturn:
+        if position is None:
+            last = self.tokens[-1] if self.tokens else ("", "", 0)
+            position = self.tokens[self.next][2] if self.next < len(self.tokens) else last[2] + len(last[1])
         raise SpecError(
-            f"cannot read the spec {self.text!r}: {problem} (at character {at + 1})",
+            f"cannot read the spec {self.text!r}: {problem} (at character {position + 1})",
             fix='write it like typos(rate=0.1) or llm(model="my model", mode=json)',
         )
 
@@ -126,17 +129,20 @@ class _Reader:
         return self.tokens[index][:2] if index < len(self.tokens) else ("end", "")
 
     def take(self, mark: str) -> bool:
-        found = self.peek() == ("mark", mark)
-        self.next += found
-        return found
-
-    def expect(self, mark: str) -> None:
-        if not self.take(mark):
-            self.fail(f"expected {mark!r}, found {self.peek()[1] or 'the end'!r}")
+        is_next = self.peek() == ("mark", mark)
+        self.next += is_next
+        return is_next
 
     def finish(self) -> None:
         if self.next < len(self.tokens):
             self.fail(f"{self.peek()[1]!r} is left over")
+
+    def items(self, closing: str) -> Iterator[None]:
+        """Stop before each item of a list that ends with a bracket."""
+        while not self.take(closing):
+            yield
+            if self.peek() != ("mark", closing) and not self.take(","):
+                self.fail(f"expected ',', found {self.peek()[1] or 'the end'!r}")
 
     def composition(self) -> list[ComponentSpec]:
         parts = [self.spec()]
@@ -151,66 +157,49 @@ class _Reader:
         self.next += 1
         positional: list[Value] = []
         arguments: dict[str, Value] = {}
-        if self.take("("):
-            while not self.take(")"):
-                self.argument(positional, arguments)
-                if self.peek() != ("mark", ")"):
-                    self.expect(",")
+        for _ in self.items(")") if self.take("(") else ():
+            kind, key = self.peek()
+            if kind == "word" and self.peek(1) == ("mark", "="):
+                if key in arguments:
+                    self.fail(f"the argument {key!r} is given twice")
+                self.next += 2
+                arguments[key] = self.value()
+            elif arguments:
+                self.fail("an argument without a name must come before the named ones")
+            else:
+                positional.append(self.value())
         return ComponentSpec(name, tuple(positional), arguments)
-
-    def argument(self, positional: list[Value], arguments: dict[str, Value]) -> None:
-        kind, key = self.peek()
-        if kind == "word" and self.peek(1) == ("mark", "="):
-            if key in arguments:
-                self.fail(f"the argument {key!r} is given twice")
-            self.next += 2
-            arguments[key] = self.value()
-        elif arguments:
-            self.fail("an argument without a name must come before the named ones")
-        else:
-            positional.append(self.value())
 
     def value(self) -> Value:
         if self.depth == _MAX_DEPTH:
             self.fail(f"brackets are nested more than {_MAX_DEPTH} deep")
         self.depth += 1
-        value = self.items() if self.take("[") else self.single()
+        kind, text = self.peek()
+        value: Value
+        if self.take("["):
+            value = [self.value() for _ in self.items("]")]
+        elif kind == "word" and self.peek(1) == ("mark", "("):
+            value = self.spec()
+        elif kind in ("end", "mark"):
+            self.fail(f"expected a value, found {text or 'the end'!r}")
+        else:
+            value = self.plain(kind, text)
+            self.next += 1
         self.depth -= 1
         return value
 
-    def single(self) -> Value:
-        kind, text = self.peek()
-        if kind == "word" and self.peek(1) == ("mark", "("):
-            return self.spec()
-        if kind in ("end", "mark"):
-            self.fail(f"expected a value, found {text or 'the end'!r}")
-        value = self.read(kind, text)
-        self.next += 1
-        return value
-
-    def read(self, kind: str, text: str) -> Value:
-        if kind == "string":
-            return self.string(text)
+    def plain(self, kind: str, text: str) -> Value:
         if kind == "word":
             return _CONSTANTS.get(text, text)
         try:
+            if kind == "string":
+                return str(json.loads(text, strict=False))
             return int(text) if text.lstrip("+-").isdigit() else float(text)
         except ValueError:  # Python refuses whole numbers of thousands of digits
-            self.fail(f"a number of {len(text)} digits is too long")
-
-    def items(self) -> list[Value]:
-        values: list[Value] = []
-        while not self.take("]"):
-            values.append(self.value())
-            if self.peek() != ("mark", "]"):
-                self.expect(",")
-        return values
-
-    def string(self, text: str) -> str:
-        try:
-            return str(json.loads(text, strict=False))
-        except ValueError:
-            self.fail(f"{text} is not a text with valid escapes")
+            is_text = kind == "string"
+            self.fail(
+                f"{text} is not a text with valid escapes" if is_text else f"a number of {len(text)} digits is too long"
+            )
 
 
 def print_value(value: Value) -> str:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from unittest.mock import Mock
+from urllib.parse import quote, quote_plus
 
+import markupsafe
 import pytest
 
+from benchmarks.reminder import schema
+from dstress.api import Answer, Context, Resources, Tracker
 from dstress.cli.main import main
-from dstress.corpora.reminder import schema
 from dstress.dialogue import slot_id
 from dstress.errors import DstressError
 from dstress.llm.post import checked_url
 from dstress.pipeline.track import _failure
 from dstress.storage.secrets import read_secret, redact
+from dstress.stressors.translators import translators
 from dstress.trackers import trackers
-from dstress.translators import translators
 from tests.fakes.hostile_server import body, hostile
 from tests.trackers.serving import contexts, resources
 
@@ -76,6 +84,48 @@ def leaks(folder: Path) -> list[Path]:
     found = [path for path in folder.rglob("*") if any(part.decode() in str(path) for part in SPELLINGS)]
     files = [path for path in folder.rglob("*") if path.is_file()]
     return found + [path for path in files if any(part in path.read_bytes() for part in SPELLINGS)]
+
+
+class TellsItsKey(Tracker):
+    """Reads a key from a file once it is prepared, in whatever process that is, and puts it wherever it can."""
+
+    def __init__(self, path: str, when: str) -> None:
+        self.path, self.when = path, when
+
+    def prepare(self, resources: Resources) -> None:
+        self.key = read_secret(f"file:{self.path}")
+        if self.when == "prepare":
+            raise RuntimeError(f"no entry with {self.key}")
+
+    def track(self, contexts: Sequence[Context]) -> list[Answer]:
+        if self.when == "raise":
+            raise RuntimeError(f"no entry with {self.key}")
+        return [{SLOT: self.key} for _ in contexts]
+
+
+@pytest.mark.parametrize(
+    "when", ["prepare", *(pytest.param(one, marks=pytest.mark.slow) for one in ("raise", "answer"))]
+)
+def test_a_key_that_only_a_worker_has_read(when: str, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text(SECRET)
+    spec = f'tests.attacks.test_secrets:TellsItsKey(path="{tmp_path}/key", when={when})'
+    command = [
+        sys.executable,
+        "-m",
+        "dstress",
+        *RUN,
+        "--tracker",
+        spec,
+        "--out",
+        str(tmp_path / "run"),
+        "--workers",
+        "2",
+    ]
+    ended = subprocess.run(command, capture_output=True, check=False)
+    said = ended.stdout + ended.stderr
+    assert (b"no entry with ***" in said) == (when != "answer"), said
+    assert not any(part in said for part in SPELLINGS)
+    assert leaks(tmp_path) == [tmp_path / "key"]
 
 
 @pytest.mark.parametrize("tracker", ['http(url="{}/track?api_key=${{MY_KEY}}")', 'llm(model="m", base_url="{}/v1")'])
@@ -136,3 +186,114 @@ def test_an_address_with_a_secret_is_refused(url: str, capsys: pytest.CaptureFix
 def test_short_texts_are_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DSTRESS_API_KEY", "none")
     assert redact(b'{"hotel-area": "none"}') == b'{"hotel-area": "none"}'
+
+
+class Leaky(Tracker):
+    """Says every secret of the environment, at a turn or before."""
+
+    def __init__(self, early: bool = False) -> None:
+        self.early = early
+
+    def prepare(self, resources: Resources) -> None:
+        if self.early:
+            raise RuntimeError(" ".join(os.environ[name] for name in SEVERAL))
+
+    def track(self, contexts: Sequence[Context]) -> list[Answer]:
+        if any(context.turn for context in contexts):
+            raise RuntimeError(" ".join(os.environ[name] for name in SEVERAL))
+        return [{} for _ in contexts]
+
+
+SEVERAL = ("DSTRESS_API_KEY", "OPENAI_API_KEY", "DSTRESS_TOKEN", "HF_TOKEN", "DB_PASSWORD")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", ["", "(early=true)"])
+def test_an_error_that_quotes_several_secrets(options: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, name in enumerate(SEVERAL):
+        monkeypatch.setenv(name, f"{number}-geheim<'{number}")
+    command = [sys.executable, "-m", "dstress", *RUN, "--tracker", f"tests.attacks.test_secrets:Leaky{options}"]
+    ended = subprocess.run(
+        [*command, "--max-failed", "100", "--out", str(tmp_path / "run")], capture_output=True, text=True, check=False
+    )
+    assert "***" in ended.stdout + ended.stderr and "geheim" not in ended.stdout + ended.stderr
+    assert leaks(tmp_path) == []
+    assert options or (ended.returncode == 0 and (tmp_path / "run" / "report.html").exists())
+
+
+def test_what_only_sounds_like_a_secret_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "KEY": "restaurant",
+        "TOKENIZERS_PARALLELISM": "false",
+        "MY_KEY": "/etc/ssl/private.pem",
+    }.items():
+        monkeypatch.setenv(name, value)
+        assert redact(value.encode()) == value.encode()
+    for name in (
+        "HF_TOKEN", "PGPASSWORD", "OPENAI_APIKEY", "SECRET", "AWS_SECRET_ACCESS_KEY", "OPENAI_API_KEY_2", "DB_PASS",
+        "SECRET_KEY_BASE", "GITHUB_PAT", "accessToken", "My-Api-Key", "CREDENTIALS", "MYSQL_PWD", "SENTRY_DSN",
+    ):  # fmt: skip
+        monkeypatch.setenv(name, f"{name} of mine")
+        assert redact(f"{name} of mine".encode()) == b"***"
+
+
+def test_a_password_in_an_address_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, address in {
+        "DSTRESS_DATABASE": "postgresql+psycopg://me:pass%2Fword-9@db/x",
+        "HTTPS_PROXY": "http://me:pass%2Fword-9@proxy:80",
+        "REDIS_URL": "redis://:pass%2Fword-9@r",
+    }.items():
+        monkeypatch.setenv(name, address)
+        assert redact(f"no way to {address} with pass/word-9".encode()).count(b"***") == 2
+        monkeypatch.delenv(name)
+        assert redact(address.encode()) == address.encode()
+
+
+def test_a_secret_in_any_spelling_and_one_inside_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = 'Zx9 "it\'s" <é&𝄞>\n\\+/='
+    monkeypatch.setenv("DSTRESS_API_KEY", secret)
+    in_json, in_python = json.dumps(secret)[1:-1], repr(secret)[1:-1]
+    for spelling in (
+        secret, in_json, json.dumps(secret, ensure_ascii=False)[1:-1], in_python, json.dumps(in_json)[1:-1],
+        repr(in_python)[1:-1], json.dumps(in_python)[1:-1], quote(secret), quote_plus(secret),
+        html.escape(secret), html.escape(secret, quote=False), str(markupsafe.escape(secret)), html.escape(in_json),
+        html.escape(html.escape(secret)), repr(secret.encode())[2:-1], in_json.replace("<", "\\u003c"),
+    ):  # fmt: skip
+        assert redact(f"a{spelling}b".encode()) == b"a***b", spelling
+
+
+@pytest.mark.parametrize("secret", ['"+/=abc.d', "\\\\\\abc.d", "abc.d\\x<<<"])
+def test_json_stays_json_and_no_content_holds_anybody_up(secret: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DSTRESS_API_KEY", secret)
+    assert json.loads(redact(json.dumps({"a": f"x {secret} y"}).encode())) == {"a": "x *** y"}
+    other = secret.replace(".", "e").encode()
+    assert redact(other) == other
+    start = time.monotonic()
+    for content in (b"\\", b"abc.d\\", b"<\\", b"&amp;", b"+/", b"\\x5c"):
+        redact(b"abc.d" + content * 200_000)
+    assert time.monotonic() - start < 20
+
+
+def test_a_message_is_shortened_once_its_secrets_are_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of half a secret nothing would be found."""
+    monkeypatch.setenv("DSTRESS_API_KEY", SECRET)
+    for before in ("x" * 190, "y " * 9_995):
+        problem = f"{before}{SECRET}{'z' * 2000}"
+        monkeypatch.setattr("dstress.cli.main.cli.main", Mock(side_effect=DstressError(problem)))
+        with pytest.raises(SystemExit):
+            main([])
+        said = capsys.readouterr().err
+        assert "sk-" not in said and "***" in said and len(said) < 21_000
+
+
+def test_a_secret_in_the_wrong_place_of_a_command_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DSTRESS_API_KEY", SECRET)
+    for arguments in (["run", "--limit", SECRET], [SECRET], ["score", SECRET]):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        said = capsys.readouterr().err
+        assert ended.value.code == 2 and "***" in said and "geheim" not in said

@@ -17,6 +17,7 @@ WORDS_ONLY = (
 """Stressors that need no program beside them."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", VALUES)
 def test_every_stressor_survives_every_value(kind: str) -> None:
     with at_most(60):

@@ -31,6 +31,7 @@ def test_json_is_what_is_written(tmp_path: Path) -> None:
     assert told["stressor"] == "typos" and told["seeds"] == [1] and told["dialogues"]["original"] == 4
 
 
+@pytest.mark.slow
 def test_seeds_make_it_again_whoever_works(tmp_path: Path) -> None:
     for name, seed, workers in (("a", "3", "1"), ("b", "3", "2"), ("c", "4", "1")):
         run(

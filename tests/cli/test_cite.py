@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from dstress.cli.main import cli
 from dstress.runs.folder import Manifest, RunFolder
-from dstress.suites.base import Suite
+from dstress.runs.suites.base import Suite
 
 
 def cite(*arguments: str) -> str:

@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner
 
 from dstress import __version__
-from dstress.cli.list import PAGES
 from dstress.cli.main import VERBS, cli, main
 from dstress.cli.names import KINDS, registry
 from tests.corpora import layouts
@@ -126,7 +125,7 @@ def test_one_component_is_shown_with_its_arguments_and_its_page() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_page_of_every_component_tells_about_it(kind: str) -> None:
     for name in registry(kind):
-        page = ROOT / PAGES[kind].format(name=name).partition("#")[0]
+        page = ROOT / KINDS[kind]["page"].format(name=name).partition("#")[0]
         assert name in page.read_text(), name
 
 
@@ -186,7 +185,7 @@ def test_list_remove_and_compare(tmp_path: Path) -> None:
         run("corpora", "add", name, str(layouts.sgd(tmp_path)))
     assert "0 of 3 turns" in run("corpora", "compare", "one:test", "two:test")
     run("corpora", "remove", "two")
-    assert list(json.loads(run("corpora", "list", "--json"))["corpora"]) == ["one"]
+    assert list(json.loads(run("corpora", "list", "--json"))["corpora"]) == ["one", "reminder"]
 
 
 def test_variants_writes_files(tmp_path: Path) -> None:
@@ -194,6 +193,20 @@ def test_variants_writes_files(tmp_path: Path) -> None:
 
     sgd, schemas = layouts.sgd(tmp_path / "sgd"), variant_folder(tmp_path / "x")
     assert "4 files" in run("corpora", "variants", str(sgd), str(schemas), "--out", str(tmp_path / "out"))
+
+
+def test_no_file_of_the_working_folder_is_executed_unless_it_is_asked_for(tmp_path: Path) -> None:
+    for name in ("org", "own"):
+        (tmp_path / f"{name}.py").write_text(f"open('{name} was executed', 'w').close()\n")
+
+    def executed(*arguments: str) -> set[str]:
+        script = Path(sys.executable).with_name("dstress")
+        subprocess.run([script, *arguments], cwd=tmp_path, capture_output=True)
+        return {path.name for path in tmp_path.glob("* was executed")}
+
+    assert executed("list") == executed("list", "stressors", "--json") == set()
+    assert executed("corpora", "show", "reminder:test") == set()
+    assert "own was executed" in executed("stress", "reminder:test", "--with", "own:Own", "--out", "stressed")
 
 
 def test_demo_runs_to_its_end(tmp_path: Path) -> None:

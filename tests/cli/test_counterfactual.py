@@ -9,19 +9,20 @@ from click.testing import CliRunner, Result
 
 from dstress.cli.counterfactual import command
 from dstress.errors import DstressError
-from tests.generators.training import training
+from tests.stressors.generators.training import training
 
 SPEC = 'counterfactual(values=built, train="{}")'.format(training("reminder", None, 200))
 
 
-def called(*arguments: str, orders: str | None = None) -> Result:
-    result = CliRunner().invoke(command, ["reminder:test", "--with", SPEC, *arguments], input=orders)
+def called(*arguments: str) -> Result:
+    result = CliRunner().invoke(command, ["reminder:test", "--with", SPEC, *arguments])
     if isinstance(result.exception, DstressError):
         raise result.exception
     assert result.exit_code == 0, result.output
     return result
 
 
+@pytest.mark.slow
 def test_a_turn_is_shown_with_goal_candidates_and_verdicts() -> None:
     report = json.loads(called("--dialogue", "reminder-test-0000", "--turn", "0", "--json").output)
     assert report["user"] == "I want to take a journey from Brindleford to Hartlebridge for four."
@@ -39,21 +40,6 @@ def test_a_goal_of_ones_own() -> None:
     assert report["goal"]["said"] == {"trips-origin": "Elmsgate", "trips-tickets": "5"}
     passing = [candidate["text"] for candidate in report["candidates"] if not candidate["rejected"]]
     assert passing and all("Elmsgate" in text and "5" in text for text in passing)
-
-
-def test_a_conversation() -> None:
-    orders = "n\nt 0\nown\n-trips-tickets\ntrips-class=first\nsay A coach, please.\nnew\nd reminder-test-0003\n?\nq\n"
-    shown = called("--interactive", orders=orders).output
-    assert "reminder-test-0000, turn 1" in shown and "reminder-test-0003, turn 0" in shown
-    assert "new goal: trips-origin=Brindleford, trips-destination=Hartlebridge, trips-class=first" in shown
-    assert "'A coach, please.': not said: trips-origin, trips-destination, trips-class" in shown
-
-
-def test_a_wrong_order_is_told_and_changes_nothing() -> None:
-    shown = called("--interactive", orders="own\ntrips-colour=red\n-taxi-day\nnonsense\nt 99\nown\n").output
-    assert "unknown slot 'trips-colour'" in shown and "unknown slot of the goal 'taxi-day'" in shown
-    assert "'nonsense' is no slot with a value" in shown and "there is no turn 99" in shown
-    assert shown.count("new goal: trips-origin=Brindleford, trips-destination=Hartlebridge, trips-tickets=4") == 2
 
 
 @pytest.mark.parametrize(

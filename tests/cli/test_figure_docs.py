@@ -27,6 +27,7 @@ def judges() -> None:
         Path(f"{name}.csv").write_text("\n".join(["item,human_like,correct", *rows]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_the_examples_print_what_they_say(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -13,8 +13,6 @@ from dstress import corpora, evaluate
 from dstress.cli.main import main
 from dstress.corpora import store
 from dstress.corpora.audit import audit_corpus
-from dstress.runs.folder import RunFolder
-from dstress.storage.file_names import legible
 from dstress.stressors.base import Rewriter
 from tests.corpora import layouts
 from tests.storage.test_file_names import HOSTILE
@@ -84,6 +82,7 @@ def test_every_layout_is_written_below_its_folder(tmp_path: Path, layout: str, s
     assert outside(tmp_path / "a" / "b" / "out")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", SPLITS)
 def test_augment_and_run_write_below_their_folders(tmp_path: Path, split: str) -> None:
     packed = source(tmp_path / "source", split)
@@ -96,27 +95,19 @@ def test_augment_and_run_write_below_their_folders(tmp_path: Path, split: str) -
     assert outside(tmp_path, "a/b/out/", "c/d/run/") == before
 
 
+@pytest.mark.slow
 def test_specs_that_differ_in_a_sign_or_late_have_files_of_their_own(tmp_path: Path) -> None:
     here, late = f"{__name__}:Marking", "x" * 120
     specs = [f"{here}(number=30)", f"{here}(number=-30)", *(f"{here}(padding={late}{end})" for end in "ab")]
     suite = tmp_path / "suite.toml"
     suite.write_text(f'title = "x"\nmetrics = ["jga"]\nstressors = {json.dumps(specs)}\n')
     run = evaluate(str(suite), "gold", str(layouts.dstress(tmp_path / "corpus")), tmp_path / "run")
-    assert len(run.variants) == 5 == len({run.stressed_path(variant) for variant in run.variants})
-    assert len({run.predictions_path(variant) for variant in run.variants}) == 5
-    last = [{turn.user.split()[-1] for d in run.dialogues(variant) for turn in d.turns} for variant in run.variants]
+    assert len(run.variants) == 5 == len({run.variant(variant).path for variant in run.variants})
+    assert len({run.variant(variant).predictions_path() for variant in run.variants}) == 5
+    last = [
+        {turn.user.split()[-1] for d in run.variant(variant).dialogues() for turn in d.turns}
+        for variant in run.variants
+    ]
     assert last[1:] == [{"30"}, {"-30"}, {"1"}, {"1"}]
     call("stress", str(tmp_path / "corpus"), "--with", ",".join(specs), "--out", str(tmp_path / "stressed"))
     assert len(list((tmp_path / "stressed").iterdir())) == 4
-
-
-def test_a_run_from_before_names_had_hashes_is_still_read(tmp_path: Path) -> None:
-    suite, spec = tmp_path / "suite.toml", "typos(rate=0.9)"
-    suite.write_text(f'title = "x"\nmetrics = ["jga"]\nstressors = ["{spec}"]\n')
-    run = evaluate(str(suite), "gold", str(layouts.dstress(tmp_path / "corpus")), tmp_path / "run")
-    before = [dialogue.id for dialogue in run.dialogues(spec)], list(run.journal(spec)), run.quality(spec)
-    for path in (tmp_path / "run").glob(f"*/{legible(spec)}-*"):
-        path.rename(path.with_name(legible(spec) + path.name[len(legible(spec)) + 17 :]))
-    old = RunFolder.open(tmp_path / "run")
-    assert old.stressed_path(spec).name == "typos-rate-0.9.jsonl"
-    assert ([dialogue.id for dialogue in old.dialogues(spec)], list(old.journal(spec)), old.quality(spec)) == before

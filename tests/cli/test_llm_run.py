@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,7 @@ stressors = ["typos"]
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DSTRESS_HOME", str(tmp_path / "home"))
+def suite(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SUITE)
 
 
@@ -58,6 +58,24 @@ def run(server: Served, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> R
     return start
 
 
+def test_a_killed_run_has_every_answer_that_came(server: Served, run: Run, tmp_path: Path) -> None:
+    """The journal and the progress have it at once: they waited for 64 answers."""
+    shown: list[tuple[str, int, int | None]] = []
+
+    def kill(what: str, done: int, total: int | None) -> None:
+        shown.append((what, done, total))
+        if done == 5:
+            raise KeyboardInterrupt
+
+    tracker = Llm(server.url, "small", services="dialogue", concurrency=1)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(str(tmp_path / "small.toml"), tracker, "reminder:test", tmp_path / "run", limit=3, on_progress=kill)
+    answers = (tmp_path / "run" / "predictions" / "original.jsonl").read_bytes().splitlines()
+    assert len(answers) == 5
+    (first, *_, last) = [each for each in shown if each[0].startswith("tracking")]
+    assert first == ("tracking: original", 0, last[2]) and last[:2] == ("tracking: original; 550 tokens", 5)
+
+
 def test_a_run_says_how_many_answers_came_without_the_call(server: Served, run: Run) -> None:
     server.answer = lambda asked: completion("Sure!") if "tools" in asked else serving.model(asked)
     code, told = run(", mode=tools")
@@ -71,6 +89,7 @@ def moody(asked: dict[str, Any]) -> dict[str, Any]:
     return completion(json.dumps(dict.fromkeys(serving.asked_slots(asked), str(asked["seed"]))))
 
 
+@pytest.mark.slow
 def test_repeats_show_how_far_a_model_agrees_with_itself(server: Served, run: Run, tmp_path: Path) -> None:
     server.answer = moody
     code, told = run("", "--repeats", "3")
@@ -80,31 +99,45 @@ def test_repeats_show_how_far_a_model_agrees_with_itself(server: Served, run: Ru
     assert [sum(asked["seed"] == seed for asked in server.asked) for seed in (1, 2, 3)] == [once] * 3
     found = RunFolder.open(tmp_path / "run")
     assert found.scores.repeats["original"].differing == 1.0
-    assert {answer.state["taxi-day"] for answer in found.journal("typos", 3) if "taxi-day" in answer.state} == {"3"}
-    assert "How far the tracker agrees with itself" in (tmp_path / "run" / "report.html").read_text()
+    assert {answer.state["taxi-day"] for answer in found.variant("typos").journal(3) if "taxi-day" in answer.state} == {
+        "3"
+    }
+    assert "Repeatability" in (tmp_path / "run" / "report.html").read_text()
     # All is kept: a second run asks nobody.
     assert run("", "--repeats", "3", "--out", str(tmp_path / "second"))[0] == 0
     assert len(server.asked) == 3 * once
     assert RunFolder.open(tmp_path / "second").scores.repeats == found.scores.repeats
 
 
-def test_repeats_go_on_where_they_were_killed(server: Served, run: Run, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_repeats_go_on_where_they_were_killed(server: Served, run: Run, tmp_path: Path, data_home: Path) -> None:
+    def kill(step: str, done: int, total: int | None) -> None:
+        if step.startswith("tracking again (2): original") and done == 3:
+            raise KeyboardInterrupt
+
     server.answer = moody
-    assert run("", "--repeats", "2")[0] == 0
-    whole = {path.name: path.read_bytes() for path in (tmp_path / "run" / "predictions-2").iterdir()}
-    torn = tmp_path / "run" / "predictions-2" / "original.jsonl"
-    torn.write_bytes(whole["original.jsonl"][:-9])
-    (tmp_path / "run" / "scores.json").unlink()
-    (tmp_path / "home" / "llm" / "responses.sqlite").unlink()
+    folder, cache = tmp_path / "run", data_home / "llm" / "responses.sqlite"
+    assert run(", concurrency=1", "--repeats", "2")[0] == 0
+    whole = {path.name: path.read_bytes() for path in (folder / "predictions-2").iterdir()}
+    repeated = sum(request["seed"] == 2 for request in server.asked)
+    shutil.rmtree(folder)
+    cache.unlink()
+    tracker = f'llm("{server.url}", model=small, services=dialogue, retries=0, concurrency=1)'
+    with pytest.raises(KeyboardInterrupt):
+        options = RunOptions(limit=3, repeats=2, on_progress=kill)
+        evaluate(str(tmp_path / "small.toml"), tracker, "reminder:test", folder, options)
+    cache.unlink()
+    journal = folder / "predictions-2" / "original.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-9])
     server.asked.clear()
-    code, told = run("", "--repeats", "2", "--resume")
-    assert code == 0, told
-    assert [asked["seed"] for asked in server.asked] == [2] * len(server.asked) != []
-    assert len({asked["messages"][-1]["content"] for asked in server.asked}) == 1
-    assert {path.name: path.read_bytes() for path in (tmp_path / "run" / "predictions-2").iterdir()} == whole
-    assert run("", "--repeats", "3", "--resume") == (
+    code, printed = run(", concurrency=1", "--repeats", "2", "--resume")
+    assert code == 0, printed
+    # Two answers were whole.
+    assert [request["seed"] for request in server.asked] == [2] * (repeated - 2)
+    assert {path.name: path.read_bytes() for path in (folder / "predictions-2").iterdir()} == whole
+    assert run(", concurrency=1", "--repeats", "3", "--resume") == (
         2,
-        f"{tmp_path}/run: the run was begun with another repeats fix: give another --out",
+        f"{folder}: the run was begun with another repeats fix: give another --out",
     )
 
 
@@ -127,7 +160,7 @@ def test_a_priced_run_stops_with_an_estimate_that_holds(server: Served, run: Run
     found = re.search(r"([\d,]+) more turns would cost about ([\d.]+) \(([\d,]+) tokens in, ([\d,]+) out\)", told)
     assert found, told
     assert f"by {few} that were asked" in told and "--resume --yes" in told
-    assert RunFolder.open(tmp_path / "run").journal("original").answered == few
+    assert RunFolder.open(tmp_path / "run").variant("original").journal().answered == few
     # Whoever tries again gets the same estimate, and pays for no more.
     assert run(PRICED, "--resume") == (code, told)
     assert len(server.asked) == few

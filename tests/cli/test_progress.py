@@ -47,6 +47,28 @@ def test_a_long_label_is_cut_and_the_numbers_are_not(monkeypatch: pytest.MonkeyP
     assert re.fullmatch(said, line) and len(line) <= 80, line
 
 
+def test_a_pipe_sees_turns_rate_and_tokens_while_nothing_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A first request may take minutes: nobody calls meanwhile. Then there is a line now and again."""
+    monkeypatch.setattr(progress, "_PLAIN_AFTER", 0.2)
+    monkeypatch.setattr(progress, "_AGAIN_AFTER", 0.0)
+    monkeypatch.setattr(progress, "_TICK", 0.05)
+    with counting() as show:
+        show("tracking: original", 0, 97)
+        heard = ""
+        while "0/97" not in heard:
+            heard += capsys.readouterr().err
+        show("tracking: original; 812 tokens", 3, 97)
+    assert heard == "tracking: original: 0/97\n"
+    assert re.fullmatch(r"tracking: original: 3/97, [\d.,]+/s, 812 tokens\n", capsys.readouterr().err)
+
+
+def test_a_terminal_sees_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = last_line(monkeypatch, "", *((f"tracking: original; {done}00 tokens", done, 97) for done in range(1, 30)))
+    assert re.fullmatch(r"tracking: original \S+ 29/97 [\d.,]+/s, 2900 tokens \d:\d\d:\d\d left", line), line
+
+
 def test_a_pipe_gets_at_most_a_line_for_each_label(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from dstress.cli.main import cli, main
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import RunOptions
-from tests.generators.training import training
 from tests.parts import need
 from tests.paths import DOCS
+from tests.stressors.generators.training import training
 
 FEW = RunOptions(limit=8, only=("typos", "entities"), resamples=50, report=False)
 TINY = {
@@ -58,6 +58,7 @@ def learned(home: Path) -> list[Path]:
     return made
 
 
+@pytest.mark.slow
 def test_five_trackers_fit_one_page(runs: list[Path], learned: list[Path], tmp_path: Path) -> None:
     shown = told("report", *runs, *learned, "--html", tmp_path / "page.html", "--resamples", 500)
     assert "1. gold leads on the original." in shown and "Holm's correction over 40 tests" in shown
@@ -96,12 +97,14 @@ def test_every_form_has_the_tables(runs: list[Path], tmp_path: Path) -> None:
     assert "gold leads" in files["markdown"].read_text()
 
 
+@pytest.mark.slow
 def test_plots_go_where_they_are_asked_for(runs: list[Path], tmp_path: Path) -> None:
     told("report", *runs, "--plots", tmp_path, "--resamples", 100)
     names = {path.name.partition(".")[0] for path in tmp_path.iterdir()}
     assert names == {"ranks", "gains", "profile", "drops", "metrics", "slots"}
 
 
+@pytest.mark.slow
 def test_real_prediction_files_as_runs(shared: Path, tmp_path: Path) -> None:
     """Four trackers of the real data: their answers are saved, and the metric zoo needs no more."""
     predictions, corpus = shared / "data" / "predictions", f"{shared / 'data' / 'multiwoz21-trade'}:test"
@@ -166,6 +169,7 @@ def test_one_run_takes_no_line_and_no_seeds(runs: list[Path], capsys: pytest.Cap
         assert stop.value.code == 2 and "for several runs" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_real_output(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page makes its runs by `dstress run`; here they are made without their reports."""
     monkeypatch.chdir(home)
@@ -241,4 +245,4 @@ def test_the_screen_is_for_one_output(capsys: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(SystemExit) as left:
         main(["analyse", "laws", "--cases", "1", "--json", "--csv", "-"])
     printed = capsys.readouterr()
-    assert left.value.code == 2 and "the screen is taken" in printed.out + printed.err
+    assert left.value.code == 2 and "goes to stdout already" in printed.out + printed.err

@@ -17,11 +17,11 @@ Rows = list[dict[str, str]]
 
 
 @pytest.fixture(scope="module")
-def stressed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stressed(tmp_path_factory: pytest.TempPathFactory, ready_home: Path) -> Path:
     folder = tmp_path_factory.mktemp("stressed")
     specs = "values,values(dictionary=train-O),typos(rate=0.2)"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DSTRESS_HOME", str(folder / "home"))
+        patch.setenv("DSTRESS_HOME", str(ready_home))
         run("stress", "reminder:test", "--with", specs, "--limit", "40", "--out", str(folder / "out"))
     return folder / "out"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dstress import corpora
-from dstress.analysis.schema_variants import measure_variants
+from dstress.studies.schema_variants import measure_variants
 from tests.cli.test_cli import run
 from tests.corpora import layouts
 from tests.corpora.test_sgdx import variant_folder

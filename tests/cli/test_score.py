@@ -68,12 +68,16 @@ def test_nothing_is_put_beside_what_is_no_file(predictions: str, tmp_path: Path)
 
 def test_all_conventions_side_by_side(predictions: str) -> None:
     shown = run(predictions, "--gold", "reminder:dev", "--conventions", "all", "--metrics", "jga,fga(lambda=0.25)")
-    assert all(name in shown for name in conventions) and "fga(lambda=0.25)" in shown
+    assert (
+        all(name in shown for name in conventions if not conventions.get(name).about_calls)
+        and "fga(lambda=0.25)" in shown
+    )
     frames = sum(len(turn.frames) for dialogue in corpora.load("reminder:dev") for turn in dialogue.turns)
     assert re.search(r"^exact +1,303 turns +100\.00", shown, re.MULTILINE)
     assert re.search(rf"^dstc8 +{frames:,} frames +100\.00", shown, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_a_metric_in_slots_is_never_shown_in_percent(tmp_path: Path) -> None:
     """Two slots are missed in each of two turns: 2 slots, and not 200 %, in every table."""
     gold = {"hotel-area": ("north",), "hotel-name": ("a",)}
@@ -134,7 +138,7 @@ def test_a_partial_file_is_scored_only_on_request(predictions: str, capsys: pyte
         main(["score", predictions, "--gold", "reminder:dev"])
     assert "5 missing turns" in capsys.readouterr().err
     card = json.loads(run(predictions, "--gold", "reminder:dev", "--allow-partial", "--json"))
-    assert card["signature"]["coverage"] == f"{1298 / 1303:.4f}"
+    assert card["signature"]["coverage"] == "1298/1303"
 
 
 @pytest.mark.parametrize("file", GOLDEN)

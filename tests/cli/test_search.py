@@ -21,6 +21,7 @@ def invoke(*told: str) -> str:
     return answer.stdout
 
 
+@pytest.mark.slow
 def test_a_search_ends_with_its_frontier(tmp_path: Path) -> None:
     plot = tmp_path / "frontier.svg"
     told = ("--tracker", "rules", *SMALL, "--budget", "300")
@@ -40,6 +41,7 @@ def test_a_wrong_name_for_the_plot_is_told_before_the_search(tmp_path: Path) -> 
         invoke("--tracker", "rules", *SMALL, "--plot", str(tmp_path / "frontier.pdf"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", TINY)
 def test_trackers_that_learned_are_searched_too(family: str, tmp_path: Path) -> None:
     need("torch", "models")

@@ -36,6 +36,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> str:
     return make_run(tmp_path_factory.mktemp("shrink") / "run", "rules", "typos", "disfluency")
 
 
+@pytest.mark.slow
 def test_an_example_by_its_id(run: str) -> None:
     listed = json.loads(invoke(run, "--list", "--json"))
     assert listed[0]["id"] == f"{listed[0]['stressor']}/{listed[0]['dialogue']}/{listed[0]['turn']}"
@@ -61,6 +62,7 @@ def test_all_examples_with_a_summary_a_page_and_json(run: str, tmp_path: Path) -
     assert len(json.loads(invoke(run, "--all", "--limit", "2", "--json"))["examples"]) == 2
 
 
+@pytest.mark.slow
 def test_a_budget_that_ends_is_said(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", "rules", "verbosity(additions=4)", limit=16)
     assert "not finished when the budget ended" in invoke(run, "--all", "--budget", "4")
@@ -85,6 +87,7 @@ def test_wrong_calls_are_told(run: str) -> None:
     assert require_budget(priced, 7, 10) == 7 and require_budget(create("rules"), None, 10) == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", TINY)
 def test_trackers_that_learned_are_shrunk_too(family: str, tmp_path: Path) -> None:
     need("torch", "models")
@@ -97,9 +100,9 @@ def test_trackers_that_learned_are_shrunk_too(family: str, tmp_path: Path) -> No
 
 
 def test_a_value_with_script_in_it_is_text_on_the_page(tmp_path: Path) -> None:
-    from dstress.reports.small_page import Example, MarkedUtterance, Part, SmallPage
+    from dstress.reports.small_page import Example, Part, SmallPage
 
     evil = "<script>alert(1)</script>"
-    example = Example(evil, evil, [MarkedUtterance(evil, [Part("new", evil)], evil)], [evil])
+    example = Example(evil, evil, [(evil, [Part("new", evil)], evil)], [evil])
     SmallPage(evil, [evil], examples=[example]).write(tmp_path / "page.html")
     assert "<script" not in (tmp_path / "page.html").read_text()

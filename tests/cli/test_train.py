@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 from dstress.cli.train import command
 from dstress.errors import DstressError
-from tests.generators.training import training
 from tests.parts import need
+from tests.stressors.generators.training import training
 
 
 def invoke(*told: str) -> Result:
@@ -22,17 +22,18 @@ def invoke(*told: str) -> Result:
     return result
 
 
-def test_the_network_of_a_generator_is_trained_by_the_same_loop(tmp_path: Path) -> None:
+def test_what_a_generator_says_is_learned_by_the_same_loop(tmp_path: Path) -> None:
     need("torch", "models")
-    small = ["training.epochs=2", "model.width=32", "model.layers=1", "model.heads=2"]
+    small = ["training.epochs=2", "model.width=32", "model.layers=1", "model.heads=2", "model.vocabulary=300"]
+    small += ["model.checkpoint=", "model.longest=48", "training.evaluate_on=5"]
     settings = [part for setting in small for part in ("--set", setting)]
-    train, dev, out = training("reminder", None, 60), training("reminder", None, 20), tmp_path / "said"
-    told = ["utterances", train, "--dev", dev, "--out", str(out), "--device", "cpu", *settings]
+    train, dev, out = training("reminder", None, 20), training("reminder", None, 8), tmp_path / "said"
+    told = ["utterances-multiwoz", train, "--dev", dev, "--out", str(out), "--device", "cpu", *settings]
     result = invoke(*told)
     assert "epoch 2, step" in result.stderr
-    assert f"stress with counterfactual(generator=seq2seq(folder={out}))" in result.stdout
+    assert f"stress with counterfactual(generator=learned(path={out}))" in result.stdout
     best = json.loads((out / "training.json").read_text())["best"]
-    assert f"dev perplexity {best['perplexity']:.4f}" in result.stdout
+    assert f"dev loss {best['loss']:.4f}" in result.stdout
     assert "has ended already" in invoke(*told, "--resume").stderr
 
 
@@ -40,8 +41,8 @@ def test_the_network_of_a_generator_is_trained_by_the_same_loop(tmp_path: Path) 
     ("setting", "words"),
     [
         ("model.widht=2", "did you mean 'width'"),
-        ("model.heads=3", "evenly"),
-        ("training.metric=jga", "perplexity"),
+        ("model.network=rnn", "rnn"),
+        ("training.metric=jga", "by their loss"),
         ("start=there", "no start"),
     ],
 )
@@ -49,7 +50,7 @@ def test_wrong_settings_of_utterances_are_told(tmp_path: Path, setting: str, wor
     need("torch", "models")
     few = training("reminder", None, 8)
     with pytest.raises(DstressError, match=words):
-        invoke("utterances", few, "--dev", few, "--out", str(tmp_path / "said"), "--set", setting)
+        invoke("utterances-multiwoz", few, "--dev", few, "--out", str(tmp_path / "said"), "--set", setting)
     assert not (tmp_path / "said").exists()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.generators.training import training
+from tests.stressors.generators.training import training
 
 TINY = {
     "copy": {"width": 8, "longest": 40},

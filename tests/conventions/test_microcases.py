@@ -13,7 +13,8 @@ from typing import NamedTuple
 import pytest
 
 from dstress.conventions import conventions
-from dstress.conventions.clock import on_the_clock
+from dstress.conventions.base import INFORMED
+from dstress.conventions.mwzeval import to_clock
 from dstress.dialogue import Slot
 from tests.paths import DOCS
 
@@ -202,7 +203,7 @@ def test_trippy_settles_on_no_value_where_gold_has_none_and_the_words_say_so() -
     ],
 )
 def test_mwzeval_reads_the_clock_its_own_way(said: str, read: str) -> None:
-    assert on_the_clock(said) == read
+    assert to_clock(said) == read
 
 
 if __name__ == "__main__":
@@ -211,3 +212,14 @@ if __name__ == "__main__":
     PAGE.write_text(
         f"{before}<!-- micro-cases -->\n{table()}\n<!-- end of micro-cases -->{after}", encoding="utf-8", newline="\n"
     )
+
+
+def test_an_informed_value_is_compared_as_trippys_script_compares_it() -> None:
+    """Beside its `check_slot_inform`: runs of words either way, and an empty run is in everything."""
+    trippy = conventions.create("trippy")
+    cases = {("the acorn rooms", "acorn"): 1, ("acorn", "the acorn rooms"): 1, ("acorn", "acer"): 0, ("acorn", ""): 1}
+    for (gold, informed), expected in cases.items():
+        predicted = {"hotel-name": INFORMED.join(("", informed, gold))}
+        assert trippy.score({"hotel-name": (gold,)}, predicted) == expected, (gold, informed)
+    settled = {"train-leaveat": INFORMED.join(("", "5:15 pm", "17:15"))}
+    assert trippy.score({"train-leaveat": ("17:15",)}, settled) == 1

@@ -8,7 +8,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 USER = ["I need a cheap hotel with parking", "Book it for 2 people from tuesday, please", "A taxi there, same day"]
 SYSTEM = ["Any area in mind?", "Booked. Anything else?", "Done, a white audi will come."]
@@ -517,6 +517,48 @@ def dstress(folder: Path) -> Path:
     return folder
 
 
+SIMPLE = [
+    {
+        "id": "p1",
+        "turns": [
+            {
+                "user": "A pizza with olives and mushrooms for 2",
+                "state": {"toppings": ["olives", "mushrooms"], "people": 2},
+            },
+            {
+                "system": "Where to?",
+                "user": "To the centre, and add basil or parsley",
+                "state": {
+                    "toppings": ["olives", {"any": ["basil", "parsley"]}, "mushrooms"],
+                    "people": 2.0,
+                    "taxi": {"to": {"any": ["centre", "town centre"]}},
+                    "time": None,
+                },
+            },
+            {"system": "Done.", "user": "Thanks"},
+        ],
+    },
+]
+
+
+def simple(folder: Path) -> Path:
+    write_json(folder / "test.json", {"made by": "hand", "dialogues": SIMPLE})
+    return folder
+
+
+def chat(folder: Path) -> Path:
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "You sell pizza."}]
+    for turn in cast(list[dict[str, Any]], SIMPLE[0]["turns"]):
+        if "system" in turn:
+            messages.append({"role": "assistant", "content": turn["system"]})
+        user: dict[str, Any] = {"role": "user", "content": [{"type": "text", "text": turn["user"]}]}
+        messages.append(user | ({"state": turn["state"]} if "state" in turn else {}))
+    lines = json.dumps({"id": "p1", "messages": messages})
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "test.jsonl").write_text(lines)
+    return folder
+
+
 LAYOUTS: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "multiwoz with list files": ("multiwoz", multiwoz_single),
     "multiwoz, a file a split": ("multiwoz", multiwoz_per_split),
@@ -533,6 +575,8 @@ LAYOUTS: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "unified": ("unified", unified),
     "unified, a data set's folder": ("unified", unified_folder),
     "dstress": ("dstress", dstress),
+    "simple": ("simple", simple),
+    "simple, chat messages": ("simple", chat),
 }
 """What it is -> the importer that must recognise it, and the function that writes it into a folder."""
 

@@ -14,6 +14,8 @@ from dstress.cli.main import main
 from dstress.corpora import store
 from tests.corpora import layouts
 
+pytestmark = pytest.mark.usefixtures("empty_home")
+
 Write = Callable[[Path], Path]
 
 
@@ -223,3 +225,31 @@ def test_jsonl_errors_name_the_line(tmp_path: Path, capsys: pytest.CaptureFixtur
     good = json.dumps(layouts.dstress_dialogue("a"))
     (folder / "test.jsonl").write_text(f"{good}\n{good[:-9]}\n")
     assert "test.jsonl, line 2" in fails(["corpora", "add", "mine", str(folder)], capsys)
+
+
+@pytest.mark.parametrize("booked", [1, [1], True])
+def test_bookings_that_are_none(booked: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dialogue = layouts.raw_dialogue()
+    dialogue["log"][1]["metadata"]["hotel"]["book"]["booked"] = booked
+    layouts.write_json(tmp_path / "test.json", {"SNG0001": dialogue})
+    assert "no list of bookings" in fails(["corpora", "add", "mine", str(tmp_path)], capsys)
+
+
+def test_no_corpus_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no corpus is named" in fails(["score", __file__, "--gold", ""], capsys)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["analyse", "laws", "--cases", "1" + "0" * 19],
+        ["augment", "reminder:train", "--with", "typos", "--times", "1" + "0" * 12],
+    ],
+)
+def test_numbers_that_nobody_can_wait_for(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert "is not in the range" in fails(arguments, capsys)
+
+
+def test_saved_answers_in_a_device(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    run = ["run", "quick", "--corpus", "reminder:test", "--limit", "1", "--out", str(tmp_path / "run")]
+    assert "no such file" in fails([*run, "--tracker", 'saved("/dev/zero")'], capsys)

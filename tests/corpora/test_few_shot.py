@@ -19,6 +19,8 @@ from dstress.dialogue import Dialogue, Frame, Goal, Schema, Service, Slot, State
 from dstress.errors import CorpusError, DstressError
 from dstress.pipeline.stress import stress
 
+pytestmark = pytest.mark.usefixtures("empty_home")
+
 SCHEMA = Schema(tuple(Service(name, slots=(Slot("area"),)) for name in ("hotel", "taxi", "police", "train")))
 COUNTS = {"train": 30, "dev": 6, "test": 6}
 
@@ -223,6 +225,7 @@ def test_draws_are_named_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert store.require_manifest("few/d2").source == "drawn from source, seed 2"
 
 
+@pytest.mark.slow
 def test_raddles_sizes_can_be_had_of_multiwoz(shared: Path) -> None:
     """docs/few-shot.md: RADDLE's are all there, CheckDST's but for attraction; without training data far fewer."""
     corpora.add("trade", shared / "data/multiwoz21-trade")
@@ -240,6 +243,7 @@ def test_raddles_sizes_can_be_had_of_multiwoz(shared: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_fifty_shots_of_reminder_and_names_that_they_do_not_have() -> None:
     """RADDLE's task of unseen entities: intents stay, and no new name is in the training dialogues."""
     task = few_shot.store_k_shot(Pool("reminder"), "fifty", {"train": "50", "dev": "0", "test": "60"})

@@ -37,6 +37,7 @@ def files_of(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", layouts.LAYOUTS)
 @given(data=st.data())
 def test_damaged_bytes(layout: str, data: st.DataObject) -> None:
@@ -50,6 +51,7 @@ def test_damaged_bytes(layout: str, data: st.DataObject) -> None:
         read_all(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", layouts.LAYOUTS)
 @given(data=st.data())
 def test_values_of_other_types(layout: str, data: st.DataObject) -> None:

@@ -7,13 +7,18 @@ from pathlib import Path
 
 import pytest
 
+import dstress
 from dstress import corpora
 from dstress.corpora.base import Corpus
 from dstress.corpora.checks import read_checked
-from dstress.dialogue import DONTCARE, Act, Coreference, Dialogue, Span
+from dstress.dialogue import DONTCARE, Act, Coreference, Dialogue, Schema, Span
 from dstress.errors import CorpusError, UnknownNameError
 from dstress.pipeline.stress import stress
+from dstress.pipeline.track import record_answer
 from dstress.storage.sources import open_source
+from dstress.stressors.base import TurnStressor
+from dstress.text.utterance import Utterance
+from dstress.trackers.base import Context
 from tests.corpora import layouts
 
 
@@ -50,6 +55,102 @@ def test_an_import_loads_back_as_it_was_read(layout: str, tmp_path: Path) -> Non
 def test_a_path_loads_without_import(layout: str, tmp_path: Path) -> None:
     folder = layouts.LAYOUTS[layout][1](tmp_path / "it")
     assert list(corpora.load(f"{folder}:test")) == imported(folder)["test"]
+
+
+@pytest.mark.parametrize("layout", ["simple", "simple, chat messages"])
+def test_values_as_people_write_them(layout: str, tmp_path: Path) -> None:
+    """A list is wanted as a whole, a form is one of several; numbers are texts, and a silent turn keeps its state."""
+    (dialogue,) = imported(layouts.LAYOUTS[layout][1](tmp_path / "it"))["test"]
+    first, second, third = dialogue.turns
+    assert first.state == {"task-toppings": ("mushrooms + olives",), "task-people": ("2",)}
+    assert second.state == {
+        "task-toppings": ("basil + mushrooms + olives", "mushrooms + olives + parsley"),
+        "task-people": ("2",),
+        "taxi-to": ("centre", "town centre"),
+    }
+    assert (third.user, third.system, third.state) == ("Thanks", "Done.", second.state)
+    toppings = corpora.load(str(tmp_path / "it")).schema.slots["task-toppings"]
+    assert toppings.values == ("mushrooms", "olives", "basil", "parsley")
+
+
+def test_lines_of_our_own_layout_take_plain_values(tmp_path: Path) -> None:
+    state = {
+        "hotel-area": "north",
+        "hotel-stars": 4,
+        "hotel-type": ["inn", "pub"],
+        "hotel-has": {"all": ["spa", "bar"]},
+    }
+    (tmp_path / "test.jsonl").write_text(json.dumps({"id": "d", "turns": [{"user": "an inn", "state": state}]}))
+    (dialogue,) = imported(tmp_path)["test"]
+    values = {
+        "hotel-area": ("north",),
+        "hotel-stars": ("4",),
+        "hotel-type": ("inn", "pub"),
+        "hotel-has": ("bar + spa",),
+    }
+    assert dialogue.turns[0].state == values
+
+
+@pytest.mark.parametrize(
+    ("turns", "problem"),
+    [
+        ([{"user": "hi", "state": {"a-b": {"any": "c"}}}], "dialogue d, turn 0: the value of 'a-b' cannot be read"),
+        ([{"user": "hi", "state": ["c"]}], "dialogue d, turn 0: .* is no state"),
+        ([{"user": "hi"}], "no turn has a state"),
+    ],
+)
+def test_what_nobody_can_read_is_named(turns: list[object], problem: str, tmp_path: Path) -> None:
+    (tmp_path / "test.json").write_text(json.dumps([{"id": "d", "turns": turns}]))
+    with pytest.raises(CorpusError, match=problem):
+        imported(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("toppings", "jga"),
+    [
+        (["mushrooms", "olives"], 1.0),
+        (["olives", "mushrooms"], 1.0),
+        ("olives + mushrooms", 1.0),
+        (["olives"], 0.0),
+        ("mushrooms", 0.0),
+        (["olives", "mushrooms", "basil"], 0.0),
+    ],
+)
+def test_several_values_are_right_together(toppings: object, jga: float, tmp_path: Path) -> None:
+    layouts.simple(tmp_path / "it")
+    one = dstress.load(str(tmp_path / "it:test"))
+    shorter = Corpus("it", "test", one.schema, lambda: (dialogue.first(1) for dialogue in one))
+    states = {"p1": [{"task-toppings": toppings, "task-people": 2}]}
+    assert dstress.score(states, shorter, metrics=["jga"])["jga"].value == jga
+    (tmp_path / "states.json").write_text(json.dumps(states))
+    assert dstress.score(tmp_path / "states.json", shorter, metrics=["jga"])["jga"].value == jga
+
+
+def test_a_tracker_may_answer_with_several_values(tmp_path: Path) -> None:
+    (dialogue,) = imported(layouts.simple(tmp_path / "it"))["test"]
+    context = Context(dialogue, 0, Schema())
+    answer = record_answer(context, {"task-toppings": ["olives", "mushrooms"]})  # type: ignore[dict-item]
+    assert answer.state == {"task-toppings": "mushrooms + olives"}
+
+
+def test_stressors_leave_each_of_several_values(tmp_path: Path) -> None:
+    layouts.simple(tmp_path / "it")
+    for seed in range(5):
+        turn = next(iter(stress(dstress.load(str(tmp_path / "it:test")), "typos(rate=0.9)", seed=seed))).turns[0]
+        assert turn.user != turn.original.user and "olives" in turn.user and "mushrooms" in turn.user
+
+
+def test_the_guard_misses_one_of_several_values(tmp_path: Path) -> None:
+    """A rewriter that loses one of them is refused, although it keeps all that is one value."""
+
+    class Shortened(TurnStressor):
+        def rewrite_utterance(self, utterance: Utterance) -> str:
+            return utterance.text.replace(" and mushrooms", "")
+
+    layouts.simple(tmp_path / "it")
+    (dialogue,) = stress(dstress.load(str(tmp_path / "it:test")), Shortened())
+    assert dialogue.turns[0].user == dialogue.turns[0].original.user
+    assert dialogue.turns[0].stress and dialogue.turns[0].stress.fallbacks == ("a value was no longer said",)
 
 
 def test_raw_multiwoz_states_goal_and_acts(tmp_path: Path) -> None:
@@ -168,6 +269,15 @@ def test_m2m_spans_acts_and_both_services(tmp_path: Path) -> None:
     assert second.system_frames[0].acts == (Act("REQUEST", "theatre"), Act("CONFIRM", "tickets", ("two",)))
     assert second.system_frames[0].requested == ("theatre",)
     assert set(corpora.load(str(tmp_path / "sim-M")).schema.by_name) == {"movies"}
+
+
+def test_several_files_of_one_split_are_all_read(tmp_path: Path) -> None:
+    layouts.trade(tmp_path / "a")
+    dialogues = json.loads((tmp_path / "a" / "dev_dials.json").read_text())
+    for dialogue in dialogues:
+        dialogue["dialogue_idx"] = f"other-{dialogue['dialogue_idx']}"
+    layouts.write_json(tmp_path / "b" / "dev_dials.json", dialogues)
+    assert len(imported(tmp_path)["dev"]) == 2 * len(imported(tmp_path / "a")["dev"])
 
 
 def test_taskmaster_states_come_from_segments(tmp_path: Path) -> None:

@@ -32,12 +32,14 @@ def counts(entry: Manifest, wanted: dict[str, tuple[int, int | None]]) -> dict[s
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", COUNTS)
 def test_counts(source: str, shared: Path) -> None:
     (entry,) = corpora.add("mine", shared / "data" / source)
     assert counts(entry, COUNTS[source]) == COUNTS[source]
 
 
+@pytest.mark.slow
 def test_sgd_services(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for split in ("train", "test"):
         corpora.add("sgd", shared / f"data/sgd/{split}.tar.xz")

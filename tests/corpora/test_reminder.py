@@ -16,9 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.reminder import generate, generate_dialogue, schema, town
+from benchmarks.reminder.specs import services, words
 from dstress.corpora import load
-from dstress.corpora.reminder import SIZES, generate, generate_dialogue, schema
-from dstress.corpora.simulator.specs import services, words
+from dstress.corpora.reminder import SIZES
 from dstress.dialogue import DONTCARE, Dialogue, Frame, Turn, service_of, slot_id
 from dstress.errors import UnknownNameError
 from tests.paths import DOCS, SEARCHED
@@ -55,6 +56,7 @@ def as_lines(split: str) -> bytes:
     return b"".join(msgspec.json.encode(each) + b"\n" for each in generate(split))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", SPLITS)
 def test_sizes_and_ids(split: str) -> None:
     ids = [each.id for each in dialogues(split)]
@@ -73,6 +75,22 @@ def test_what_trackers_are_scored_on_is_pinned_by_itself(split: str) -> None:
         bare = tuple(msgspec.structs.replace(turn, booked=()) for turn in each.turns)
         digest.update(msgspec.json.encode(Dialogue(each.id, bare, each.services)) + b"\n")
     assert digest.hexdigest() == WORDS_AND_LABELS[split]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_what_comes_with_dstress_is_what_the_simulator_makes(split: str) -> None:
+    shipped = load(f"reminder:{split}")
+    assert hashlib.sha256(b"".join(msgspec.json.encode(each) + b"\n" for each in shipped)).hexdigest() == DIGESTS[split]
+    assert shipped.schema == schema(split)
+    assert shipped.database is not None
+    assert shipped.database.tables == {
+        service: tuple(
+            {column: value for column, value in row.items() if column != "splits"}
+            for row in rows
+            if split in row["splits"].split()
+        )
+        for service, rows in town().tables.items()
+    }
 
 
 @given(place=ANY_PLACE)
@@ -365,6 +383,7 @@ def test_the_page_shows_what_is_generated() -> None:
             assert re.search(rf"^\| {name} \|.*\b{seen[name]}\b", page, re.MULTILINE), (split, name, seen[name])
 
 
+@pytest.mark.slow
 def test_eight_processes_that_use_it_first_all_succeed(tmp_path: Path) -> None:
     code = "import dstress; print(len(list(dstress.load('reminder:test'))))"
     setting = {**os.environ, "DSTRESS_HOME": str(tmp_path), "PYTHONPATH": SEARCHED}

@@ -69,6 +69,7 @@ def official_name(path: Path) -> str:
     return "/".join(path.parts[-3:])
 
 
+@pytest.mark.slow
 def test_every_file_equals_the_official_generator_s(shared: Path, tmp_path: Path) -> None:
     """Byte for byte; and the dialogues that are renamed as they are read are the ones in those files."""
     official = json.loads((shared / "golden/sgdx/generator_checksums.json").read_text())

@@ -21,6 +21,8 @@ from dstress.dialogue import Dialogue, Edit, Schema, Stress, Turn
 from dstress.errors import CorpusError, DstressError, UnknownNameError
 from tests.corpora import layouts
 
+pytestmark = pytest.mark.usefixtures("empty_home")
+
 
 def snapshot(folder: Path) -> dict[str, bytes]:
     """Every file but the locks, which stay."""
@@ -247,6 +249,7 @@ def test_a_damaged_corpus_can_be_removed_and_added_again(
     assert snapshot(folder) == before and list(corpora.load("mine:test"))
 
 
+@pytest.mark.slow
 def test_the_embedded_corpus_comes_back_by_itself(data_home: Path) -> None:
     list(corpora.load("reminder:dev"))
     (data_home / "corpora/reminder/dev.jsonl").write_bytes(b"")
@@ -264,6 +267,7 @@ def test_damage_after_loading_is_told_with_its_line(data_home: Path) -> None:
         list(loaded)
 
 
+@pytest.mark.slow
 def test_memory_stays_flat_in_the_number_of_files(tmp_path: Path) -> None:
     """Twenty times the files, and the peak grows by less than half."""
     peaks = [_peak(_many_files(tmp_path / str(count), count)) for count in (5, 100)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -62,6 +63,14 @@ def test_a_written_split_can_be_imported(tmp_path: Path) -> None:
     assert list(entry.splits) == ["dev"]
 
 
+@pytest.mark.parametrize("layout", ["trade", "multiwoz", "unified"])
+def test_no_dialogues_at_all_are_json_too(layout: str, tmp_path: Path) -> None:
+    nothing = corpora.load(f"{layouts.trade(tmp_path / 'it')}:dev")[:0]
+    corpora.importers.create(layout).write(nothing, tmp_path / "written")
+    for file in (tmp_path / "written").glob("*.json"):
+        json.loads(file.read_text())
+
+
 @pytest.mark.parametrize("layout", ["trade", "multiwoz"])
 def test_multiwoz_layouts_take_no_other_slots(layout: str, tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"MultiWOZ's slots only.*\n.*sgd or unified"):
@@ -69,6 +78,7 @@ def test_multiwoz_layouts_take_no_other_slots(layout: str, tmp_path: Path) -> No
     assert not (tmp_path / "written").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "layout"), [("multiwoz21-trade/test_dials.json.zip", "trade"), ("sgd/test.tar.xz", "sgd")]
 )
@@ -78,6 +88,7 @@ def test_real_corpora(source: str, layout: str, tmp_path: Path, shared: Path) ->
     assert list(again(corpus, layout, tmp_path / "written")) == list(corpus)
 
 
+@pytest.mark.slow
 def test_real_multiwoz(tmp_path: Path, shared: Path) -> None:
     corpora.add("multiwoz21", shared / "data/multiwoz21-raw/test.json.zip")
     corpus = corpora.load("multiwoz21:test")

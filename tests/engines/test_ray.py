@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from dstress.cli.run import command
-from dstress.engines.ray import Ray
+from dstress.engines.ray import Ray, end_orphans
 from dstress.errors import DstressError
 from tests.engines.test_local import Doubling
 from tests.fakes.trackers import SUITE
@@ -29,7 +29,7 @@ import json, os, sys, threading, time
 import ray
 from ray.cluster_utils import Cluster
 from dstress.engines import Local
-from dstress.engines.ray import Ray
+from dstress.engines.ray import Ray, end_orphans
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import RunOptions
 from tests.engines.test_local import Doubling
@@ -109,15 +109,18 @@ def answer(code: str, folder: Path) -> object:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_only_what_kills_a_worker_is_lost(tmp_path: Path) -> None:
     found = answer(PIECES, tmp_path)
     assert found == [[0, "2 4"], [1, "6"], [2, "10"], [2, "8"], [2, "lost: the worker process died"]]
 
 
+@pytest.mark.slow
 def test_mistakes_come_through(tmp_path: Path) -> None:
     assert answer(MISTAKE, tmp_path) == "a person's mistake\n  fix: mend it"
 
 
+@pytest.mark.slow
 def test_what_no_machine_can_hold_is_refused_and_nothing_stays_behind() -> None:
     with TemporaryDirectory(dir="/tmp") as folder:  # Ray's sockets allow no long path
         told, left = answer(ROOM, Path(folder))  # type: ignore[misc]
@@ -141,9 +144,33 @@ def test_options_of_the_local_engine_are_refused() -> None:
         assert shown.exit_code == 2 and "are of the local engine" in shown.output
 
 
+@pytest.mark.slow
 def test_a_killed_worker_changes_no_byte(tmp_path: Path) -> None:
     assert answer(KILLED, tmp_path) is True
 
 
+@pytest.mark.slow
 def test_a_lost_node_changes_no_byte(tmp_path: Path) -> None:
     assert answer(NODES, tmp_path) is True
+
+
+def test_what_a_killed_run_left_is_ended_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its agents and its folder; those of a run that goes on stay."""
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    left, lives = (tmp_path / f"ray-dstress-{number}-x" for number in (ended.pid, os.getpid()))
+    agents = []
+    for folder in (left, lives):
+        folder.mkdir()
+        agents.append(
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", f"--log={folder}/agent.log"])
+        )
+    try:
+        end_orphans()
+        assert (agents[0].wait(10), agents[1].poll()) == (-9, None)
+        assert (left.exists(), lives.exists()) == (False, True)
+    finally:
+        for agent in agents:
+            agent.kill()
+            agent.wait()

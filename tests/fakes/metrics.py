@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dstress.alignment.cells import Alignment
-from dstress.metrics.base import Floats, Metric, over_units
+from dstress.scoring.alignment.cells import Alignment
+from dstress.scoring.metrics.base import Floats, Metric, over_units
 
 
 class WrongSlots(Metric):

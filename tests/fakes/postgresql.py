@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 _FAST = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200", "shared_buffers=32MB"]
 
@@ -27,20 +28,28 @@ def running_postgresql() -> Iterator[str]:
     programs = find_programs()
     if programs is None:
         raise FileNotFoundError("PostgreSQL's programs are not installed")
-    account = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.getuid() == 0 else {}
+    account: dict[str, Any] = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.getuid() == 0 else {}
     folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))  # a socket's path may have 107 characters
     try:
         if account:
             shutil.chown(folder, "postgres", "postgres")
         data = folder / "data"
-        make = [programs / "initdb", "--auth=trust", "--no-sync", "--encoding=UTF8", "--username=dstress", "-D", data]
+        make: list[Any] = [
+            programs / "initdb",
+            "--auth=trust",
+            "--no-sync",
+            "--encoding=UTF8",
+            "--username=dstress",
+            "-D",
+            data,
+        ]
         subprocess.run(make, check=True, capture_output=True, cwd=folder, **account)
         settings = [part for setting in _FAST for part in ("-c", setting)]
-        serve = [programs / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses=", *settings]
+        serve: list[Any] = [programs / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses=", *settings]
         with (folder / "log").open("wb") as log:
             server = subprocess.Popen(serve, stdout=log, stderr=log, cwd=folder, **account)
         try:
-            ready = [programs / "pg_isready", "-q", "-h", folder, "-t", "1"]
+            ready: list[Any] = [programs / "pg_isready", "-q", "-h", folder, "-t", "1"]
             while subprocess.run(ready).returncode:
                 if server.poll() is not None:
                     raise RuntimeError((folder / "log").read_text())

@@ -77,7 +77,7 @@ ODD: dict[str, Any] = {
     "key": {7: "x"},
     "value": {SLOT: 5},
     "none": None,
-    "list": {SLOT: ["x"]},
+    "list": {SLOT: [["x"]]},
     "nothing": {SLOT: None},
     "bytes": {SLOT: b"x"},
     "numpy": {SLOT: np.str_("x")},
@@ -90,6 +90,7 @@ ODD: dict[str, Any] = {
     "frames": said(frames=(FramePrediction("taxi", intent=5),)),  # type: ignore[arg-type]
     "no state": said(state=None),
     "state of list": said(state=["x"]),
+    "another dialogue": Prediction("other", 99, {}),
     "reason": Failed(5),  # type: ignore[arg-type]
     "surrogate reason": Failed("\ud800"),
 }

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from dstress.leaderboard.tables.accounts import User
+from dstress.leaderboard.tables import User
 
 
 class Client(TestClient):

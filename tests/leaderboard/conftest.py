@@ -28,11 +28,11 @@ else:
     from fastapi import FastAPI
     from sqlalchemy import create_engine, text
 
-    from dstress.leaderboard import accounts
+    from dstress.leaderboard.accounts import service as accounts
     from dstress.leaderboard.app import create_app
     from dstress.leaderboard.database import Database
     from dstress.leaderboard.settings import Settings
-    from dstress.leaderboard.tables.accounts import Role, User
+    from dstress.leaderboard.tables import Role, User
     from tests.leaderboard.clients import Client
 
 PASSWORD = "correct horse battery"

@@ -8,17 +8,15 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import NamedTuple
 
-from dstress.leaderboard.benchmark_store import BenchmarkTerms, add_benchmark, save_package, summarise
 from dstress.leaderboard.benchmarks.answers import read_answers, take_fingerprint
 from dstress.leaderboard.benchmarks.package import Package, Plan
 from dstress.leaderboard.benchmarks.results import Scored, score_answers
+from dstress.leaderboard.benchmarks.service import BenchmarkTerms, add_benchmark, save_package
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.files import open_files
-from dstress.leaderboard.jobs import pack_scored, stored_result
+from dstress.leaderboard.jobs import stored_result
 from dstress.leaderboard.settings import Settings
-from dstress.leaderboard.tables.accounts import Team
-from dstress.leaderboard.tables.base import now
-from dstress.leaderboard.tables.benchmarks import DONE, Submission, System
+from dstress.leaderboard.tables import DONE, Submission, System, Team, User, now
 from tests.leaderboard.benchmarks.packages import answer, make_package
 
 
@@ -37,16 +35,17 @@ def _package() -> Package:
 @cache
 def _scored(tracker: str) -> tuple[Path, Scored]:
     path = answer(_package(), tracker, _package().path.parent / tracker)
-    return path, score_answers(_package(), read_answers(_package(), path), tracker)
+    return path, score_answers(_package(), read_answers(_package(), path))
 
 
-def enter_systems(database: Database, settings: Settings, systems: Mapping[str, str] | None = None) -> Entered:
-    """The benchmark with systems by name, each what a tracker answers."""
+def enter_systems(
+    database: Database, settings: Settings, by: User | None, systems: Mapping[str, str] | None = None
+) -> Entered:
+    """A person's benchmark with systems by name, each what a tracker answers."""
     files, package, entered = open_files(settings), _package(), {}
     with database.session() as db:
         plan = Plan("quick", "reminder:test", "Small")
-        benchmark = add_benchmark(db, plan, BenchmarkTerms("Small benchmark"), None)
-        benchmark.state, benchmark.summary = DONE, summarise(package)
+        benchmark = add_benchmark(db, plan, BenchmarkTerms("Small benchmark"), by, package)
         save_package(files, benchmark.id, package)
         for name, tracker in (systems or {"Rules": "rules", "Empty": "empty"}).items():
             path, scored = _scored(tracker)
@@ -56,7 +55,7 @@ def enter_systems(database: Database, settings: Settings, systems: Mapping[str, 
                 size=1, format=answers.format, fingerprint=take_fingerprint(package, answers).tobytes(),
                 system=System(benchmark=benchmark, team=Team(name=f"Team {name}", slug=name.lower()), name=name),
             )  # fmt: skip
-            submission.result = stored_result(0, pack_scored(scored), "test")
+            submission.result = stored_result(0, scored.packed(), "test")
             with path.open("rb") as stream:
                 files.save(submission.file, stream)
             db.add(submission)

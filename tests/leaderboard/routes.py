@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
-from dstress.leaderboard import api, pages
-from dstress.leaderboard.access import Require, current_user
-from dstress.leaderboard.tables.accounts import Role
+from dstress.leaderboard.app import API, PAGES
+from dstress.leaderboard.tables import Role
+from dstress.leaderboard.web.access import Require, current_user
 
 FOR_ANYBODY = {
     "POST /login",
@@ -36,6 +36,8 @@ class Entry(NamedTuple):
     """What its form takes."""
     queries: tuple[str, ...] = ()
     """What its address takes behind the question mark."""
+    parts: tuple[Any, ...] = ()
+    """The types of what its form takes."""
 
     @property
     def name(self) -> str:
@@ -48,7 +50,7 @@ class Entry(NamedTuple):
 
 def entries() -> Iterator[Entry]:
     """Every route, those of all areas; one that does not say whom it is for is an error."""
-    for routers, prefix in ((pages.ROUTERS, ""), (api.ROUTERS, "/api/v1")):
+    for routers, prefix in ((PAGES, ""), (API, "/api/v1")):
         for router in routers:
             for route in router.routes:
                 assert isinstance(route, APIRoute), route
@@ -57,7 +59,8 @@ def entries() -> Iterator[Entry]:
                     needs = list(_all(route.dependant))
                     fields = tuple(param.alias for below in needs for param in below.body_params)
                     queries = tuple(param.alias for below in needs for param in below.query_params)
-                    yield Entry(method, path, _role(route, f"{method} {path}"), bool(prefix), fields, queries)
+                    parts = tuple(param.field_info.annotation for below in needs for param in below.body_params)
+                    yield Entry(method, path, _role(route, f"{method} {path}"), bool(prefix), fields, queries, parts)
 
 
 def _role(route: APIRoute, name: str) -> Role | None:

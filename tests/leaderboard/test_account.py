@@ -11,12 +11,15 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
-from dstress.leaderboard import accounts
+from dstress.leaderboard.accounts import service as accounts
 from dstress.leaderboard.database import Database
-from dstress.leaderboard.tables.accounts import AuditEntry, Role, Token, User
-from dstress.leaderboard.tables.base import now
+from dstress.leaderboard.settings import Settings
+from dstress.leaderboard.tables import AuditEntry, Role, Token, User, now
 from tests.leaderboard.clients import Client
 from tests.leaderboard.conftest import PASSWORD
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""One database is enough: nothing here depends on which."""
 
 
 def shown_secret(page: str) -> str:
@@ -75,6 +78,24 @@ def test_a_token_ends_by_itself(member: Client, program: Callable[[Client], Clie
     with database.session() as db:
         db.execute(update(Token).values(expires_at=now() - timedelta(seconds=1)))
     assert token.get("/api/v1/account").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Track\u200bers",
+        "Trackers\u2060",
+        "\ufeffTrackers",
+        "Track\u00aders",
+        "Trackers\u3164",
+        "Track\U0001d173ers",
+        "\U0001bca0Trackers",
+        "Trackers\ufff9",
+    ],
+)
+def test_a_name_that_only_looks_the_same_is_the_same(member: Client, judge: Client, name: str) -> None:
+    assert member.submit("/teams", name="Trackers").status_code == 303
+    assert "there is a team of this name" in judge.submit("/teams", name=name).text
 
 
 def test_a_team_grows_and_shrinks(member: Client, judge: Client, worker: Client) -> None:
@@ -154,8 +175,12 @@ def test_an_admin_searches_without_wildcards(admin: Client, member: Client, judg
     assert "0 shown" in admin.get("/admin?search=%25").text
 
 
-def test_an_admins_link_sets_a_password_once(admin: Client, member: Client, client: Client) -> None:
+def test_an_admins_link_sets_a_password_once(
+    admin: Client, member: Client, client: Client, program: Callable[[Client], Client]
+) -> None:
     assert member.user
+    token = program(member)
+    assert token.get("/api/v1/account").status_code == 200
     link = shown_secret(admin.submit(f"/admin/people/{member.user.id}/link").text)
     secret = link.partition("=")[2]
     assert "New password" in client.get(link.replace("http://testserver", "")).text
@@ -163,6 +188,7 @@ def test_an_admins_link_sets_a_password_once(admin: Client, member: Client, clie
     assert client.submit("/password/new", link=secret, password="another password").status_code == 303
     assert "used or too old" in client.submit("/password/new", link=secret, password="a third password").text
     assert member.get("/account").status_code == 303
+    assert token.get("/api/v1/account").status_code == 401
     assert client.submit("/login", email="member@example.org", password="another password").status_code == 303
 
 
@@ -172,11 +198,72 @@ def test_an_admins_invitation_gives_a_role(admin: Client, member: Client) -> Non
     assert "judge" in member.get("/account").text
 
 
-def test_an_invitation_is_good_once_however_many_come_at_once(
-    add_client: Callable[..., Client], database: Database
+def test_an_invitation_is_revoked_by_who_may_make_it(
+    admin: Client, member: Client, judge: Client, worker: Client, database: Database
+) -> None:
+    links = [shown_secret(admin.submit("/admin/invitations", role="judge", note="for Ada").text)]
+    place = member.submit("/teams", name="We").headers["location"]
+    links.append(shown_secret(member.submit(f"{place}/invite").text))
+    assert "for Ada" in admin.get("/admin").text
+    assert "/invitations/2/revoke" in member.get(place).text
+    for number, owner, others in ((1, admin, (member, judge)), (2, member, (admin, judge))):
+        for other in others:
+            assert other.submit(f"/invitations/{number}/revoke").status_code == 404
+        assert owner.submit(f"/invitations/{number}/revoke").status_code == 303
+    assert "for Ada" not in admin.get("/admin").text
+    for link in links:
+        assert worker.submit("/join", invitation=link.partition("=")[2]).status_code == 400
+
+
+@pytest.mark.parametrize("how", ["removed", "shut out"])
+def test_an_invitation_is_worth_what_its_maker_may_still_do(
+    admin: Client, member: Client, judge: Client, worker: Client, how: str
+) -> None:
+    """Somebody who is put out does not come back by a link of their own."""
+    if how == "removed":
+        place = member.submit("/teams", name="We").headers["location"]
+        worker.submit("/join", invitation=shown_secret(member.submit(f"{place}/invite").text).partition("=")[2])
+        judge.submit("/join", invitation=shown_secret(member.submit(f"{place}/invite").text).partition("=")[2])
+        link = shown_secret(member.submit(f"{place}/invite").text)
+        member.submit(f"{place}/remove", member=str(member.user.id))  # type: ignore[union-attr]
+        comer = member
+    else:
+        admin.submit(f"/admin/people/{judge.user.id}/roles", roles="admin")  # type: ignore[union-attr]
+        link = shown_secret(judge.submit("/admin/invitations", role="admin", note="for me").text)
+        admin.submit(f"/admin/people/{judge.user.id}/disable")  # type: ignore[union-attr]
+        assert "for me" not in admin.get("/admin").text
+        comer = worker
+    refused = comer.submit("/join", invitation=link.partition("=")[2])
+    assert (refused.status_code, "may make none any more" in refused.text) == (400, True)
+
+
+@pytest.mark.parametrize("change", ["password", "address"])
+def test_a_link_to_a_new_password_ends_with_the_password_and_the_address(
+    member: Client, client: Client, database: Database, settings: Settings, change: str
 ) -> None:
     with database.session() as db:
-        secret = accounts.invite(db, None, role=Role.JUDGE)
+        user = db.get_one(User, member.user.id)  # type: ignore[union-attr]
+        link = accounts.make_reset(db, settings, user).partition("=")[2]
+    if change == "password":
+        member.submit("/account/password", password=PASSWORD, new="quite another one")
+    else:
+        member.submit("/account", name="Member", email="new@example.org", password=PASSWORD)
+    assert client.submit("/password/new", link=link, password="of somebody else").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("name", "again"), [("Äpfel", "äpfel"), ("Straße", "STRASSE"), ("\uff37e", "we"), ("We", "WE")]
+)
+def test_a_team_has_its_name_in_any_capitals(member: Client, judge: Client, name: str, again: str) -> None:
+    assert member.submit("/teams", name=name).status_code == 303
+    assert "a team of this name" in judge.submit("/teams", name=again).text
+
+
+def test_an_invitation_is_good_once_however_many_come_at_once(
+    add_client: Callable[..., Client], database: Database, settings: Settings
+) -> None:
+    with database.session() as db:
+        secret = accounts.invite(db, settings, None, role=Role.JUDGE).rpartition("=")[2]
     people = [add_client(f"P{number}") for number in range(8)]
     tokens = {person: person.csrf() for person in people}
     with ThreadPoolExecutor(len(people)) as pool:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import anyio
 import pytest
-from fastapi import FastAPI
+from fastapi import FastAPI, HTTPException, UploadFile
 from sqlalchemy import select
 
-from dstress.leaderboard import limits
+from dstress.leaderboard.app import UPLOADS
 from dstress.leaderboard.database import Database
-from dstress.leaderboard.tables.accounts import Team, User
+from dstress.leaderboard.tables import Role, Team, User
+from dstress.leaderboard.web import limits
+from dstress.leaderboard.web.access import Uploads
+from dstress.leaderboard.web.security import LARGEST_FORM
 from tests.leaderboard.clients import Client
 from tests.leaderboard.conftest import PASSWORD
 from tests.leaderboard.routes import Entry, entries
@@ -45,6 +50,7 @@ def encodable(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unlimited")
 def test_no_field_breaks_the_server_or_reaches_the_database(
     admin: Client, client: Client, add_client: Callable[..., Client], database: Database
@@ -75,6 +81,7 @@ def send(client: Client, entry: Entry, given: dict[str, str], token: str) -> Any
     return client.request(entry.method, entry.address, params=asked, data=data or None, headers=headers)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unlimited")
 def test_hostile_numbers_in_addresses_are_refused(admin: Client) -> None:
     wrong = []
@@ -129,6 +136,89 @@ def test_a_body_over_the_limit_is_refused_unread(make_app: Callable[..., FastAPI
     form = {"content-type": "application/x-www-form-urlencoded"}
     assert client.post("/login", content=drops, headers=form).status_code == 413
     assert client.post("/login", content=b"x", headers=form | {"content-length": "-5"}).status_code in (400, 413)
+
+
+def run_aside(work: Callable[..., Any], *arguments: Any) -> None:
+    """In a thread of its own, since a browser of other tests may hold this one's loop."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(anyio.run, work, *arguments).result()
+
+
+def send_large(app: FastAPI, entry: Entry, stated: bool, headers: dict[str, str]) -> tuple[int, int]:
+    """The status of an answer to 100 MB, and how many bytes of them were read."""
+    read, statuses = 0, []
+    headers = headers | {"content-type": "multipart/form-data; boundary=b"}
+    headers |= {"content-length": "100000000"} if stated else {}
+    scope = {
+        "type": "http", "method": entry.method, "path": entry.address, "raw_path": b"", "query_string": b"",
+        "headers": [(name.encode(), text.encode()) for name, text in headers.items()], "client": ("192.0.2.1", 1),
+        "scheme": "http", "server": ("testserver", 80), "root_path": "", "http_version": "1.1",
+    }  # fmt: skip
+
+    async def receive() -> dict[str, Any]:
+        nonlocal read
+        begin = b"" if read else b'--b\r\nContent-Disposition: form-data; name="answers"; filename="a"\r\n\r\n'
+        read += 65_536
+        more = read < 100_000_000
+        body = begin.ljust(65_536, b"x") if more else b"\r\n--b--\r\n".rjust(65_536, b"x")
+        return {"type": "http.request", "body": body, "more_body": more}
+
+    async def send(message: Any) -> None:
+        statuses.append(message.get("status"))
+
+    run_aside(app, scope, receive, send)
+    return statuses[0], read
+
+
+def test_nobody_sends_a_large_body(app: FastAPI) -> None:
+    """Nothing of it is read where its length is stated, and no more than a form's where it is not."""
+    for entry in entries():
+        if entry.method not in ("GET", "HEAD"):
+            for stated in (True, False):
+                status, read = send_large(app, entry, stated, {})
+                assert status in (401, 403, 413) or (status, read) == (303, 0), (entry.name, stated, status)
+                assert read <= (0 if stated else LARGEST_FORM + 65_536), (entry.name, stated, read)
+
+
+def test_who_may_send_files_sends_one_at_a_time(
+    app: FastAPI, member: Client, program: Callable[[Client], Client]
+) -> None:
+    """Only to the routes that take files, and only in the role that these need."""
+    headers = {"authorization": program(member).headers["authorization"]}
+    routes = {entry.name: entry for entry in entries()}
+    assert send_large(app, routes["POST /api/v1/benchmarks"], True, headers) == (403, 0)
+    assert send_large(app, routes["POST /api/v1/judging/rounds"], True, headers)[1] == 0
+    assert send_large(app, routes["POST /api/v1/benchmarks/{slug}/submissions"], True, headers)[1] > LARGEST_FORM
+    lines = [(name.encode(), text.encode()) for name, text in headers.items()]
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/api/v1/files",
+        "app": app,
+        "headers": lines,
+        "query_string": b"",
+    }
+    uploads = Uploads({"/api/v1/files": Role.MEMBER})
+
+    async def send_two() -> None:
+        for _ in range(2):  # the place is free again afterwards
+            async with uploads.admit(scope) as may:
+                assert may
+                with pytest.raises(HTTPException, match="one after the other"):
+                    async with uploads.admit(scope):
+                        pass
+
+    run_aside(send_two)
+
+
+def test_routes_that_take_files_are_named() -> None:
+    taking = {
+        entry.path
+        for entry in entries()
+        for part in entry.parts
+        if any(field.annotation is UploadFile for field in getattr(part, "model_fields", {}).values())
+    }
+    assert taking == set(UPLOADS)
 
 
 def test_a_bug_shows_no_trace(app: FastAPI, admin: Client, caplog: pytest.LogCaptureFixture) -> None:

@@ -13,13 +13,11 @@ import pytest
 from sqlalchemy import Row, insert, select
 
 from dstress.errors import DstressError
-from dstress.leaderboard import accounts
+from dstress.leaderboard.accounts import service as accounts
 from dstress.leaderboard.backup import back_up, restore
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.files import Folder
-from dstress.leaderboard.tables import Base
-from dstress.leaderboard.tables.accounts import Role, User
-from dstress.leaderboard.tables.base import now
+from dstress.leaderboard.tables import Base, Role, User, now
 
 
 @pytest.fixture
@@ -107,6 +105,11 @@ def damage(path: Path, change: Callable[[dict[str, bytes]], None]) -> None:
             archive.writestr(name, content)
 
 
+def _replace(members: dict[str, bytes], name: str, old: bytes, new: bytes) -> None:
+    assert old in members[name]
+    members[name] = members[name].replace(old, new)
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
@@ -115,6 +118,14 @@ def damage(path: Path, change: Callable[[dict[str, bytes]], None]) -> None:
         (lambda members: members.update({"manifest.json": b'{"format": 9, "dstress": "9"}'}), "newer"),
         (lambda members: members.update({"tables/users.jsonl": b'{"id": 1, "na'}), "damaged"),
         (lambda members: members.update({"files/../../x": b"x"}), "no file can be called"),
+        (lambda members: members.update({"manifest.json": b'{"format": 1, "dstress": "9"}'}), "damaged"),
+        (lambda members: members.pop("tables/users.jsonl"), "damaged"),
+        (lambda members: members.update({"tables/users.jsonl": b""}), "damaged"),
+        (lambda members: members.pop("files/submissions/1/a.zip"), "damaged"),
+        (lambda members: _replace(members, "tables/users.jsonl", b'"created_at":"2', b'"created_at":"x'), "damaged"),
+        (lambda members: _replace(members, "tables/users.jsonl", b'"name"', b'"nom"'), "damaged"),
+        (lambda members: _replace(members, "tables/memberships.jsonl", b'"team_id":1', b'"team_id":9'), "damaged"),
+        (lambda members: _replace(members, "manifest.json", b'"revision": "', b'"revision": "x'), "newer"),
     ],
 )
 def test_a_damaged_backup_is_told(
@@ -122,10 +133,54 @@ def test_a_damaged_backup_is_told(
 ) -> None:
     database, files = filled
     back_up(database, files, tmp_path / "b.zip")
+    shutil.copy(tmp_path / "b.zip", tmp_path / "good.zip")
     damage(tmp_path / "b.zip", change)
     with pytest.raises(DstressError, match=problem):
         restore(empty, Folder(tmp_path / "new"), tmp_path / "b.zip")
     assert not (tmp_path / "x").exists()
+    restore(empty, Folder(tmp_path / "new"), tmp_path / "good.zip")  # nothing was left behind
+    assert rows(empty) == rows(database)
+    database.close()
+    empty.close()
+
+
+def test_a_flipped_bit_of_a_file_is_told_before_anything_is_written(
+    filled: tuple[Database, Folder], empty: Database, tmp_path: Path
+) -> None:
+    database, files = filled
+    files.save("submissions/2/b.zip", io.BytesIO(bytes(100_000)))
+    back_up(database, files, tmp_path / "b.zip")
+    with zipfile.ZipFile(tmp_path / "b.zip") as archive:
+        member = archive.getinfo("files/submissions/2/b.zip")
+    content = bytearray((tmp_path / "b.zip").read_bytes())
+    content[member.header_offset + 30 + len(member.filename) + 30] ^= 1
+    (tmp_path / "b.zip").write_bytes(content)
+    with pytest.raises(DstressError, match="damaged"):
+        restore(empty, Folder(tmp_path / "new"), tmp_path / "b.zip")
+    assert not list(Folder(tmp_path / "new").names())
+    assert not (tmp_path / "other" / "restored.db").exists()
+    database.close()
+    empty.close()
+
+
+def test_a_restore_that_is_cut_short_leaves_nothing(
+    filled: tuple[Database, Folder], empty: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, files = filled
+    files.save("submissions/2/b.zip", io.BytesIO(b"b"))
+    back_up(database, files, tmp_path / "b.zip")
+    restored = Folder(tmp_path / "new")
+
+    def save(name: str, content: Any) -> None:
+        if name.startswith("submissions/2"):
+            raise OSError("the disk is full")
+        Folder.save(restored, name, content)
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="full"):
+        patch.setattr(restored, "save", save)
+        restore(empty, restored, tmp_path / "b.zip")
+    restore(empty, restored, tmp_path / "b.zip")
+    assert rows(empty) == rows(database)
     database.close()
     empty.close()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dstress.leaderboard.tables.accounts import Role
+from dstress.leaderboard.tables import Role
 from tests.leaderboard.clients import Client
 from tests.leaderboard.conftest import PASSWORD
 from tests.leaderboard.routes import entries
@@ -57,6 +57,7 @@ def test_an_account_from_the_first_click_to_the_last(page: Any) -> None:
     page.get_by_role("button", name="Sign out").wait_for()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_axe_finds_nothing(chromium: Any, site: str, add_client: Callable[..., Client], way: str) -> None:
     """Every page without a number in its address, by nobody and by somebody with all roles; none scrolls sideways."""

@@ -15,14 +15,12 @@ import pytest
 from sqlalchemy import select
 
 from dstress.corpora import load
-from dstress.leaderboard.collection import store
+from dstress.leaderboard.collection import service as store
 from dstress.leaderboard.collection.elements import ElementTask
 from dstress.leaderboard.collection.rewrites import KINDS, RewriteTask
 from dstress.leaderboard.database import Database
-from dstress.leaderboard.tables.accounts import Role
-from dstress.leaderboard.tables.base import now
-from dstress.leaderboard.tables.collection import ACCEPTED, Assignment, CollectedAnswer, Collection, CollectionTask
-from dstress.stressors.schema.variant_pool import read_pool
+from dstress.leaderboard.tables import ACCEPTED, Assignment, CollectedAnswer, Collection, CollectionTask, Role, now
+from dstress.stressors.schema.variant import read_pool
 from tests.leaderboard.clients import Client
 
 
@@ -73,6 +71,7 @@ def do_all(client: Client, database: Database, collection_id: int, mark: str = "
     return count
 
 
+@pytest.mark.slow
 def test_rewrites_are_taken_written_vetted_and_exported(
     database: Database, organiser: Client, worker: Client, start: Callable[..., int], tmp_path: Path
 ) -> None:
@@ -214,7 +213,7 @@ def test_many_at_once_get_no_more_than_there_is(
 def test_nobody_vets_their_own(
     database: Database, start: Callable[..., int], add_client: Callable[..., Client]
 ) -> None:
-    both, collection_id = add_client("Both", Role.WORKER, Role.ORGANISER), start(turns=1)
+    both, collection_id = add_client("Both", Role.WORKER, Role.ADMIN), start(turns=1)
     do_all(both, database, collection_id)
     with database.session(write=False) as db:
         ids = list(db.scalars(select(CollectedAnswer.id)))
@@ -230,6 +229,7 @@ def test_a_closed_collection_hands_out_nothing(worker: Client, organiser: Client
     assert worker.submit(f"/collecting/{collection_id}/take").status_code == 400
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corpus", ["/etc/passwd", "../x:test", "reminder:nope", "nothing:test"])
 def test_only_corpora_of_the_server_are_asked_about(organiser: Client, corpus: str) -> None:
     refused = organiser.submit("/collecting/new", kind="rewrites", corpus=corpus)

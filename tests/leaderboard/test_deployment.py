@@ -10,17 +10,20 @@ from typing import Any
 
 import click
 import pytest
-import yaml
 
 from dstress.cli.serve import command as serve
 from dstress.leaderboard.settings import Settings
+from tests.parts import need
 from tests.paths import ROOT
 
-VARIABLES = {f"DSTRESS_{field.name.upper()}" for field in fields(Settings)} | {"DSTRESS_HOME"}
+VARIABLES = {f"DSTRESS_{field.name.upper()}" for field in fields(Settings)} | {"DSTRESS_HOME", "TMPDIR"}
 
 
 @pytest.fixture
 def compose() -> Any:
+    need("yaml")
+    import yaml
+
     return yaml.safe_load((ROOT / "compose.yaml").read_text())
 
 

@@ -10,12 +10,14 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import select, update
 
-from dstress.leaderboard import accounts
+from dstress.leaderboard.accounts import service as accounts
 from dstress.leaderboard.database import Database
-from dstress.leaderboard.tables.accounts import Role, User, WebSession
-from dstress.leaderboard.tables.base import now
+from dstress.leaderboard.tables import Role, User, WebSession, now
 from tests.leaderboard.clients import Client
 from tests.leaderboard.conftest import PASSWORD
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""One database is enough: nothing here depends on which."""
 
 
 def sign_up(client: Client, **fields: str) -> Any:
@@ -64,7 +66,7 @@ def test_by_invitation_only(make_app: Callable[..., FastAPI]) -> None:
     assert "by invitation" in client.get("/signup").text
     assert "by invitation" in sign_up(client).text
     with app.state.database.session() as db:
-        secret = accounts.invite(db, None, role=Role.JUDGE)
+        secret = accounts.invite(db, app.state.settings, None, role=Role.JUDGE).rpartition("=")[2]
     assert "as <b>judge</b>" in client.get(f"/join?invitation={secret}").text
     assert sign_up(client, invitation=secret).status_code == 303
     assert "judge" in client.get("/account").text
@@ -107,6 +109,45 @@ def test_guessing_passwords_is_slowed(client: Client, member: Client) -> None:
     assert client.submit("/login", email="other@example.org", password=PASSWORD).status_code == 403
 
 
+@pytest.mark.slow
+def test_whoever_guesses_locks_out_themselves_and_not_the_owner(
+    app: FastAPI, member: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(accounts, "check_password", lambda *_: False)
+        for place in range(12):
+            guesser = Client(app, address=f"10.0.0.{place}")
+            form = {"csrf": guesser.csrf(), "email": "member@example.org", "password": "x"}
+            assert [guesser.post("/login", data=form).status_code for _ in range(11)] == [403] * 10 + [429]
+        one_block = [Client(app, address=f"2001:db8::{place}") for place in range(1, 12)]
+        csrf = [(guesser, guesser.csrf()) for guesser in one_block]
+        form = {"email": "member@example.org", "password": "x"}
+        codes = [guesser.post("/login", data=form | {"csrf": secret}).status_code for guesser, secret in csrf]
+        assert codes == [403] * 10 + [429]
+    owner = Client(app, address="192.0.2.7")
+    assert owner.submit("/login", email="member@example.org", password=PASSWORD).status_code == 303
+
+
+def test_a_network_is_one_guesser_and_another_is_none(app: FastAPI) -> None:
+    """A /64 of IPv6 belongs to one person; IPv4 clients of a server on IPv6 are not all one network."""
+    guesser = Client(app)
+    for path, fields in (
+        ("/signup", {"email": "a@b.org", "name": "A", "password": "short"}),
+        ("/password/new", {"link": "x", "password": "some password"}),
+    ):
+        form = fields | {"csrf": guesser.csrf()}
+
+        def send(address: str, path: str = path, form: dict[str, str] = form) -> int:
+            one = Client(app, address=address)
+            one.cookies.update(guesser.cookies)
+            return int(one.post(path, data=form).status_code)
+
+        codes = [send(f"2001:db8::{place:x}") for place in range(31)]
+        assert (codes[0], codes[-1]) == (400, 429)
+        assert {send(f"::ffff:192.0.2.{place}") for place in range(31)} == {400}
+
+
+@pytest.mark.slow
 def test_many_addresses_from_one_place_are_slowed(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(accounts, "check_password", lambda *_: False)
     csrf = client.csrf()

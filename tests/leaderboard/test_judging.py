@@ -11,15 +11,25 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from dstress.analysis.human_check.verdict import krippendorff_alpha
 from dstress.errors import DstressError
-from dstress.leaderboard import accounts, rounds
+from dstress.leaderboard.accounts import service as accounts
+from dstress.leaderboard.benchmarks.board import judged_systems, verdict_of
 from dstress.leaderboard.database import Database
+from dstress.leaderboard.judging import service as rounds
 from dstress.leaderboard.settings import Settings
-from dstress.leaderboard.tables.accounts import Role, User
-from dstress.leaderboard.tables.benchmarks import Benchmark, System
-from dstress.leaderboard.tables.judging import JudgingAnswer, JudgingItem, JudgingRound, JudgingSeat
-from dstress.leaderboard.verdicts import judged_systems, verdict_of
+from dstress.leaderboard.tables import (
+    Benchmark,
+    JudgingAnswer,
+    JudgingItem,
+    JudgingRound,
+    JudgingSeat,
+    Membership,
+    Role,
+    Submission,
+    System,
+    User,
+)
+from dstress.studies.human_check.verdict import krippendorff_alpha
 from tests.leaderboard.clients import Client
 from tests.leaderboard.entered import Entered, enter_systems
 
@@ -27,8 +37,8 @@ TYPOS = "typos(rate=0.2)"
 
 
 @pytest.fixture
-def entered(database: Database, settings: Settings) -> Entered:
-    return enter_systems(database, settings)
+def entered(database: Database, settings: Settings, organiser: Client) -> Entered:
+    return enter_systems(database, settings, organiser.user)
 
 
 @pytest.fixture
@@ -85,12 +95,13 @@ def answer_all(client: Client, round_id: int, database: Database, say: Callable[
             found, seat = db.get_one(JudgingRound, round_id), None
             seat = rounds.seat_of(db, found, client.user)
             assert seat is not None
-            place = rounds.places_of(db, found, seat)[int(gone.rpartition("/")[2]) - 1]
+            place = rounds.places_of(db, seat)[int(gone.rpartition("/")[2]) - 1]
         said = "yes" if say(place.item) else "no"
         gone = client.submit(gone, **dict.fromkeys(place.item.questions, said)).headers["location"]
     raise AssertionError("the items never end")
 
 
+@pytest.mark.slow
 def test_three_judges_and_their_majority(
     database: Database, organiser: Client, client: Client, entered: Entered, start: Callable[..., int],
     add_client: Callable[..., Client],
@@ -155,7 +166,7 @@ def test_every_judge_has_an_order_of_their_own(database: Database, start: Callab
         users = [accounts.add_user(db, f"{n}@example.org", n, Role.JUDGE) for n in "abc"]
         found = db.get_one(JudgingRound, round_id)
         seats = [rounds.take_seat(db, found, user) for user in users]
-        orders = [[place.item.id for place in rounds.places_of(db, found, seat)] for seat in seats]
+        orders = [[place.item.id for place in rounds.places_of(db, seat)] for seat in seats]
     assert len({tuple(order) for order in orders}) == 3 and len({frozenset(order) for order in orders}) == 1
 
 
@@ -205,6 +216,27 @@ def test_who_competes_does_not_judge(
     assert refused.status_code == 400 and "your team has a system" in refused.text
 
 
+@pytest.mark.parametrize("way", ["joins", "has submitted"])
+def test_a_judge_who_competes_later_sees_no_items(
+    database: Database, judge: Client, program: Callable[[Client], Client], entered: Entered,
+    start: Callable[..., int], way: str,
+) -> None:  # fmt: skip
+    round_id = start()
+    address = f"/api/v1/judging/rounds/{round_id}"
+    judge.submit(f"/judging/{round_id}/seat")
+    assert judge.user is not None and program(judge).get(f"{address}/items").status_code == 200
+    with database.session() as db:
+        submission = db.get_one(Submission, entered.submissions["Rules"])
+        if way == "joins":
+            db.add(Membership(user_id=judge.user.id, team_id=submission.system.team_id))
+        else:
+            submission.submitted_by = judge.user.id  # for a team that they have left
+    for method, path in (("GET", "/items"), ("PUT", "/items/1"), ("POST", "/seat")):
+        refused = program(judge).request(method, address + path, json={"correct": True})
+        assert refused.status_code == 400 and "your team has a system" in refused.text, path
+    assert judge.get(f"/judging/{round_id}/1").status_code == 400
+
+
 def test_stressed_turns_are_judged_beside_their_originals(
     database: Database, judge: Client, organiser: Client, start: Callable[..., int]
 ) -> None:
@@ -247,6 +279,24 @@ def test_the_api_judges_too(
     assert [one["id"] for one in theirs.get("/api/v1/judging/rounds").json()] == [made.json()["id"]]
 
 
+@pytest.mark.parametrize("name", ["Rules", "gold"])
+def test_a_verdict_has_both_of_two_subjects_of_one_name(
+    database: Database, judge: Client, organiser: Client, client: Client, program: Callable[[Client], Client],
+    entered: Entered, start: Callable[..., int], name: str,
+) -> None:  # fmt: skip
+    number = entered.submissions["Empty"]
+    with database.session() as db:
+        db.get_one(Submission, number).system.name = name
+    round_id = start(turns=3, seats=1)
+    answer_all(judge, round_id, database, lambda item: "gold" in item.subjects)
+    address = f"/api/v1/judging/rounds/{round_id}"
+    subjects = program(organiser).post(f"{address}/close").json()["verdict"]["subjects"]
+    other = f"Rules (submission {entered.submissions['Rules']})" if name == "Rules" else "Rules"
+    assert subjects.keys() == {"gold", other, f"{name} (submission {number})"}
+    assert f"{name} (submission {number})" in client.get(f"/judging/{round_id}").text
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", ["999999 systems original", "x systems original", "1", "1 odd original"])
 def test_a_round_of_nothing_is_refused(organiser: Client, entered: Entered, choice: str) -> None:
     form = {"turns": 5, "seats": 3, "top": 2, "seed": 1, "choice": choice}

@@ -33,6 +33,9 @@ def test_metrics_count_by_route_and_only_near(app: FastAPI, member: Client) -> N
     counted = near.get("/metrics").text
     assert 'dstress_requests_total{method="GET",route="/teams/{team_id}",status="404"} 1.0' in counted
     assert "dstress_request_seconds_bucket" in counted
+    near.request("INVENTED", "/login")
+    counted = near.get("/metrics").text
+    assert 'method="other"' in counted and "INVENTED" not in counted
     assert Client(app, address="8.8.8.8").get("/metrics").status_code == 404
 
 

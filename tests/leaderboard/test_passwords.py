@@ -9,11 +9,13 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import update
 
-from dstress.leaderboard.tables.accounts import PasswordReset
-from dstress.leaderboard.tables.base import now
+from dstress.leaderboard.tables import PasswordReset, now
 from tests.fakes.smtp import running_smtp
 from tests.leaderboard.clients import Client
 from tests.leaderboard.conftest import PASSWORD
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""One database is enough: nothing here depends on which."""
 
 ASKED = "If {} has an account, a mail with a link is on its way."
 

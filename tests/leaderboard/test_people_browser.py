@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.settings import Settings
-from dstress.leaderboard.tables.accounts import Role
+from dstress.leaderboard.tables import Role
 from tests.leaderboard.browsing import axe_complaints, listening
 from tests.leaderboard.clients import Client
 from tests.leaderboard.entered import enter_systems
@@ -69,7 +69,7 @@ def browsers(request: pytest.FixtureRequest, chromium: Any, app: FastAPI) -> Ite
 def test_a_round_from_its_start_to_the_leaderboard(
     browsers: Browsers, database: Database, settings: Settings, organiser: Client, judge: Client
 ) -> None:
-    enter_systems(database, settings)
+    enter_systems(database, settings, organiser.user)
     host = browsers.open(organiser)
     host.goto("/judging/new")
     browsers.check(host)
@@ -131,7 +131,7 @@ def test_a_task_is_written_with_live_checks_and_vetted(
     for label, kind in (("With typos", "typos"), ("Longer", "verbose"), ("Shorter", "simplified")):
         tab.get_by_label(label).fill(texts[kind])
     tab.locator("#told4", has_text="good").wait_for()
-    tab.get_by_role("button", name="Hand in").click()
+    tab.get_by_role("button", name="Submit").click()
     tab.get_by_text("Thank you").first.wait_for()
     host.goto(host.url)
     host.get_by_role("link", name="Vet 4 answers").click()
@@ -154,7 +154,7 @@ def test_names_are_written_in_a_browser(
     tab.goto("/collecting/1")
     tab.get_by_role("button", name="Take a task").click()
     browsers.check(tab)
-    tab.get_by_role("button", name="Hand in").click()
+    tab.get_by_role("button", name="Submit").click()
     assert "another look" in tab.get_by_role("alert").inner_text()
     browsers.complaints.clear()  # the browser notes that the answer was 422
     browsers.check(tab)

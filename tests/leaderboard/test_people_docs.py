@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dstress.leaderboard import api
+from dstress.leaderboard.app import API
 from tests import pages
 from tests.paths import DOCS
 
@@ -15,6 +15,7 @@ PAGES = {name: DOCS / "platform" / f"{name}.md" for name in ("judging", "collect
 SECTIONS = [(name, title) for name, page in PAGES.items() for title in pages.sections(page)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "title"), SECTIONS)
 def test_a_section_prints_what_it_says(name: str, title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages.run(pages.sections(PAGES[name])[title], PAGES[name], tmp_path, monkeypatch)
@@ -32,6 +33,6 @@ def test_the_addresses_for_programs_are_those_of_the_api(name: str, prefix: str)
     named = {re.sub(r"{\w+}", "{}", path) for path in re.findall(r"`(?:PUT )?(/[{\w/}]+)`", part)} - {
         f"/api/v1{prefix}"
     }
-    paths = [route.path for router in api.ROUTERS for route in router.routes if route.path.startswith(prefix)]
+    paths = [route.path for router in API for route in router.routes if route.path.startswith(prefix)]
     known = {re.sub(r"{\w+}", "{}", path.removeprefix(prefix)) for path in paths} - {""}
     assert named == known

@@ -10,8 +10,8 @@ from fastapi import FastAPI
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dstress.leaderboard import limits
-from dstress.leaderboard.tables.accounts import Role
+from dstress.leaderboard.tables import Role
+from dstress.leaderboard.web import limits
 from tests.leaderboard.clients import Client
 from tests.parts import need
 

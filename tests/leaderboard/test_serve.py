@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import httpx
@@ -55,11 +55,15 @@ def serving(folder: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen
         process.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", ["1", "2"])
 def test_it_starts_answers_and_stops_gracefully(tmp_path: Path, processes: str) -> None:
     """What is being answered when the signal comes is answered; the log is lines of JSON, and the exit code is 0."""
     with serving(tmp_path, "--workers", "0", "--no-example", "--processes", processes) as (url, process):
-        assert httpx.get(f"{url}/login").status_code == 200
+        for _ in range(20):
+            assert httpx.get(f"{url}/login").status_code == 200
+        for _ in range(5):  # whichever process answers, it has counted for all
+            assert 'route="/login",status="200"} 20.0' in httpx.get(f"{url}/metrics").text
         body = b"x" * 100_000
         answers: list[int] = []
 
@@ -126,6 +130,30 @@ def test_backup_and_restore(tmp_path: Path) -> None:
     shown = run(tmp_path / "two", "restore", str(tmp_path / "b.zip"))
     assert re.search(r"users\s+1", shown)
     assert "ada@example.org" in run(tmp_path / "two", "admin", "list")
+
+
+def test_nobody_else_on_the_machine_reads_what_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "server").mkdir()
+    run(tmp_path / "server", "admin", "add", "ada@example.org")
+    run(tmp_path / "server", "backup", str(tmp_path / "b.zip"))
+    run(tmp_path / "restored", "restore", str(tmp_path / "b.zip"))
+    made = [path for path in tmp_path.rglob("*") if path.name != "server"]
+    assert {"platform.db", "b.zip", "files", "restored"} <= {path.name for path in made}
+    modes = {path.name: path.stat().st_mode & 0o777 for path in made}
+    assert modes == {path.name: 0o700 if path.is_dir() else 0o600 for path in made}
+
+
+def test_a_link_leads_to_where_the_server_of_the_folder_listens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DSTRESS_URL", raising=False)
+    with monkeypatch.context() as patch:
+        patch.setattr("dstress.cli.serve._working", lambda *_: nullcontext())
+        patch.setattr("dstress.cli.serve._serve", lambda *_: None)
+        run(tmp_path, "--port", "9123")
+    assert run(tmp_path, "admin", "add", "ada@example.org").startswith("http://127.0.0.1:9123/password/new?link=")
+    named = run(tmp_path, "--url", "https://board.example.org", "admin", "link", "ada@example.org")
+    assert named.startswith("https://board.example.org/password")
 
 
 def test_settings_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from dstress.learning.recipe import AdversarialOptions, Recipe, TrainingOptions,
 from dstress.pipeline.train import train
 from dstress.trackers import trackers
 from dstress.trackers.learned import LearnedTracker, Model
-from tests.generators.training import training
+from tests.stressors.generators.training import training
 
 _WRITER = {"width": 16, "layers": 1, "heads": 2, "vocabulary": 320, "longest": 60, "longest_answer": 8}
 FAMILIES: dict[str, dict[str, Any]] = {

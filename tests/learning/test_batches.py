@@ -8,7 +8,11 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.learning.batches import bucket
+from tests.parts import need
+
+need("torch")
+
+from dstress.learning.batches import bucket  # noqa: E402
 
 
 class Sized(NamedTuple):

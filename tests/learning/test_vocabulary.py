@@ -34,4 +34,3 @@ def test_words_are_split_and_found_again() -> None:
 def test_a_vocabulary_has_the_special_words_then_the_first_then_the_frequent() -> None:
     vocabulary = Vocabulary.learn([["a", "b", "a"], ["c", "b", "a", "d"]], ["d"], least=2)
     assert vocabulary.words == [*SPECIAL, "d", "a", "b"]
-    assert vocabulary.encode(["b", "c"]) == [5, vocabulary.unknown]

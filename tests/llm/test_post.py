@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dstress.errors import DstressError
+from dstress.stressors.translators import translators
 from dstress.trackers import Failed, trackers
-from dstress.translators import translators
 from tests.fakes.hostile_server import BROKEN, ENDLESS, hostile
 from tests.trackers.serving import contexts, resources
 
@@ -47,6 +47,7 @@ def ask_translator(url: str, timeout: float, folder: Path) -> bool:
 ASKING = [ask_http, ask_llm, ask_translator]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ask", ASKING)
 @pytest.mark.parametrize("how", ENDLESS)
 def test_a_timeout_holds_for_the_whole_request(
@@ -61,6 +62,7 @@ def test_a_timeout_holds_for_the_whole_request(
         assert time.monotonic() - start < LATE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ask", ASKING)
 @pytest.mark.parametrize("how", BROKEN)
 def test_no_answer_of_a_hostile_server_ends_in_a_traceback(

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
-from dstress.llm.post import Poster, Unanswered
-from dstress.llm.retry import Passing, read_retry_after, retry
+from dstress.llm.post import NotNow, Poster, Unanswered, read_retry_after, retry
 from tests.trackers import serving
 from tests.trackers.serving import status
 
 
-class Busy(Passing):
+class Busy(NotNow):
     def __init__(self, wait: float = 0.0) -> None:
-        self.wait = wait
+        super().__init__("busy", "", wait=wait)
 
 
 def waits(troubles: list[Exception], tries: int) -> tuple[str, list[float]]:
@@ -28,13 +26,13 @@ def waits(troubles: list[Exception], tries: int) -> tuple[str, list[float]]:
         return "answer"
 
     try:
-        return retry(attempt, tries, pause=paused.append, first_wait=0.5, longest_wait=3.0), paused
+        return retry(attempt, tries, paused.append), paused
     except Exception as error:
         return type(error).__name__, paused
 
 
 def test_waits_grow_up_to_the_longest() -> None:
-    assert waits([Busy() for _ in range(5)], 9) == ("answer", [0.5, 1.0, 2.0, 3.0, 3.0])
+    assert waits([Busy() for _ in range(9)], 10) == ("answer", [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0])
 
 
 def test_a_longer_wait_that_the_server_asks_for_is_granted() -> None:
@@ -56,10 +54,8 @@ def test_a_stop_ends_the_waiting_at_once() -> None:
         poster = Poster(server.url, timeout=5, retries=3)
         timer = threading.Timer(0.2, poster.stop)
         timer.start()
-        began = time.monotonic()
         with pytest.raises(Unanswered, match="told to stop"):
             poster.post(b"{}")
-        assert time.monotonic() - began < 5
         assert poster.take_retries() == 1 and len(server.asked) == 1
         timer.join()
         poster.close()

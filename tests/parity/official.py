@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from dstress import corpora
-from dstress.alignment.cells import Alignment
-from dstress.alignment.columns import Columns, gather
-from dstress.alignment.pairing import Pairing
-from dstress.metrics import metrics
 from dstress.predictions import read_predictions
+from dstress.scoring.alignment.cells import Alignment
+from dstress.scoring.alignment.columns import Columns, gather
+from dstress.scoring.alignment.pairing import Pairing
+from dstress.scoring.metrics import metrics
 from dstress.scoring.scorecard import Scorecard
 from dstress.scoring.unit_scores import unit_names
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dstress.alignment.cells import Alignment
-from dstress.alignment.columns import gather
 from dstress.conventions import conventions
 from dstress.dialogue import Dialogue, Schema, Turn
-from dstress.metrics import metrics
-from dstress.metrics.granular import change_counts
 from dstress.predictions import Prediction
+from dstress.scoring.alignment.cells import Alignment
+from dstress.scoring.alignment.columns import gather
+from dstress.scoring.metrics import metrics
+from dstress.scoring.metrics.granular import change_counts
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import Scored, ScoringOptions, score, tally_predictions
 from dstress.scoring.scorecard import Scorecard
@@ -115,7 +115,7 @@ def test_micro_cases_are_counted_as_by_the_script(shared: Path, name: str) -> No
 
 
 def test_a_file_keeps_a_predicted_none(tmp_path: Path) -> None:
-    """What a prediction says `none` of is no value, but a change: an overshot one that is taken back is correct."""
+    """What a prediction says `none` of is no value, but a change: a spurious one that is taken back is correct."""
     file = tmp_path / "result.json"
     turns = [({"area": "north"}, {"area": "north", "stars": "none"}), ({"area": "north"}, {"stars": "none"})]
     data = {str(turn): {"gt": {"hotel": gold}, "pr": {"hotel": given}} for turn, (gold, given) in enumerate(turns)}

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import dstress
-from dstress.alignment.columns import Columns, Gatherer, Vocabulary
-from dstress.alignment.pairing import Pairing
 from dstress.corpora.base import Corpus
-from dstress.metrics.task_success import outcomes
 from dstress.predictions import read_predictions
+from dstress.scoring.alignment.columns import Columns, Vocabulary
+from dstress.scoring.alignment.pairing import Pairing
+from dstress.scoring.metrics.task_success import outcomes
 from dstress.scoring.responses import DomainSource, Responses
 from dstress.scoring.score import ScoringOptions, score
 from tests.parity.official import load
@@ -29,11 +29,11 @@ def corpus(shared: Path) -> Corpus:
 
 
 def columns_of(file: Path, corpus: Corpus, domains: DomainSource = "") -> Columns:
-    gatherer = Gatherer(corpus.schema, Vocabulary(corpus.schema, lambda: corpus.database))
     predictions = Responses(corpus, domains, False).watch(read_predictions(file, schema=corpus.schema))
+    columns = Columns(Vocabulary(corpus.schema, lambda: corpus.database))
     for dialogue, answers in Pairing(corpus, predictions, corpus.schema):
-        gatherer.add(dialogue, answers)
-    return gatherer.columns()
+        columns.add(dialogue, answers)
+    return columns.finish()
 
 
 @pytest.mark.parametrize("system", ["ubar", "damd", "lava"])
@@ -94,7 +94,7 @@ def test_bookings_are_those_of_the_script(shared: Path, corpus: Corpus) -> None:
 
 
 def test_the_corpus_own_references_are_nearly_those_of_the_goldens(shared: Path, corpus: Corpus) -> None:
-    from dstress.metrics.bleu import delexicalised_by_spans, unified
+    from dstress.scoring.metrics.bleu import delexicalised_by_spans, unified
     from dstress.text.placeholders import Placeholders
 
     golden = json.loads((shared / "golden/mwzeval/references_mwz21_approx.json").read_text())

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dstress.alignment.cells import Alignment
 from dstress.conventions import conventions
+from dstress.scoring.alignment.cells import Alignment
 from dstress.scoring.score import ScoringOptions, score
 from tests.parity.official import DSTC8, aligned_columns, differences, groups, load, per_frame
 
@@ -53,4 +53,4 @@ def test_every_number_of_every_frame(shared: Path, system: str) -> None:
 def test_a_score_without_fuzzy_matching_names_no_back_end(shared: Path) -> None:
     golden = shared / "golden/sgd"
     card = score(golden / "preds_c", str(golden / "ref"), "dstc8(fuzzy=false)", "jga", options=ONCE)
-    assert "|conv:dstc8(fuzzy=false)|unit:frame|boot:" in card["jga"].signature
+    assert "|conv:dstc8(fuzzy=false)|unit:frame|ci:" in card["jga"].signature

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dstress.alignment.cells import Alignment
 from dstress.conventions import conventions
+from dstress.scoring.alignment.cells import Alignment
 from dstress.scoring.score import ScoringOptions, score
 from tests.parity.official import DSTC8, aligned_columns, differences, groups, load, per_frame
 

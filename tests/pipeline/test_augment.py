@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -19,7 +20,7 @@ from dstress.pipeline.augment import Augmenting, Guard, Layout, load_augmented, 
 from dstress.pipeline.stress import stress
 from dstress.stressors.base import DialogueStressor, Rewriter, Stressor
 from dstress.stressors.values import dictionary
-from tests.generators.training import training
+from tests.stressors.generators.training import training
 from tests.stressors.samples import in_memory, sample
 
 SCHEMA = Schema((Service("hotel", slots=(Slot("name"), Slot("book day"), Slot("area", categorical=True))),))
@@ -151,14 +152,14 @@ def test_the_paper_s_training_dictionary_is_apart_from_its_test_s() -> None:
 
 def test_what_was_augmented_once_is_read_again(tmp_path: Path) -> None:
     name, options = training("reminder", None, 4), AugmentOptions("values(dictionary=train-O)", times=2)
-    made, seen = load_augmented(name, options, watch=print), list[str]()
+    made, seen = load_augmented(name, options, on_progress=print), Mock()
     Augmenting(load(name), options.stressor, 2).write(tmp_path / "more")
     assert made.data == load(str(tmp_path / "more")).data
-    again = load_augmented(name, options, watch=seen.append)
-    assert not seen and again.data == made.data and len(made) == 4 * 3
+    again = load_augmented(name, options, on_progress=seen)
+    assert not seen.called and again.data == made.data and len(made) == 4 * 3
     for other in (replace(options, times=1), replace(options, seed=5), replace(options, stressor="typos")):
-        assert load_augmented(name, other, watch=seen.append).data != made.data and seen
-        seen.clear()
+        assert load_augmented(name, other, on_progress=seen).data != made.data and seen.called
+        seen.reset_mock()
 
 
 def test_a_corpus_that_is_augmented_already_is_taken_as_it_is_or_refused(tmp_path: Path) -> None:
@@ -167,8 +168,8 @@ def test_a_corpus_that_is_augmented_already_is_taken_as_it_is_or_refused(tmp_pat
     Augmenting(load(name), options.stressor, keep_out="none").write(made)
     archive = shutil.make_archive(str(made), "xztar", made)
     for folder in (str(made), f"{made}:train", archive):
-        seen: list[str] = []
-        assert len(load_augmented(folder, options, watch=seen.append)) == 8 and not seen
+        seen = Mock()
+        assert len(load_augmented(folder, options, on_progress=seen)) == 8 and not seen.called
         with pytest.raises(
             DstressError, match=r"augmented already, with typos\(rate=0.2\), seeds \[1\], keep.*\[1, 2\]"
         ):

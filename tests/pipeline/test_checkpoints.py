@@ -15,7 +15,6 @@ from tests.parts import need
 
 need("torch", "models")
 
-from dstress.analysis.forgetting import find_forgotten
 from dstress.cli.main import cli
 from dstress.errors import DstressError
 from dstress.learning.recipe import Recipe, TrainingOptions
@@ -23,13 +22,16 @@ from dstress.pipeline.checkpoints import FORGOTTEN, checkpoint_trackers, evaluat
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import Run, RunOptions
 from dstress.pipeline.train import train
+from dstress.reports.analysis.checkdst_tables import BEST, WORST
 from dstress.reports.charts import WIDE
 from dstress.reports.curves import curve_table, make_curves
+from dstress.reports.differences import find_forgotten
 from dstress.reports.html import REPORT
-from dstress.reports.seeds import BEST, WORST, Summary, group_by_seed, mark_ends, seed_table
+from dstress.reports.many_tables import seed_table
+from dstress.reports.systems import group_runs
 from dstress.runs.folder import ORIGINAL
 from tests.fakes.trackers import SUITE
-from tests.generators.training import training
+from tests.stressors.generators.training import training
 from tests.stressors.samples import sample
 
 QUICK = RunOptions(resamples=20, report=False)
@@ -113,7 +115,7 @@ def test_what_was_right_and_is_wrong_is_listed(runs: dict[str, Run]) -> None:
     turns = {
         (variant, dialogue.id, number): turn
         for variant in gold.variants
-        for dialogue in gold.dialogues(variant)
+        for dialogue in gold.variant(variant).dialogues()
         for number, turn in enumerate(dialogue.turns)
     }
     expected = {place for place, turn in turns.items() if turn.state and (place[0] == ORIGINAL or turn.changed)}
@@ -125,6 +127,12 @@ def test_what_was_right_and_is_wrong_is_listed(runs: dict[str, Run]) -> None:
     right_before = [len(each.right_at) for each in find_forgotten([gold, forgets, empty])]
     assert right_before == sorted(right_before, reverse=True)
     assert set(right_before) == {1, 2}
+
+
+def test_forgotten_turns_are_counted_on_the_page_as_its_examples_are(runs: dict[str, Run], tmp_path: Path) -> None:
+    first = find_forgotten([runs["gold"], runs["empty"]])[0]
+    page = runs["empty"].report(tmp_path / "page.html", [runs["gold"]]).read_text("utf-8")
+    assert f'<th scope="row" dir="auto">{first.dialogue}, {first.turn + 1}</th>' in page
 
 
 def test_gains_and_paths_are_of_the_first_and_the_last(runs: dict[str, Run]) -> None:
@@ -145,9 +153,9 @@ def named(run: Run, path: Path) -> Run:
 def test_seeds_are_put_together_by_the_names_of_runs(runs: dict[str, Run], tmp_path: Path) -> None:
     made = [named(runs["gold"], tmp_path / "a-1"), named(runs["forgets"], tmp_path / "a-seed2")]
     made += [named(runs["empty"], tmp_path / f"b_{seed}") for seed in (1, 2)]
-    systems = group_by_seed(made)
-    assert {name: len(own) for name, own in systems.items()} == {"a": 2, "b": 2}
-    jga = {name: [run.scores.variants[ORIGINAL]["jga"].value for run in own] for name, own in systems.items()}
+    systems = group_runs(made, seeds=True)
+    assert {system.name: len(system.runs) for system in systems.every} == {"a": 2, "b": 2}
+    jga = {one.name: [run.scores.variants[ORIGINAL]["jga"].value for run in one.runs] for one in systems.every}
     table = seed_table(systems)
     record = next(record for record in table.records if record["system"] == "a")
     low, high = sorted(jga["a"])
@@ -160,7 +168,7 @@ def test_seeds_are_put_together_by_the_names_of_runs(runs: dict[str, Run], tmp_p
     refused = CliRunner().invoke(cli, ["compare", "--seeds", *(str(run.path) for run in made), "--metrics", "jga"])
     assert refused.exit_code == 2
     with pytest.raises(DstressError, match="a single run"):
-        group_by_seed([*made, runs["gold"]])
+        group_runs([*made, runs["gold"]], seeds=True)
 
 
 def test_a_run_gives_its_dialogues_and_tables_to_another(runs: dict[str, Run], tmp_path: Path) -> None:
@@ -172,10 +180,3 @@ def test_a_run_gives_its_dialogues_and_tables_to_another(runs: dict[str, Run], t
     names = {file.name for file in (given.path / "stressed").iterdir()}
     assert {file.name for file in (tmp_path / "other" / "stressed").iterdir()} == names
     assert {folder.name for folder in (tmp_path / "other").iterdir()} == {"database", "stressed"}
-
-
-def test_what_overlaps_is_no_finding() -> None:
-    one, near, far = Summary.of([0.4, 0.5, 0.6]), Summary.of([0.45, 0.55, 0.65]), Summary.of([0.8, 0.81, 0.82])
-    assert mark_ends({"one": one, "near": near}, 1) == {}
-    assert mark_ends({"one": one, "near": near, "far": far}, 1) == {"one": WORST, "near": WORST, "far": BEST}
-    assert mark_ends({"one": one, "far": far}, -1) == {"one": BEST, "far": WORST}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import msgspec
@@ -11,16 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.analysis.bias import cjga_bounds
 from dstress.errors import DstressError, PredictionError
 from dstress.pipeline.compare import Comparison, Pair, average_slack, compare
 from dstress.predictions.base import Prediction
+from dstress.scoring.metrics.measures import describe, measure_of
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import ScoringOptions, score
 from dstress.scoring.scorecard import Score
 from dstress.scoring.significance import holm, mcnemar
 from dstress.scoring.versions import conditional, variants
 from tests.paths import DOCS
+from tests.scoring.metrics.lemma import cjga_bounds
 
 PAGE = DOCS / "comparing.md"
 QUICK = ScoringOptions(resamples=200)
@@ -67,7 +69,7 @@ def test_identical_systems_differ_by_nothing(dialogues: list[list[tuple[dict[str
     made, pair = compared(a, a)
     for test in pair.tests.values():
         # Without any gold or predicted slot, slot-f1 is undefined: no difference, and no test.
-        assert (test.difference, test.p, test.p_bootstrap) == (0, 1, 1) or np.isnan(test.difference)
+        assert (test.difference, test.p, test.differ) == (0, 1, 0) or np.isnan(test.difference)
     assert pair.mcnemar is not None and pair.mcnemar.p == 1 and not any(change.difference for change in pair.slots)
     assert made.conclusion.startswith("No difference is significant")
 
@@ -75,12 +77,16 @@ def test_identical_systems_differ_by_nothing(dialogues: list[list[tuple[dict[str
 @given(data)
 def test_swapping_the_systems_flips_the_sign(dialogues: list[list[tuple[dict[str, str], ...]]]) -> None:
     a, b = systems(dialogues)
-    (_, one), (_, other) = compared(a, b), compared(b, a)
+    (made, one), (_, other) = compared(a, b), compared(b, a)
     for name, test in one.tests.items():
         swapped = other.tests[name]
         assert -swapped.difference == pytest.approx(test.difference, abs=1e-12, nan_ok=True)
-        assert (-swapped.high, -swapped.low) == pytest.approx((test.low, test.high), abs=1e-12, nan_ok=True)
-        assert (swapped.p, swapped.p_bootstrap) == pytest.approx((test.p, test.p_bootstrap), nan_ok=True)
+        # Each interval is cut where its own baseline leaves no room.
+        first, second = (made.systems[system][name].value for system in "ab")
+        theirs = np.clip((-swapped.high, -swapped.low), -first, 1 - first)
+        assert theirs == pytest.approx(np.clip((test.low, test.high), second - 1, second), abs=1e-12, nan_ok=True)
+        assert swapped.p == pytest.approx(test.p, nan_ok=True)
+        assert (swapped.differ, swapped.gains) == (test.differ, test.differ - test.gains)
     assert {c.slot: -c.difference for c in one.slots} == {c.slot: c.difference for c in other.slots}
 
 
@@ -162,8 +168,10 @@ def test_missing_turns_need_leave() -> None:
         compare({"a": a, "b": b}, gold, options=QUICK)
     assert error.value.where == "b"
     made = compare({"a": a, "b": b}, gold, options=ScoringOptions(resamples=50, allow_partial=True))
-    assert made.signature["coverage"] == "0.6667" and "coverage:0.6667" in made.systems["a"]["jga"].signature
+    assert made.signature["coverage"] == "2/3" and "coverage:2/3" in made.systems["a"]["jga"].signature
     assert made.systems["a"]["jga"].value == 0.5 and made.systems["a"]["jga"].n == 2
+    made = compare({"a": a, "b": [b[1]]}, gold, options=ScoringOptions(resamples=50, allow_partial=True))
+    assert made.signature["coverage"] == "1/3" and made.systems["a"]["jga"].value == 0.0
 
 
 def test_nothing_in_common_is_an_error() -> None:
@@ -231,7 +239,7 @@ def test_the_page_shows_the_real_consistency(shared: Path, tracker: str) -> None
 
 
 def _gold(predictions: System):  # type: ignore[no-untyped-def]
-    from dstress.alignment.own_gold import own_gold
+    from dstress.scoring.alignment.own_gold import own_gold
 
     return own_gold("gold", predictions)[0]
 
@@ -241,4 +249,21 @@ def test_average_slack_is_the_distance_to_the_best_of_each_metric() -> None:
         return {name.replace("_", "-"): Score(value, value, value, 1, "") for name, value in values.items()}
 
     systems = {"a": scores(jga=0.5, newly_wrong=0.1), "b": scores(jga=0.7, newly_wrong=0.4)}
-    assert average_slack(systems) == pytest.approx({"a": 0.1, "b": 0.15})
+    assert average_slack({"original": systems}).values == pytest.approx([0.1, 0.15])
+
+
+def test_average_slack_is_over_the_same_measures_whoever_joins() -> None:
+    """One that lacked a measure had it dropped for all, and what a stressor did to the data was averaged in."""
+
+    def scores(**values: float) -> dict[str, Score]:
+        return {name.replace("_", "-"): Score(value, value, value, 1, "") for name, value in values.items()}
+
+    two = {"a": scores(jga=0.5, cjga=0.9, words_changed=0.5), "b": scores(jga=0.7, cjga=0.4, words_changed=0.1)}
+    alone, joined = (average_slack({"typos": systems}) for systems in (two, two | {"c": scores(jga=0.6)}))
+    assert alone.values == pytest.approx([0.1, 0.25]) == joined.values[:2] and math.isnan(joined.values[2])
+    assert joined.measures == ["jga under typos", "cjga under typos"]
+    assert joined.caption == (
+        "avg-slack: mean distance to the best in jga under typos, cjga under typos; "
+        "without words-changed under typos (of the data)"
+    )
+    assert describe("words-changed") == "words-changed" and not measure_of("words-changed").is_share

@@ -7,10 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from dstress.runs.folder import RunFolder
 from tests.paths import SEARCHED
 
 
+@pytest.mark.slow
 def test_starts_with_other_seeds_do_not_mix(tmp_path: Path, data_home: Path) -> None:
     def start(seed: int) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "dstress", "run", "quick", "--tracker", "gold", "--corpus", "reminder:test",
@@ -25,4 +28,4 @@ def test_starts_with_other_seeds_do_not_mix(tmp_path: Path, data_home: Path) -> 
     for seed, message in told.items():
         assert seed in done or "another process is at work" in message or "there is a run already" in message
     run = RunFolder.open(tmp_path / "run")
-    assert run.manifest.seed == done[0] and run.quality("typos")["seed"] == done[0]
+    assert run.manifest.seed == done[0] and run.variant("typos").quality["seed"] == done[0]

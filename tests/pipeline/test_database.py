@@ -9,7 +9,6 @@ import pytest
 import dstress
 from dstress.errors import DstressError
 from dstress.pipeline.run import rescore
-from dstress.runs.scores import corpus_of
 from tests.scoring.test_responses import HOTELS, gold
 
 SUITE = 'title = "Small"\nabout = "the words as they are"\nmetrics = ["jga"]\nstressors = ["typos"]\n'
@@ -20,7 +19,7 @@ def test_every_variant_of_a_run_has_the_tables_of_its_corpus(tmp_path: Path) -> 
     suite.write_text(SUITE)
     run = dstress.evaluate(str(suite), "gold", gold(), tmp_path / "run", resamples=2)
     for variant in run.variants:
-        database = corpus_of(run, variant).database
+        database = run.variant(variant).corpus().database
         assert database is not None and database.tables == HOTELS.tables
 
 

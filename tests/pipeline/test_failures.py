@@ -6,16 +6,21 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from dstress.cli.main import main
+from dstress.dialogue import Dialogue, Schema, Turn
 from dstress.engines import Local
 from dstress.errors import DstressError
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.gate import Limits, gate
 from dstress.pipeline.run import RunOptions
+from dstress.pipeline.track import Request, record_answer, track_requests
+from dstress.predictions.base import Prediction
+from dstress.trackers.base import Context
 from tests.fakes.trackers import SUITE, Naughty
 from tests.paths import SEARCHED
 from tests.stressors.samples import sample
@@ -38,6 +43,7 @@ def test_a_tracker_that_always_raises_stops_the_run(workers: int, suite: str, tm
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_the_command_line_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tracker = "tests.fakes.trackers:Naughty(every=1)"
     with pytest.raises(SystemExit) as left:
@@ -46,6 +52,7 @@ def test_the_command_line_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixt
     assert left.value.code == 2 and "in track" in told and "cannot understand this" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "told"),
     [
@@ -75,18 +82,6 @@ def test_a_component_that_ends_the_process_is_no_success(
     assert left.value.code == 2 and "a component ended the process: exit(0)" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("how", ["import os; os._exit(0)", "def fingerprint(self): import os; os._exit(0)"])
-def test_a_sudden_end_before_the_first_turn_is_no_success(how: str, tmp_path: Path) -> None:
-    head = "from dstress.trackers import Tracker\n"
-    body = f"class Mine(Tracker):\n    {how}\n    def track(self, contexts): return [{{}} for _ in contexts]\n"
-    (tmp_path / "sudden.py").write_text(head + body)
-    command = [sys.executable, "-m", "dstress", "run", "quick", "--tracker", "sudden:Mine", "--corpus", "reminder:test"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=tmp_path, env=os.environ | {"PYTHONPATH": SEARCHED}
-    )
-    assert done.returncode == 2 and "a component ended the process: exit(0)" in done.stderr
-
-
 def test_what_cannot_travel_says_so(suite: str, tmp_path: Path) -> None:
     tracker = Naughty()
     tracker.connection = threading.Lock()  # type: ignore[attr-defined]
@@ -112,3 +107,36 @@ def test_a_failed_start_leaves_what_was_there(suite: str, tmp_path: Path) -> Non
     with pytest.raises(DstressError):
         evaluate(suite, Naughty("raise", 1), REMINDER, tmp_path / "run", QUIET)
     assert (tmp_path / "run" / "notes.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("dialogue", "turn", "fails"),
+    [
+        ("d", 1, False),
+        ("", 0, False),
+        ("", 1, False),
+        ("other", 1, True),
+        ("d", 0, True),
+        ("d", 99, True),
+        ("", 99, True),
+    ],
+)
+def test_an_answer_for_another_turn_fails_this_one(dialogue: str, turn: int, fails: bool) -> None:
+    """As over HTTP; what names neither is for the turn that was asked."""
+    context = Context(Dialogue("d", (Turn("hello"), Turn("north"))), 1, Schema())
+    answer = record_answer(context, Prediction(dialogue, turn, {"hotel-area": "north"}))
+    assert (answer.dialogue, answer.turn, bool(answer.failed)) == ("d", 1, fails)
+
+
+def test_a_tracker_that_changes_the_previous_state_into_its_answer_changes_nothing_else() -> None:
+    request = Request(Dialogue("d", (Turn("hello"), Turn("north"))), [1], {0: {"hotel-stars": "4"}})
+
+    def track(contexts: Sequence[Context]) -> list[Prediction]:
+        state = contexts[0].previous
+        assert isinstance(state, dict)
+        state["hotel-area"] = "north"
+        return [Prediction("d", 1, state)]
+
+    answers = list(track_requests([request], Schema(), track, sequential=True))
+    assert answers[0].state == {"hotel-stars": "4", "hotel-area": "north"}
+    assert request.previous == {0: {"hotel-stars": "4"}}

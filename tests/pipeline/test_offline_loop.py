@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from zlib import crc32
@@ -11,12 +12,12 @@ import pytest
 
 from dstress import corpora
 from dstress.cli.main import main
-from dstress.errors import PredictionError
+from dstress.errors import DstressError, PredictionError
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.gate import gate
 from dstress.pipeline.run import Run
+from dstress.runs.suites import load as load_suite
 from dstress.storage.file_names import file_name
-from dstress.suites import load as load_suite
 from dstress.trackers.base import Answer, Context, Tracker
 from tests.corpora.layouts import write_json
 
@@ -50,7 +51,7 @@ def answer_file(file: Path, answers: Path) -> None:
             gold = [f"{slot}-{value}" for belief in turn["belief_state"] for slot, value in belief["slots"]]
             answer = {"turn_belief": gold, "pred_bs_ptr": beliefs}
             written.setdefault(dialogue["dialogue_idx"], {})[str(turn["turn_idx"])] = answer
-    answers.parent.mkdir(exist_ok=True)
+    answers.parent.mkdir(parents=True, exist_ok=True)
     answers.write_text(json.dumps(written))
 
 
@@ -77,25 +78,32 @@ def corpus(tmp_path: Path) -> str:
 
 
 def states(run: Run) -> dict[str, list[tuple[str, int, dict[str, str], str]]]:
-    return {name: [(a.dialogue, a.turn, a.state, a.failed) for a in run.journal(name)] for name in run.variants}
+    return {
+        name: [(a.dialogue, a.turn, a.state, a.failed) for a in run.variant(name).journal()] for name in run.variants
+    }
 
 
-def stressed(corpus: str, suite: str, out: Path) -> None:
+def stressed(corpus: str, suite: str, out: Path, layout: str = "trade", seed: int = 1) -> None:
+    specs = ",".join(load_suite(suite).stressors)
     with pytest.raises(SystemExit) as left:
-        main(
-            ["stress", corpus, "--with", ",".join(load_suite(suite).stressors), "--layout", "trade", "--out", str(out)]
-        )
+        main(["stress", corpus, "--with", specs, "--layout", layout, "--seed", str(seed), "--out", str(out)])
     assert left.value.code == 0
 
 
+def answer_folder(folder: Path, answers: Path) -> str:
+    for variant in folder.iterdir():
+        answer_file(variant / "test_dials.json", answers / f"{variant.name}.json")
+    return f"saved({answers})"
+
+
+@pytest.mark.slow
 def test_the_loop_gives_what_the_tracker_itself_gives(suite: str, corpus: str, tmp_path: Path) -> None:
     stressed(corpus, suite, tmp_path / "stressed")
-    for folder in (tmp_path / "stressed").iterdir():
-        answer_file(folder / "test_dials.json", tmp_path / "answers" / f"{folder.name}.json")
+    tracker = answer_folder(tmp_path / "stressed", tmp_path / "answers")
     live = evaluate(suite, Spotter(), corpus, tmp_path / "live")
-    offline = evaluate(suite, f"saved({tmp_path}/answers)", corpus, tmp_path / "offline")
+    offline = evaluate(suite, tracker, corpus, tmp_path / "offline")
     assert states(offline) == states(live) and not offline.scores.failed
-    assert len({a.state["hotel-name"] for name in live.variants for a in live.journal(name)}) > 9
+    assert len({a.state["hotel-name"] for name in live.variants for a in live.variant(name).journal()}) > 9
     assert offline.scores.variants == live.scores.variants and gate(offline, live).passed
 
 
@@ -103,17 +111,18 @@ def test_what_is_written_is_what_is_tracked(suite: str, corpus: str, tmp_path: P
     """Each stressed turn ends a dialogue with its label, on the words that a live tracker sees before it."""
     stressed(corpus, suite, tmp_path / "stressed")
     live = evaluate(suite, Spotter(), corpus, tmp_path / "live")
-    typos = {one.id: one for one in corpora.load(str(tmp_path / "stressed" / file_name("typos(rate=0.5)")))}
-    (dialogue,) = live.dialogues("typos(rate=0.5)")
+    written = corpora.load(str(tmp_path / "stressed" / file_name("typos(rate=0.5)")))
+    typos = {one.id.rpartition(".")[0]: one for one in written}
+    (dialogue,) = live.variant("typos(rate=0.5)").dialogues()
     changed = [number for number, turn in enumerate(dialogue.turns) if turn.changed]
     assert set(typos) == {f"test.turn{number}" for number in changed} and changed
     for number in changed:
         *before, last = typos[f"test.turn{number}"].turns
         assert (last.user, last.state) == (dialogue.turns[number].user, dialogue.turns[number].state)
         assert [turn.user for turn in before] == [turn.original.user for turn in dialogue.turns[:number]]
-    (whole,) = [one for one in corpora.load(str(tmp_path / "stressed" / "entities")) if one.id == "test"]
+    (whole,) = [one for one in corpora.load(str(tmp_path / "stressed" / "entities")) if one.id.count(".") == 1]
     assert [(t.user, t.state) for t in whole.turns] == [
-        (t.user, t.state) for d in live.dialogues("entities") for t in d.turns
+        (t.user, t.state) for d in live.variant("entities").dialogues() for t in d.turns
     ]
 
 
@@ -133,7 +142,61 @@ def test_one_file_says_nothing_about_stressed_words(suite: str, corpus: str, tmp
     evaluate(str(plain), f"saved({tmp_path}/answers/original.json)", corpus, tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_a_runs_own_answers_come_back(suite: str, corpus: str, tmp_path: Path) -> None:
     live = evaluate(suite, Spotter(), corpus, tmp_path / "live")
     again = evaluate(suite, f"saved({tmp_path}/live/predictions)", corpus, tmp_path / "again")
     assert states(again) == states(live)
+
+
+ONE = 'title = "One"\nmetrics = ["jga"]\nstressors = ["typos(rate=0.5)"]\n'
+OTHER = "answers are to other text"
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> str:
+    path = tmp_path / "one.toml"
+    path.write_text(ONE)
+    return str(path)
+
+
+def test_answers_to_the_text_of_another_seed_are_refused(one: str, corpus: str, tmp_path: Path) -> None:
+    """Their ids end with the text's fingerprint, in whatever folder they are."""
+    stressed(corpus, one, tmp_path / "stressed")
+    tracker = answer_folder(tmp_path / "stressed", tmp_path / "elsewhere" / "answers")
+    with pytest.raises(PredictionError, match=OTHER):
+        evaluate(one, tracker, corpus, tmp_path / "run", seed=2)
+    assert not (tmp_path / "run").exists()
+    assert not evaluate(one, tracker, corpus, tmp_path / "run").scores.failed
+
+
+def test_answers_without_fingerprints_need_the_text_that_they_are_to(one: str, corpus: str, tmp_path: Path) -> None:
+    live = evaluate(one, Spotter(), corpus, tmp_path / "live")
+    answers = shutil.copytree(tmp_path / "live" / "predictions", tmp_path / "elsewhere" / "answers")
+    with pytest.raises(PredictionError, match="nothing says which text"):
+        evaluate(one, f"saved({answers})", corpus, tmp_path / "run")
+    for seed in (1, 2):
+        stressed(corpus, one, tmp_path / f"stressed{seed}", "dstress", seed)
+    with pytest.raises(PredictionError, match=OTHER):
+        evaluate(one, f"saved({answers}, stressed={tmp_path}/stressed2)", corpus, tmp_path / "run")
+    again = evaluate(one, f"saved({answers}, stressed={tmp_path}/stressed1)", corpus, tmp_path / "run")
+    assert states(again) == states(live)
+    with pytest.raises(PredictionError, match=OTHER):  # a run's answers are to its own text
+        evaluate(one, f"saved({tmp_path}/live/predictions)", corpus, tmp_path / "other", seed=2)
+
+
+def test_a_file_with_gaps_is_refused_unless_allowed_and_never_tested(one: str, corpus: str, tmp_path: Path) -> None:
+    live = evaluate(one, Spotter(), corpus, tmp_path / "live")
+    file = live.variant("typos(rate=0.5)").predictions_path()
+    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:1]))
+    answers = f"saved({tmp_path}/live/predictions"
+    with pytest.raises(
+        PredictionError, match=r"2 of 3 turns have no answer in the file, the first is \S+ test, turn 1"
+    ):
+        evaluate(one, f"{answers})", corpus, tmp_path / "run")
+    run = evaluate(one, f"{answers}, allow_partial=true)", corpus, tmp_path / "run")
+    assert run.scores.unanswered == {"typos(rate=0.5)": 2} and not run.scores.drops
+    assert any("not tested" in note and "2 of 3 turns of typos" in note for note in run.scores.notes)
+    whole = evaluate(one, Spotter(), corpus, tmp_path / "whole")
+    with pytest.raises(DstressError, match=r"no answer to 2 turns(.|\n)*only runs with all answers"):
+        gate(run, whole)

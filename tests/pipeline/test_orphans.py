@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,16 @@ def wait_until(what: object, seconds: float = 60.0) -> bool:
     return True
 
 
+@pytest.fixture
+def default_hangup() -> Iterator[None]:
+    """New programs take SIGHUP as usual, also where the tests run under `nohup`, whose ignored SIGHUP they inherit."""
+    before = signal.signal(signal.SIGHUP, lambda *_: None)  # not inherited: a new program starts with the default
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("default_hangup")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 @pytest.mark.parametrize(("kind", "workers"), [("command", 1), ("command", 2), ("class", 1), ("class", 2)])
 def test_nothing_is_left_behind(how: signal.Signals, kind: str, workers: int, tmp_path: Path) -> None:
@@ -54,24 +65,24 @@ def test_nothing_is_left_behind(how: signal.Signals, kind: str, workers: int, tm
     program = f"{sys.executable} -S {tmp_path}/program.py {tmp_path}"
     tracker = f'command("{program}", batch=2)' if kind == "command" else "slow_tracker:Slow"
     arguments = ["run", "plain.toml", "--tracker", tracker, "--corpus", "reminder:test", "--limit", "20"]
-    process = subprocess.Popen(
+
+    def started() -> list[int]:
+        return [int(path.name.removeprefix("pid-")) for path in tmp_path.glob("pid-*")]
+
+    with subprocess.Popen(
         [sys.executable, "-m", "dstress", *arguments, "--out", "run", "--workers", str(workers)],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": SEARCHED},
         stderr=subprocess.PIPE,
         stdin=subprocess.DEVNULL,
-    )
-
-    def started() -> list[int]:
-        return [int(path.name.removeprefix("pid-")) for path in tmp_path.glob("pid-*")]
-
-    try:
-        assert wait_until(lambda: len(started()) == workers)
-        process.send_signal(how)
-        process.communicate(timeout=60)
-        assert process.returncode == (-how if how == signal.SIGKILL else 128 + how)
-        assert wait_until(lambda: not any(map(alive, started())), 20)
-    finally:
-        process.kill()
-        for pid in filter(alive, started()):
-            os.kill(pid, signal.SIGKILL)
+    ) as process:
+        try:
+            assert wait_until(lambda: len(started()) == workers)
+            process.send_signal(how)
+            process.communicate(timeout=60)
+            assert process.returncode == (-how if how == signal.SIGKILL else 128 + how)
+            assert wait_until(lambda: not any(map(alive, started())), 20)
+        finally:
+            process.kill()
+            for pid in filter(alive, started()):
+                os.kill(pid, signal.SIGKILL)

@@ -22,6 +22,7 @@ from dstress.reports.views import command
 DRAWN = 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stressor", ["disfluency", "out_of_domain", "speech_text", "verbosity"])
 def test_a_part_is_stressed_as_in_the_whole(stressor: str) -> None:
     """The corpus changes its style half way: what is fitted on its first dialogues alone is another style."""
@@ -53,6 +54,7 @@ def test_a_draw_is_a_sample_by_seed() -> None:
         whole.take(1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "draw", "words", "part"),
     [(5, 0, "the first 5 dialogues", "first5"), (0, 5, "5 dialogues drawn at random", "draw5")],

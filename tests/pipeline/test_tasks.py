@@ -9,7 +9,7 @@ from dstress.corpora import load
 from dstress.dialogue import Coreference, Dialogue, Schema, Service, Slot, Turn
 from dstress.learning.lessons import Tutor
 from dstress.pipeline.tasks import TASKS, write_task
-from tests.generators.training import training
+from tests.stressors.generators.training import training
 from tests.stressors.samples import in_memory
 
 SLOTS = (Slot("name"), Slot("book_day"), Slot("parking"))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,17 @@ from tests.parts import need
 
 need("torch", "models")
 
+import torch
+
 from dstress.corpora import load
 from dstress.errors import DstressError
 from dstress.learning.base import Session
 from dstress.learning.recipe import AugmentOptions, Recipe, TrainingOptions, read_recipe
 from dstress.pipeline.augment import Augmenting
 from dstress.pipeline.train import train
-from tests.generators.training import training
+from dstress.trackers import trackers
+from tests.stressors.generators.training import training
+from tests.trackers.serving import resources
 
 OPTIONS = TrainingOptions(epochs=2, batch=24, rate=0.02, clip=10.0, average=0.5, evaluate_on=3)
 LOSS = replace(OPTIONS, metric="loss")
@@ -56,6 +61,31 @@ def test_a_killed_training_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     lines: list[str] = []
     assert train(tiny(), tmp_path / "whole", Session(say=lines.append), resume=True) == whole
     assert lines == ["this training has ended already"]
+
+
+def test_a_damaged_training_says_which_file(tmp_path: Path) -> None:
+    """Torn, of another program, nested without end: one message, and the tracker that it makes says the same."""
+    out = tmp_path / "cut"
+    train(tiny(), out, Session(seconds=0.0))
+    (out / "training.json").unlink()
+    foreign = BytesIO()
+    torch.save([1, 2], foreign)
+    state, notes = (out / "state.pt").read_bytes(), (out / "best" / "model.json").read_bytes()
+    nested = b"[" * 100_000
+    for name, whole, damages in (
+        ("state.pt", state, (state[: len(state) // 2], b"", b"PK\x03\x04", b"\xff\xfe", foreign.getvalue())),
+        ("best/model.json", notes, (notes[:-20], b"", b"\xff\xfe", b"[]", b'{"family": "copy"}', nested)),
+        ("training.json", b"", (b"", b"[]", b"{}", b"\xff\xfe", nested)),
+    ):
+        for damage in damages:
+            (out / name).write_bytes(damage)
+            with pytest.raises(DstressError) as refused:
+                train(tiny(), out, resume=True)
+            assert str(out) in refused.value.where and refused.value.fix, (name, damage[:20])
+            if name == "best/model.json":
+                with pytest.raises(DstressError, match="no checkpoint"):
+                    trackers.create(f'copy(path="{out}")').prepare(resources(tmp_path))
+        (out / name).write_bytes(whole) if whole else (out / name).unlink()
 
 
 def test_a_training_may_start_from_another(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dstress.errors import DstressError, PredictionError, UnknownNameError
+from dstress.errors import DstressError, PredictionError, UnknownNameError, place
 from dstress.predictions import detect, formats, read_predictions
 from dstress.storage.sources import open_source
 from tests.predictions.examples import EXAMPLES, JSON
@@ -49,6 +49,7 @@ def test_too_deep_to_be_read(tmp_path: Path, name: str) -> None:
     failing(tmp_path, b"[" * 100_000, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", JSON)
 def test_a_file_cut_off_at_any_place(tmp_path: Path, name: str) -> None:
     data = EXAMPLES[name].sample.encode()
@@ -70,13 +71,15 @@ def test_a_byte_order_mark_does_not_matter(tmp_path: Path, name: str) -> None:
     assert list(read_predictions(path)) == read
 
 
-def test_an_unknown_shape_says_what_was_found_and_what_is_known(tmp_path: Path) -> None:
+def test_an_unknown_shape_says_what_was_found_and_what_the_nearest_format_lacks(tmp_path: Path) -> None:
     message = failing(tmp_path, {"foo": 1, "bar": 2})
-    assert "a JSON object with the keys 'foo', 'bar'" in message
-    assert all(name in message for name in formats)
-    assert "turn_belief" in message
+    assert "a JSON object with the keys 'foo', 'bar'; the nearest is flat: flat needs a dialogue column" in message
+    assert "--map dialogue=COLUMN" in message and len(message) < 400
     assert "a JSON array of objects with the keys 'foo'" in failing(tmp_path, [{"foo": 1}])
-    assert "begins with 'guid,pred" in failing(tmp_path, b"guid,pred\n1,2")
+    message = failing(tmp_path, b"guid,pred\n1,2")
+    assert "begins with 'guid,pred" in message and "the nearest is csv: the table needs a dialogue column" in message
+    sample = {"dialogue_id": "d1", "utt_idx": 0, "state": {}}
+    assert "the nearest is convlab: Object missing required field `predictions`" in failing(tmp_path, [sample])
     assert "an empty file" in failing(tmp_path, b"")
 
 
@@ -111,6 +114,7 @@ DOUBLED = {
     "fnctod": b'{"d": [{"bspn_gen": ""}], "d": [{"bspn_gen": ""}]}',
     "ic-dst": json.dumps([{"ID": "d", "turn_id": 0, "pred": {}}] * 2).encode(),
     "flat": b'{"dial_id":"d","turn":0,"state":{}}\n{"dial_id":"D","turn":0,"state":{}}\n',
+    "calls": b'{"id":"d","result":[]}\n{"id":"D","result":[]}\n',
     "csv": b"dialogue,turn,state\nd,0,\nD,0,\n",
 }
 
@@ -132,7 +136,7 @@ def test_a_negative_turn_in_our_own_format(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [({"a": 1}, "an object"), (["east"], "a list"), (True, "true or false"), (10**30, "a number out of range")],
+    [({"a": 1}, "an object"), ([["east"]], "a list"), (True, "true or false"), (10**30, "a number out of range")],
 )
 def test_a_value_that_is_no_text_is_named_with_its_slot(tmp_path: Path, value: object, shown: str) -> None:
     nested = {"hotel": {"area": value}}
@@ -276,3 +280,14 @@ def test_a_flat_state_that_is_none(tmp_path: Path, state: object, problem: str) 
 def test_a_list_of_simpletod_that_is_too_short(tmp_path: Path) -> None:
     data = {"d": {"generated_turn_belief": [[], []], "target_turn_belief": [[]]}}
     assert "dialogue d: 'target_turn_belief' has 1 turns only" in failing(tmp_path, data)
+
+
+def test_a_number_of_400_digits(tmp_path: Path) -> None:
+    data = b'{"dialogue": "d", "turn": 0, "state": {"hotel-stars": ' + b"7" * 400 + b"}}\n"
+    assert "out of range" in failing(tmp_path, data, "dstress", "p.jsonl")
+
+
+def test_an_id_of_many_letters_is_not_quoted_whole() -> None:
+    assert len(place("f", "a" * 100_000, 3)) < 300 and place("f", "abc", 3) == "f, dialogue abc, turn 3"
+    for long in ("a" * 100_000, "a b " * 100_000):
+        assert 100 < len(str(DstressError(f"1 dialogue that the gold does not have ({long})", fix="look"))) < 21_000

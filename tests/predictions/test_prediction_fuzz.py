@@ -15,7 +15,6 @@ from dstress.errors import DstressError
 from dstress.predictions import formats, read_predictions
 from tests.predictions.examples import EXAMPLES, JSON
 
-SEVERAL_LINES = {"dstress", "checkdst", "parlai", "flat"}
 odd = st.recursive(
     st.one_of(
         st.none(),
@@ -68,11 +67,13 @@ def mutated(document: object, data: st.DataObject) -> object:
     return document
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", JSON)
 @given(data=st.data())
 def test_swapped_nodes(name: str, data: st.DataObject) -> None:
-    sample = EXAMPLES[name].sample
-    documents = [json.loads(line) for line in (sample.splitlines() if name in SEVERAL_LINES else [sample])]
+    example = EXAMPLES[name]
+    lines = example.sample.splitlines() if example.file.endswith(".jsonl") else [example.sample]
+    documents = [json.loads(line) for line in lines]
     for _ in range(data.draw(st.integers(1, 3))):
         documents = [mutated(document, data) if nodes(document) else document for document in documents]
     survives(name, "\n".join(map(json.dumps, documents)).encode())

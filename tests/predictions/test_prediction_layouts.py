@@ -7,12 +7,16 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from dstress.cli.main import cli
 from dstress.dialogue import Schema, Service, Slot
 from dstress.errors import PredictionError
 from dstress.predictions import Prediction, read_predictions
+from dstress.predictions.plain import read_plain
 from dstress.scoring.score import ScoringOptions, score
 
 
@@ -31,6 +35,85 @@ def trippy(turn: int, kind: int, value: str, gold: str = "none", slot: str = "ho
         f"slot_prediction_{slot}": value,
         f"slot_groundtruth_{slot}": gold,
     }
+
+
+COLUMNS = ("conversation_no", "position", "answer")
+ROWS = [("d1", 0, {"hotel-area": "north"}), ("d1", 1, {"hotel-area": "north", "hotel-stars": "4"})]
+RECORDS = [dict(zip(COLUMNS, row, strict=True)) for row in ROWS]
+MAP = "dialogue=conversation_no, turn=position, state=answer"
+
+
+def table(rows: list[tuple[str, int, dict[str, str]]]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer).writerows([COLUMNS, *((name, turn, json.dumps(state)) for name, turn, state in rows)])
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "data", ["\n".join(map(json.dumps, RECORDS)), RECORDS, {"model": "mine", "data": RECORDS}, table(ROWS)]
+)
+def test_columns_of_any_name(tmp_path: Path, data: object) -> None:
+    """A file of any container, whose columns a person names; without, the error says how."""
+    predictions = read(tmp_path, data, format=f"flat({MAP})")
+    assert [(p.dialogue, p.turn, p.state) for p in predictions] == ROWS
+    with pytest.raises(PredictionError, match=r"needs a dialogue column; found conversation_no(.|\n)*--map dialogue="):
+        read(tmp_path, data)
+    with pytest.raises(PredictionError, match="needs a turn column called 'index'"):
+        read(tmp_path, data, format="flat(dialogue=conversation_no, turn=index)")
+
+
+def test_map_is_the_formats_columns(tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text(json.dumps({"data": RECORDS}))
+    arguments = [str(tmp_path / "p.json"), "--map", MAP, "--to", "dstress", "--out", str(tmp_path / "out.jsonl")]
+    CliRunner().invoke(cli, ["convert", *arguments], catch_exceptions=False, standalone_mode=False)
+    assert [(p.dialogue, p.turn, p.state) for p in read_predictions(tmp_path / "out.jsonl")] == ROWS
+
+
+@pytest.mark.parametrize("wrapper", [{}, {"model": "mine", "scores": {"jga": 0.5}}])
+@pytest.mark.parametrize("form", ["list", "numbered", "records"])
+def test_states_under_a_key_beside_notes(tmp_path: Path, wrapper: dict[str, Any], form: str) -> None:
+    turns = {
+        "list": [state for _, _, state in ROWS],
+        "numbered": {str(turn): state for _, turn, state in ROWS},
+        "records": [{"turn": turn, "state": state} for _, turn, state in ROWS],
+    }
+    predictions = read(tmp_path, wrapper | {"predictions": {"d1": turns[form], "d2": turns[form]}})
+    assert [(p.dialogue, p.turn, p.state) for p in predictions][:2] == ROWS
+
+
+def test_frames_and_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame([{"dialogue_id": d, "turn_id": turn, "state": state} for d, turn, state in ROWS])
+    values = [{"dialogue": d, "turn": turn, "slot": s, "value": v} for d, turn, state in ROWS for s, v in state.items()]
+    wide = pandas.DataFrame([{"dialogue": d, "turn": turn} | state for d, turn, state in ROWS])
+    for each in (frame, pandas.DataFrame(values), wide):
+        assert [(p.dialogue, p.turn, p.state) for p in read_plain(each, "frame")] == ROWS
+    assert score(frame, frame, metrics=["jga"])["jga"].value == 1
+    # What pandas makes of the file is what is read; pyarrow, by which it reads Parquet, need not be there.
+    monkeypatch.setattr(
+        pandas, "read_parquet", lambda file: pandas.DataFrame(RECORDS) if file.read(4) == b"PAR1" else None
+    )
+    assert [(p.dialogue, p.turn, p.state) for p in read(tmp_path, "PAR1...", format=f"csv({MAP})")] == ROWS
+
+
+FLAT = {"d1": [{}, {"hotel-area": "north", "hotel-stars": 4}], "d2": [{"taxi-day": "monday"}]}
+NUMBERED = {name: {str(turn): state for turn, state in enumerate(turns)} for name, turns in FLAT.items()}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [FLAT, NUMBERED, {"predictions": FLAT}, {"predictions": NUMBERED}],
+)
+def test_bare_states_are_read_from_files_as_from_python(tmp_path: Path, data: dict[str, Any]) -> None:
+    found = read(tmp_path, data)
+    assert found == list(read_plain(data, "p"))
+    assert [p.state for p in found] == [{}, {"hotel-area": "north", "hotel-stars": "4"}, {"taxi-day": "monday"}]
+    assert [p.turn for p in found] == [0, 1, 0]
+
+
+@pytest.mark.parametrize("data", [{"d1": FLAT["d1"]}, {"d1": NUMBERED["d1"]}])
+def test_a_single_dialogue_is_no_wrapper(tmp_path: Path, data: dict[str, Any]) -> None:
+    assert [(p.dialogue, p.turn) for p in read(tmp_path, data)] == [("d1", 0), ("d1", 1)]
 
 
 def test_trippy_replays_the_state_as_its_script_does(tmp_path: Path) -> None:
@@ -250,6 +333,7 @@ def test_spans_are_read_as_pptod_does(tmp_path: Path, span: str, state: dict[str
     assert [p.state for p in read(tmp_path, {"d": [{"bspn_gen": span}]})] == [state]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialogue", ["dialogue_id", "dial_id", "Dialogue-ID", "dialogId", "dialogue", "ID"])
 @pytest.mark.parametrize("turn", ["turn_id", "turn", "turn_idx", "TurnNum"])
 @pytest.mark.parametrize("state", ["belief", "prediction", "pred", "Predicted State", "slot_values", "state"])

@@ -17,9 +17,9 @@ from dstress.reports.html import write_html
 from dstress.reports.many_runs import ManyRuns, study_runs
 from dstress.runs.folder import RunFolder
 from dstress.runs.scores import find_errors
+from dstress.runs.suites import Suite
+from dstress.runs.suites.base import Across, Column
 from dstress.scoring.score import ScoringOptions
-from dstress.suites import Suite
-from dstress.suites.base import Across, Column
 from dstress.trackers.base import Answer, Context, Failed, Tracker
 from tests.reports.visits import Visit
 
@@ -105,10 +105,10 @@ def corpus() -> Corpus:
 
 
 @pytest.fixture(scope="session")
-def run(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> Run:
+def run(tmp_path_factory: pytest.TempPathFactory, ready_home: Path, corpus: Corpus) -> Run:
     """The run, made once."""
     patch = pytest.MonkeyPatch()
-    patch.setenv("DSTRESS_HOME", str(tmp_path_factory.mktemp("home")))
+    patch.setenv("DSTRESS_HOME", str(ready_home))
     try:
         return evaluate(SUITE, Shaky(), corpus, tmp_path_factory.mktemp("run") / "it", RunOptions(resamples=200))
     finally:
@@ -116,10 +116,10 @@ def run(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> Run:
 
 
 @pytest.fixture(scope="session")
-def many(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus, run: RunFolder) -> list[RunFolder]:
+def many(tmp_path_factory: pytest.TempPathFactory, ready_home: Path, corpus: Corpus, run: RunFolder) -> list[RunFolder]:
     """Five runs of the same dialogues."""
     folder, patch = tmp_path_factory.mktemp("many"), pytest.MonkeyPatch()
-    patch.setenv("DSTRESS_HOME", str(tmp_path_factory.mktemp("home")))
+    patch.setenv("DSTRESS_HOME", str(ready_home))
     trackers = {"gold": "gold", "empty": "empty", "pepper<i>": Shakier("pepper"), "salt": Shakier()}
     options = RunOptions(resamples=200, report=False, max_failed=1.0)
     try:

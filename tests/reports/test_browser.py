@@ -11,7 +11,7 @@ from dstress.pipeline.evaluate import evaluate
 from dstress.reports.html import write_html
 from dstress.runs.folder import RunFolder
 from dstress.runs.scores import find_errors
-from dstress.suites import Suite
+from dstress.runs.suites import Suite
 from tests.reports.conftest import ARABIC, ATTACK, SCHEMA, Shaky
 from tests.reports.visits import Visit, chosen, until
 
@@ -54,7 +54,7 @@ def test_filters_by_stressor_outcome_error_and_slot(visit: Visit) -> None:
 def test_every_outcome_is_counted_once(visit: Visit) -> None:
     tab = visit.open()
     everything, parts = chosen(tab), 0
-    for outcome in ("broke", "mended", "wrong", "right", "failed"):
+    for outcome in ("broke", "fixed", "wrong", "right", "failed"):
         tab.select_option("[name=outcome]", outcome)
         parts += chosen(tab)
     assert parts == everything
@@ -80,7 +80,7 @@ def test_order_by_edits(visit: Visit) -> None:
 
 
 def test_edits_are_marked_where_they_are_also_behind_emoji(visit: Visit, run: RunFolder) -> None:
-    dialogues = list(run.dialogues(TYPOS))
+    dialogues = list(run.variant(TYPOS).dialogues())
     turns = [(d.id, n, turn) for d in dialogues for n, turn in enumerate(d.turns) if turn.changed and "😀" in turn.user]
     dialogue, number, turn = turns[0]
     place = quote(f"{TYPOS}/{dialogue}/{number + 1}", safe="")
@@ -124,7 +124,7 @@ def test_one_steps_from_example_to_example(visit: Visit) -> None:
 def test_the_history_is_the_one_the_tracker_saw(visit: Visit, run: RunFolder) -> None:
     """Under a stressor of the whole dialogue, then one of single turns: names changed before, words as they were."""
     variant = "entities+disfluency"
-    dialogue = next(d for d in run.dialogues(variant) if d.turns[3].changed and d.turns[2].changed)
+    dialogue = next(d for d in run.variant(variant).dialogues() if d.turns[3].changed and d.turns[2].changed)
     tab = visit.open(f"#explore?stressor={quote(variant)}&at={quote(f'{variant}/{dialogue.id}/4')}")
     tab.locator("#example .talk button").click()
     words = tab.evaluate(
@@ -142,7 +142,7 @@ def test_a_turn_under_another_schema_shows_what_its_services_write_otherwise(
     visited = Visit(chromium, write_html(run, find_errors(run)))
     tab = visited.open("#explore?stressor=schema_noise")
     rows = tab.locator("#example details.schema tbody tr").all_inner_texts()
-    new = list(run.schema("schema_noise").slots)
+    new = list(run.variant("schema_noise").schema.slots)
     assert len(rows) == 4 and all(
         f"{old} {name}" in row for old, name, row in zip(SCHEMA.slots, new, rows, strict=True)
     )

@@ -10,7 +10,7 @@ import pytest
 import dstress
 from dstress.reports.heatmaps import STEPS
 from dstress.reports.variant_names import variant_names
-from dstress.suites import load
+from dstress.runs.suites import load
 from tests.pages import run as run_section
 from tests.pages import sections
 from tests.paths import ROOT
@@ -31,6 +31,7 @@ def test_colours_change_where_the_page_says() -> None:
     assert f"change at {', '.join(steps)} and {last} points" in text
 
 
+@pytest.mark.slow
 def test_the_example_writes_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dstress.evaluate("quick", "gold", dstress.load("reminder:test")[:2], tmp_path / "runs/quick", only=("typos",))
     run_section(sections(PAGE)["In Python"], PAGE, tmp_path, monkeypatch)

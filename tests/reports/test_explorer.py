@@ -12,16 +12,16 @@ import msgspec
 import pytest
 
 import dstress
-from dstress.alignment.errors import EXTRA, MISSED, WRONG, TurnErrors
 from dstress.dialogue import Dialogue, Turn
 from dstress.pipeline.run import Run
 from dstress.predictions.base import Prediction
 from dstress.reports.explorer import Explored, Packet, explore
 from dstress.runs.folder import ORIGINAL, Manifest, RunFolder
-from dstress.runs.scores import corpus_of, find_errors
+from dstress.runs.scores import find_errors
+from dstress.runs.suites import Suite
+from dstress.scoring.alignment.errors import EXTRA, MISSED, WRONG, TurnErrors
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import ScoringOptions, tally_predictions
-from dstress.suites import Suite
 from dstress.trackers.base import Context
 from tests.reports.conftest import SCHEMA
 
@@ -65,7 +65,7 @@ def test_words_and_labels_come_back_from_the_packets(run: RunFolder, explored: E
     for variant in run.variants[1:]:
         slots = data[variant]["slots"]
         entries = {(entry[0], entry[1]): entry for entry in data[variant]["turns"]}
-        for place, dialogue in enumerate(run.dialogues(variant)):
+        for place, dialogue in enumerate(run.variant(variant).dialogues()):
             gold: dict[int, str] = {}
             for number, turn in enumerate(dialogue.turns):
                 system, user = original[place][1][number][:2]
@@ -81,8 +81,8 @@ def test_answers_come_back_from_the_packets(run: RunFolder, explored: Explored) 
     variant = run.variants[1]
     data = by_variant(explored)
     entries = {(entry[0], entry[1]): entry for entry in data[variant]["turns"]}
-    answers = {(answer.dialogue, answer.turn): answer for answer in run.journal(variant)}
-    for place, dialogue in enumerate(run.dialogues(variant)):
+    answers = {(answer.dialogue, answer.turn): answer for answer in run.variant(variant).journal()}
+    for place, dialogue in enumerate(run.variant(variant).dialogues()):
         for number, turn in enumerate(dialogue.turns):
             before = data[ORIGINAL]["dialogues"][place][1][number]
             entry = entries.get((place, number))
@@ -105,8 +105,8 @@ def test_a_first_turn_that_only_its_answer_mends_keeps_its_place(tmp_path: Path)
     run = Run.create(tmp_path / "run", Manifest("it", "small:test", "small", 1, 0, "", {}, {}, suite))
     for variant, said in (("original", "south"), ("typos", "north")):
         turn = Turn("", state={"hotel-area": ("north",)})
-        run.write_stressed(variant, [Dialogue("d", (turn,))], SCHEMA, dict)
-        answers = run.journal(variant)
+        run.variant(variant).write([Dialogue("d", (turn,))], SCHEMA, dict)
+        answers = run.variant(variant).journal()
         answers.add(msgspec.json.encode(Prediction("d", 0, {"hotel-area": said})) + b"\n")
         answers.close()
     original, typos = (opened(packet) for packet in explore(run, run.score(2)).packets)
@@ -148,10 +148,10 @@ def test_the_same_run_gives_the_same_packets(run: RunFolder, explored: Explored)
 def test_counts_are_those_of_the_scorecard(run: RunFolder, convention: str) -> None:
     answers = [
         answer if not answer.failed else Prediction(answer.dialogue, answer.turn, {})
-        for answer in run.journal(ORIGINAL)
+        for answer in run.variant(ORIGINAL).journal()
     ]
     found = TurnErrors()
-    source = PredictionSource(answers, corpus_of(run, ORIGINAL))
+    source = PredictionSource(answers, run.variant(ORIGINAL).corpus())
     (scored,) = tally_predictions(source, [convention], ["jga"], (), ScoringOptions(resamples=10), [found])
     counts = Counter((error.slot, error.kind) for told in found.values() for error in told)
     for slot, counted in scored.card().slots.items():

@@ -7,6 +7,7 @@ import hashlib
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import msgspec
 import pytest
@@ -18,9 +19,9 @@ from dstress.pipeline.run import Run
 from dstress.reports.html import REPORT, render_html, write_html
 from dstress.reports.numbers import PAGE
 from dstress.reports.views import limits
-from dstress.runs.folder import Cell, RunFolder, Scores
+from dstress.runs.folder import ORIGINAL, Cell, RunFolder, Scores
 from dstress.runs.scores import find_errors
-from dstress.suites import Suite
+from dstress.runs.suites import Suite
 from tests.reports.conftest import SCHEMA, Shaky
 
 
@@ -59,6 +60,7 @@ def elements(text: str) -> Elements:
     return Elements(text)
 
 
+@pytest.mark.slow
 def test_the_page_asks_for_nothing(elements: Elements) -> None:
     for tag, attributes in elements.tags:
         for name in ("src", "href", "data", "action", "xlink:href"):
@@ -119,25 +121,37 @@ def test_every_measure_says_over_how_many(elements: Elements, run: RunFolder) ->
     for drop in run.scores.drops.values():
         assert drop.dialogues == 40
         shown = PAGE.change_interval(drop.low, drop.high)
-        assert f"{shown}{PAGE.probability(drop.p_holm, at_floor=drop.at_floor)}40" in words
+        assert f"{shown}{PAGE.probability(drop.p_holm)}40{PAGE.differing(drop)}" in words
+
+
+def test_the_broken_turn_is_linked_as_the_explorer_counts(elements: Elements, run: RunFolder) -> None:
+    """From 1: the link leads to a turn that is wrong under the stressor and right on the original."""
+    (link,) = {href for _, at in elements.tags if "&at=" in (href := at.get("href") or "")}
+    variant, dialogue, number = parse_qs(link.partition("?")[2])["at"][0].split("/")
+    errors, place = find_errors(run), (dialogue, int(number) - 1)
+    assert not all(error.is_right for error in errors[variant][place])
+    assert all(error.is_right for error in errors[ORIGINAL].get(place, ()))
 
 
 def test_failed_turns_are_told(elements: Elements, run: RunFolder) -> None:
     words = " ".join("".join(elements.words).split())
     assert sum(run.scores.failed.values()) > 0
-    assert f"{sum(run.scores.failed.values())} without an answer" in words
+    assert f"{sum(run.scores.failed.values())} without a prediction" in words
     assert "timed out </script>" in words
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_page(run: RunFolder, text: str) -> None:
     assert render_html(run, find_errors(run)) == text
 
 
+@pytest.mark.slow
 def test_a_page_can_go_elsewhere(run: RunFolder, tmp_path: Path) -> None:
     path = write_html(run, find_errors(run), tmp_path / "deep" / "page.html")
     assert path.read_text(encoding="utf-8").rstrip().endswith("</html>")
 
 
+@pytest.mark.slow
 def test_a_run_writes_its_page_itself(run: Run, tmp_path: Path) -> None:
     """The page that a run ends with, made of what was judged for the scores, is the one that is made of its folder."""
     assert run.report(tmp_path / "page.html").read_bytes() == (run.path / REPORT).read_bytes()
@@ -145,7 +159,7 @@ def test_a_run_writes_its_page_itself(run: Run, tmp_path: Path) -> None:
 
 def test_the_page_says_how_much_there_is_and_since_when(elements: Elements, run: RunFolder) -> None:
     words = " ".join("".join(elements.words).split())
-    assert "40 dialogues 160 turns 3 stressors convention exact seed 1 begun" in words
+    assert "40 dialogues 160 turns 3 stressors convention exact seed 1 started" in words
     assert ("time", {"datetime": run.manifest.started}) in elements.tags
 
 
@@ -153,23 +167,24 @@ def test_the_page_tells_its_limits(elements: Elements, run: RunFolder) -> None:
     words = " ".join("".join(elements.words).split())
     widest = max((drop.high - drop.low) / 2 for drop in run.scores.drops.values())
     assert f"to within ±{100 * widest:.1f} points at worst" in words
-    assert f"{sum(run.scores.failed.values())} turns have no answer and count as wrong." in words
+    assert f"{sum(run.scores.failed.values())} turns have no prediction and count as wrong." in words
     manifest = msgspec.structs.replace(run.manifest, limit=5, only=("typos",))
     cell = Cell("coref JGA", "original", "coref-jga", missing="no turn needs it")
     told = limits(manifest, Scores(run.scores.variants, table=[cell]), 7)
     assert told == [
-        "It saw a part of the corpus only: small:test, the first 5 dialogues.",
-        "It ran some of the suite's stressors only: typos.",
+        "Only part of the corpus was used: small:test, the first 5 dialogues.",
+        "Only some of the suite's stressors were run: typos.",
         "No value for coref JGA: no turn needs it.",
-        "7 examples are left out below to keep the page small; every number counts them.",
+        "7 examples are not shown, to keep the page small; all numbers include them.",
     ]
 
 
 def test_a_measure_of_which_less_is_better_says_so(text: str) -> None:
     rows = re.findall(r'<th scope="row"><span dir="auto">(.*?)</th>', text)
-    assert [row.partition("<")[0] for row in rows if "less is better" in row] == ["names always wrong"]
+    assert [row.partition("<")[0] for row in rows if "lower is better" in row] == ["names always wrong"]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_resumed_keeps_its_day(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """And so ends with the bytes of one that was never disturbed."""
     pages = []
@@ -179,12 +194,13 @@ def test_a_run_that_is_resumed_keeps_its_day(monkeypatch: pytest.MonkeyPatch, tm
             corpus = dstress.load("reminder:test")[:3]
             run = evaluate("quick", "empty", corpus, tmp_path / name, only=("typos",), resamples=5, resume=True)
             if day != days[-1]:
-                run.predictions_path("typos").unlink()
+                run.variant("typos").predictions_path().unlink()
         pages.append([(tmp_path / name / file).read_bytes() for file in ("run.toml", REPORT)])
     assert pages[0] == pages[1]
-    assert b'started = "1970-01-01"' in pages[0][0] and b"begun <time" in pages[0][1]
+    assert b'started = "1970-01-01"' in pages[0][0] and b"started <time" in pages[0][1]
 
 
+@pytest.mark.slow
 def test_a_run_from_before_days_were_kept_shows_none(run: RunFolder) -> None:
     earlier = RunFolder(run.path, msgspec.structs.replace(run.manifest, started=""))
     assert "<time" not in render_html(earlier, find_errors(run))
@@ -193,6 +209,6 @@ def test_a_run_from_before_days_were_kept_shows_none(run: RunFolder) -> None:
 def test_what_a_schema_stressor_changed_is_listed(corpus: Corpus, tmp_path: Path) -> None:
     run = evaluate(Suite("names", stressors=("schema_noise",)), Shaky(), corpus[:5], tmp_path / "run", resamples=5)
     words = Elements((run.path / REPORT).read_text("utf-8")).words
-    for before, after in zip(SCHEMA.slots, run.schema("schema_noise").slots, strict=True):
+    for before, after in zip(SCHEMA.slots, run.variant("schema_noise").schema.slots, strict=True):
         assert before in words and after in words
-    assert "schema_noise writes 4 slots otherwise" in words
+    assert "schema_noise changes 4 slots of the schema" in words

@@ -48,9 +48,9 @@ def test_a_cell_of_the_heat_map_leads_to_what_became_wrong(visit: Visit, run: Ru
     assert fields == {"stressor": TYPOS, "slot": "hotel-area", "error": "new"}
     turns = wrong(run, TYPOS, "hotel-area") - wrong(run, ORIGINAL, "hotel-area")
     assert chosen(tab) == len(turns) > 0
-    mended = wrong(run, ORIGINAL, "hotel-area") - wrong(run, TYPOS, "hotel-area")
-    link = f"#explore?stressor={quote(TYPOS)}&slot=hotel-area&error=mended"
-    assert chosen(follow(visit, link)) == len(mended) > 0
+    fixed = wrong(run, ORIGINAL, "hotel-area") - wrong(run, TYPOS, "hotel-area")
+    link = f"#explore?stressor={quote(TYPOS)}&slot=hotel-area&error=fixed"
+    assert chosen(follow(visit, link)) == len(fixed) > 0
 
 
 def test_a_service_stands_for_all_of_its_slots(visit: Visit, run: RunFolder) -> None:

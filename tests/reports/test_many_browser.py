@@ -42,13 +42,8 @@ def told(tab: Any) -> int:
     return int(tab.inner_text("#status").split()[0].replace(",", ""))
 
 
-def test_it_opens_in_under_a_second(visit: Visit) -> None:
-    """The best of five, since others work here."""
-    took = []
-    for _ in range(5):
-        tab = visit.open("")
-        took.append(tab.evaluate("() => performance.getEntriesByType('navigation')[0].loadEventEnd"))
-    assert 0 < min(took) < 1000
+def test_it_opens_with_the_packet_and_without_a_pair(visit: Visit) -> None:
+    tab = visit.open("")
     assert tab.locator("#pair").is_hidden() and tab.locator("#packet").count() == 1
 
 
@@ -128,7 +123,7 @@ def test_axe_has_nothing_to_say_of_systems_that_do_not_differ(
     need("axe")
     shutil.copytree(many[0].path, tmp_path / "again")
     study = study_runs([many[0], RunFolder.open(tmp_path / "again")], options=ScoringOptions(resamples=100))
-    assert study.findings[0].title.endswith("are level on the original")
+    assert study.findings[0].title.endswith("are equal on the original")
     visited = Visit(chromium, write_many_html(study, tmp_path / "compared.html"))
     assert violations(visited.open("")) == []
     visited.tab.context.close()

@@ -12,19 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dstress.analysis.disagreement import find_disagreements
-from dstress.analysis.ranking import MEAN, rank_systems
 from dstress.errors import DstressError
-from dstress.metrics import metrics
+from dstress.reports.analysis.ranking import MEAN, rank_systems
 from dstress.reports.charts import NARROW, WIDE, Plot
-from dstress.reports.differences import gather_differences
-from dstress.reports.many_curves import place_of
+from dstress.reports.curves import place_of
+from dstress.reports.differences import find_disagreements, gather_differences
 from dstress.reports.many_findings import find_reversals
 from dstress.reports.many_runs import ManyRuns, render_many_html, study_runs
 from dstress.reports.systems import group_runs
 from dstress.runs.folder import ORIGINAL, RunFolder
-from dstress.runs.measured import Measured
+from dstress.runs.judged import Measured
 from dstress.runs.scores import find_errors
+from dstress.scoring.metrics import metrics
 from dstress.scoring.score import ScoringOptions
 from tests.reports.conftest import ATTACK
 
@@ -52,6 +51,7 @@ def copied(run: RunFolder, path: Path) -> RunFolder:
     return RunFolder.open(Path(shutil.copytree(run.path, path)))
 
 
+@pytest.mark.slow
 def test_systems_are_called_by_their_folders(study: ManyRuns, many: list[RunFolder]) -> None:
     assert list(study.systems.runs) == ["it", "gold", "empty", "pepper<i>", "salt"]
     assert [system.runs[0].path for system in study.systems.every] == [run.path for run in many]
@@ -66,6 +66,7 @@ def test_the_measures_are_those_of_each_run(study: ManyRuns, many: list[RunFolde
                 assert record["value"] == cell.score.value
             else:
                 assert "value" not in record
+    assert {record["unit"] for record in records} == {"share"}
     slack = {record["system"]: record["value"] for record in records if record["measure"] == "avg-slack"}
     assert slack["gold"] == 0 < slack["it"] < slack["empty"]
 
@@ -165,6 +166,7 @@ def test_bars_join_only_what_no_test_tells_apart(study: ManyRuns) -> None:
             assert not any(order.test(a, b).significant for a in group for b in group if a < b)
 
 
+@pytest.mark.slow
 def test_all_text_is_escaped_and_only_one_script_may_run(study: ManyRuns) -> None:
     page = render_many_html(study)
     assert ATTACK not in page and "pepper<i>" not in page and "pepper&lt;i&gt;" in page

@@ -47,11 +47,3 @@ def test_a_p_value_is_never_zero() -> None:
     assert (PAGE.probability(0.0), PLAIN.probability(0.0)) == ("< 0.001", "<0.0001")
     assert (PAGE.probability(0.04), PLAIN.probability(0.04)) == ("0.040", "0.0400")
     assert (PAGE.probability(0.001), PLAIN.probability(0.0001)) == ("0.001", "0.0001")
-
-
-def test_at_the_floor_of_resampling_a_p_value_is_below() -> None:
-    assert (PAGE.probability(1 / 1001, at_floor=True), PLAIN.probability(1 / 1001, at_floor=True)) == (
-        "< 0.001",
-        "<0.0010",
-    )
-    assert PLAIN.probability(3 / 1001, at_floor=True) == "<0.0030" and PLAIN.probability(1.0, at_floor=True) == "1.0000"

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from dstress.dialogue import Schema, Service, Slot
-from dstress.reports.original_names import scores_by_original_names
 from dstress.reports.plots import make_plots
+from dstress.reports.variant_names import scores_by_original_names
 from dstress.runs.folder import Manifest, RunFolder, Scores
+from dstress.runs.suites import Suite
 from dstress.scoring.scorecard import Scorecard, SlotErrors
-from dstress.suites import Suite
 
 BEFORE = Schema((Service("hotel", slots=(Slot("area"), Slot("name"))), Service("taxi", slots=(Slot("to"),))))
 AFTER = Schema((Service("lodging", slots=(Slot("zone"), Slot("title"))), Service("cab", slots=(Slot("goal"),))))
@@ -23,7 +23,7 @@ def renamed_run(tmp_path: Path) -> RunFolder:
     suite = Suite("names", stressors=("schema_noise",))
     run = RunFolder.create(tmp_path / "run", Manifest("gold", "small:test", "names", 1, 0, "", {}, {}, suite))
     for variant, schema in (("original", BEFORE), ("schema_noise", AFTER)):
-        run.write_stressed(variant, [], schema, dict)
+        run.variant(variant).write([], schema, dict)
     run.write_scores(
         Scores({"original": card("hotel", "area", "taxi", 0.6), "schema_noise": card("lodging", "zone", "cab")})
     )
@@ -47,5 +47,5 @@ def test_names_are_led_back(renamed_run: RunFolder) -> None:
 
 def test_what_is_no_renaming_stays(renamed_run: RunFolder) -> None:
     other = msgspec.structs.replace(AFTER, services=AFTER.services[:1])
-    renamed_run.write_stressed("schema_noise", [], other, dict)
+    renamed_run.variant("schema_noise").write([], other, dict)
     assert scores_by_original_names(renamed_run).variants["schema_noise"] == renamed_run.scores.variants["schema_noise"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dstress.reports.tables import Table, html, latex, markdown
+from dstress.reports.tables import Table, latex, markdown
 
 HOSTILE = "a|b `x` <script>alert(1)</script>\nnew [l](javascript:x) &lt; *b* \\"
 
@@ -22,4 +22,4 @@ def test_markdown_leaves_alone_what_means_nothing_to_it(text: str) -> None:
 
 def test_other_forms_hold_no_markup_of_the_data() -> None:
     table = Table(("slot",), [(HOSTILE,)], HOSTILE)
-    assert "<script>" not in html(table) and "<script>" not in latex(table)
+    assert "<script>" not in table._repr_html_() and "<script>" not in latex(table)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from dstress.reports.findings import findings
 from dstress.reports.variant_names import rename_variants, variant_names
 from dstress.runs.folder import ORIGINAL, RunFolder
-from dstress.suites import Column, Suite, load
-from dstress.suites.base import names as suite_names
+from dstress.runs.suites import Column, Suite, load
+from dstress.runs.suites.base import names as suite_names
 
 
 def test_papers_names_are_used() -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from dstress import suites
 from dstress._version import __version__
 from dstress.cli.names import registry
+from dstress.runs import suites
 from dstress.runs.citations import citations, corpus_citations
 from dstress.runs.folder import Manifest
-from dstress.suites.base import Suite
+from dstress.runs.suites.base import Suite
 from tests.paths import ROOT
 
 TABLE = tomllib.loads((ROOT / "src/dstress/runs/citations.toml").read_text("utf-8"))

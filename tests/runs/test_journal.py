@@ -39,11 +39,14 @@ def test_torn_anywhere_it_ends_the_same(tmp_path_factory: pytest.TempPathFactory
     journal.close()
     path.write_bytes(path.read_bytes()[:cut])
     again = Journal(path)
+    assert again.is_current(), "or the run would read it anew, and settle another one than the answers were added to"
     whole = path.read_bytes()[:cut].count(b"\n")
     done = [key for key in ORDER if key[1] in again.done(key[0])]
     assert len(done) == whole, "a whole line is never lost, a torn one never trusted"
     again.add(b"".join(line(answer) for answer in ANSWERS if (answer.dialogue, answer.turn) not in done))
+    assert again.is_current()
     again.settle(ORDER)
+    assert again.is_current()
     assert path.read_bytes() == WHOLE
 
 

@@ -16,7 +16,7 @@ from dstress.pipeline.run import Run, RunOptions
 from dstress.reports.charts import WIDE
 from dstress.reports.plots import make_plots
 from dstress.runs.folder import ORIGINAL, Cell
-from dstress.suites import Across, Column, Suite
+from dstress.runs.suites import Across, Column, Suite
 from dstress.trackers.base import Answer, Context, Failed
 from dstress.trackers.gold import Gold
 from tests.corpora import layouts

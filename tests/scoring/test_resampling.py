@@ -18,10 +18,12 @@ from dstress.scoring.resampling import (
     PoissonAccumulator,
     bca_interval,
     interval,
+    logit_interval,
     percentile_interval,
     poisson_weights,
     resample_weights,
     resampled_sums,
+    spread,
 )
 
 
@@ -120,18 +122,38 @@ def test_our_resamples_have_scipys_distribution():
     assert stats.ks_2samp(ours, theirs).pvalue > 0.01
 
 
-@pytest.mark.parametrize("method", ["percentile", "bca"])
+@pytest.mark.parametrize("method", ["logit", "percentile", "bca"])
 def test_coverage(method):
     """The truth is inside about 95 times of 100, though turns of a dialogue are far from independent."""
     rng, inside, trials = np.random.default_rng(11), 0, 400
     for trial in range(trials):
         totals = corpus(rng, 80)
         resampled = resampled_sums(totals, 600, trial)
-        interval = (
-            percentile_interval(resampled, ratio) if method == "percentile" else bca_interval(totals, resampled, ratio)
-        )
-        inside += interval.low <= 0.4 <= interval.high
+        low, high = interval(totals, lambda resampled=resampled: resampled, ratio, 0.95, method, Bounds(80))
+        inside += low <= 0.4 <= high
     assert 0.92 <= inside / trials <= 0.98
+
+
+def test_the_default_interval_is_students_on_log_odds():
+    totals = corpus(np.random.default_rng(1), 40)
+    left_out = ratio(totals.sum(axis=0) - totals)
+    error = math.sqrt(39 / 40 * ((left_out - left_out.mean()) ** 2).sum())
+    point = ratio(totals.sum(axis=0))
+    assert spread(totals, ratio) == pytest.approx((point, error, 40))
+    centre, reach = math.log(point / (1 - point)), stats.t.ppf(0.975, 39) * error / (point * (1 - point))
+    ends = [1 / (1 + math.exp(-(centre + side * reach))) for side in (-1, 1)]
+    assert logit_interval(totals, ratio) == pytest.approx(ends, abs=1e-6)
+    scaled = logit_interval(totals, lambda sums: 100 * ratio(sums), highest=100)
+    assert scaled == pytest.approx([100 * end for end in ends], abs=1e-4)
+    empty = np.vstack((totals, np.zeros((7, 2))))  # dialogues without anything to count say nothing
+    assert logit_interval(empty, ratio) == logit_interval(totals, ratio)
+
+
+def test_a_value_without_bounds_has_the_bca_interval():
+    totals = corpus(np.random.default_rng(1), 40)
+    sums = resampled_sums(totals, 50, 0)
+    found = interval(totals, lambda: sums, ratio, 0.95, "logit", None)
+    assert found == bca_interval(totals, sums, ratio)
 
 
 def test_one_dialogue_gives_the_point():
@@ -274,17 +296,17 @@ def test_names_and_totals_must_fit():
         PoissonAccumulator(3, 40, 7).add(["a", "b"], np.zeros((3, 3)))
 
 
-@pytest.mark.parametrize("kind", ["percentile", "bca"])
+@pytest.mark.parametrize("kind", ["logit", "percentile", "bca"])
 @pytest.mark.parametrize("right", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("dialogues", [1, 14, 1000])
 def test_an_interval_without_spread_is_as_wide_as_the_dialogues_allow(kind, right, dialogues):
     """At 0 and 1 it is the exact binomial interval of as many dialogues, whatever the number of turns."""
     totals = np.tile((right * 8, 8.0), (dialogues, 1))
     sums = resampled_sums(totals, 50, 0)
-    low, high = interval(totals, sums, ratio, 0.95, kind, Bounds(dialogues))
+    low, high = interval(totals, lambda: sums, ratio, 0.95, kind, Bounds(dialogues))
     exact = stats.binomtest(0, dialogues).proportion_ci(0.95).high
     assert (low, high) == pytest.approx((right * (1 - exact), right + (1 - right) * exact))
-    unbounded = interval(totals, sums, ratio, 0.95, kind, None)
+    unbounded = interval(totals, lambda: sums, ratio, 0.95, kind, None)
     assert all(math.isnan(end) for end in unbounded)
 
 
@@ -293,7 +315,7 @@ def test_an_interval_with_spread_is_left_alone(kind):
     totals = np.array([[3.0, 4.0], [1.0, 5.0], [2.0, 2.0]])
     sums = resampled_sums(totals, 50, 0)
     plain = percentile_interval(sums, ratio) if kind == "percentile" else bca_interval(totals, sums, ratio)
-    assert interval(totals, sums, ratio, 0.95, kind, Bounds(3)) == plain
+    assert interval(totals, lambda: sums, ratio, 0.95, kind, Bounds(3)) == plain
 
 
 def test_a_stream_counts_the_dialogues_that_have_something_to_count():
@@ -303,5 +325,5 @@ def test_a_stream_counts_the_dialogues_that_have_something_to_count():
     other.add(["d"], totals[:1])
     stream.merge(other)
     assert stream.counted.tolist() == [0, 3]
-    found = interval(None, stream.sums, ratio, 0.95, "percentile", Bounds(int(stream.counted.max())))
+    found = interval(None, lambda: stream.sums, ratio, 0.95, "percentile", Bounds(int(stream.counted.max())))
     assert found == pytest.approx((0, 1 - 0.025 ** (1 / 3)))

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from dstress import corpora
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Frame, State, Turn
-from dstress.errors import DstressError, PredictionError
+from dstress.errors import DstressError, PredictionError, UnknownNameError
 from dstress.predictions import Prediction, formats
 from dstress.scoring.score import ScoringOptions, score
 from dstress.scoring.scorecard import Scorecard
-from tests.metrics.pairs import SCHEMA, Pair, corpus_of, several
+from tests.scoring.metrics.pairs import SCHEMA, Pair, corpus_of, several
 
 STATES: list[State] = [{"hotel-area": ("north",)}, {"hotel-area": ("north",), "hotel-name": ("acorn",)}]
 PARTIAL = ScoringOptions(allow_partial=True, resamples=2)
@@ -92,7 +92,7 @@ def test_reordered_turns_and_other_spellings_of_ids_are_fine(scoring: Scoring) -
 def test_the_signature_says_what_was_scored_and_how(scoring: Scoring) -> None:
     card = scoring(right(), convention="trade", options=ScoringOptions(resamples=7, seed=3, interval="bca"))
     assert card["jga"].signature.startswith(
-        "jga|corpus:small.test|turns:4|conv:trade|unit:turn|boot:bca.7|seed:3|data:51c1ebd0|dstress:"
+        "jga|corpus:small.test|turns:4|conv:trade|unit:turn|ci:bca.7|seed:3|data:51c1ebd0|dstress:"
     )
 
 
@@ -123,10 +123,38 @@ def test_a_misfit_is_told_with_its_number_and_place(scoring: Scoring, name: str)
 @pytest.mark.parametrize("name", MISFITS)
 def test_a_partial_score_says_so_in_its_signature(scoring: Scoring, name: str) -> None:
     card = scoring(MISFITS[name][0], options=PARTIAL)
-    share = {"missing turn": "0.7500", "missing dialogue": "0.5000"}.get(name, "1.0000")
-    assert all(f"|coverage:{share}|" in found.signature for found in card.metrics.values())
+    turns = {"missing turn": 3, "missing dialogue": 2}.get(name, 4)
+    assert all(f"|coverage:{turns}/4|" in found.signature for found in card.metrics.values())
     assert card["jga"].value == 1.0
-    assert card["jga"].n == 4 * float(share)
+    assert card["jga"].n == turns
+
+
+def test_turns_after_a_gap_are_scored_against_the_last_predicted_turn(scoring: Scoring) -> None:
+    north, south = {"hotel-area": ("north",)}, {"hotel-area": ("south",)}
+    gold = small_gold([north, south, south, {**south, "hotel-name": ("acorn",)}])
+    states = [{slot: forms[0] for slot, forms in turn.state.items()} for turn in next(iter(gold)).turns]
+    rows = [{"dialogue": name, "turn": turn, "state": states[turn]} for name in ("d0", "d1") for turn in (0, 2, 3)]
+    rows[1]["state"] = {"hotel-area": "north"}
+    card = scoring(rows, gold=gold, options=PARTIAL, by=["turn"], metrics=[*NAMES, "jga-floor"])
+    assert card.signature["coverage"] == "6/8" and card.signature["turns"] == "6"
+    assert card.notes[0] == "left out: 2 missing turns (d0 turn 1, d1 turn 1)"
+    assert card["jga"].value == pytest.approx(5 / 6) and card["jga"].n == 6
+    # d0 misses the change of the area, made while it was silent, and then makes it beside that of the name.
+    subset = small_gold([north, south, {**south, "hotel-name": ("acorn",)}])
+    dense = [row | {"turn": max(0, row["turn"] - 1)} for row in rows]
+    without_gap = scoring(dense, gold=subset, metrics=NAMES, options=WHOLE)
+    assert {name: card[name].value for name in NAMES} == {name: without_gap[name].value for name in NAMES}
+    assert [key for key, values in card.by("turn").items() if values["units"]] == ["0", "2", "3"]
+    assert card["jga-floor"].value == pytest.approx(1 / 6)  # gold's turn 2 adds nothing to turn 1
+
+
+def test_what_a_missing_turn_said_is_still_said(scoring: Scoring) -> None:
+    texts = ["hello", "the acorn please", "for two"]
+    said = Dialogue("d", tuple(Turn(text, "and?", {"hotel-name": ("acorn",)}) for text in texts))
+    gold = Corpus("small", "test", SCHEMA, lambda: iter([said]))
+    answers = [Prediction("d", turn, {"hotel-name": "acorn"}, informed={"hotel-name": 1}) for turn in (0, 2)]
+    card = score(answers, gold, metrics=["nohf", "jga"], convention="trippy", options=PARTIAL)
+    assert card["nohf"].value == 0.5 and card["jga"].value == 1.0
 
 
 @pytest.mark.parametrize("slot", ["bus-area", "hotel-aera"])
@@ -134,7 +162,7 @@ def test_a_slot_outside_the_schema_is_a_wrong_value_with_a_note(scoring: Scoring
     card = scoring(with_value("x", slot))
     assert card["jga"].value == 0.75
     assert "coverage" not in card.signature
-    (note,) = card.notes
+    note, *_ = card.notes
     assert note.startswith("counted as wrong: 1 values of slots that the schema does not have")
     assert f"({slot} in d0 turn 0); did you mean 'hotel-area'" in note
 
@@ -146,6 +174,11 @@ def test_a_generative_tracker_is_scored_as_it_is(shared: Path) -> None:
     assert round(100 * card["jga"].value, 2) == 53.28
     assert card == score(shared / "data/predictions/causal-a-test.jsonl.zip", gold, "exact", ["jga"], options=WHOLE)
     assert "2 values of slots that the schema does not have" in card.notes[0]
+
+
+def test_a_card_suggests_the_nearest_metric(scoring: Scoring) -> None:
+    with pytest.raises(UnknownNameError, match="unknown metric 'jgaa'; did you mean 'jga'"):
+        scoring(right())["jgaa"]
 
 
 def test_leave_to_be_partial_changes_nothing_where_all_fits(scoring: Scoring) -> None:
@@ -179,7 +212,7 @@ def test_numbers_are_their_text_and_null_is_no_value(scoring: Scoring, value: ob
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(["north"], "a list"), ({"is": "north"}, "an object"), (True, "true or false")]
+    ("value", "shown"), [([["north"]], "a list"), ({"is": "north"}, "an object"), (True, "true or false")]
 )
 def test_a_value_that_is_no_text_is_named(scoring: Scoring, value: object, shown: str) -> None:
     with pytest.raises(PredictionError) as caught:
@@ -213,11 +246,19 @@ def test_a_broken_file_is_an_error_that_names_the_place(scoring: Scoring, name: 
     assert message in problem(caught)
 
 
-@pytest.mark.parametrize("name", [name for name in formats.targets if name != "dstress"])
+@pytest.mark.parametrize("name", [name for name in formats.targets if name not in ("dstress", "flat")])
 def test_a_file_of_another_format_than_claimed_is_refused(scoring: Scoring, name: str) -> None:
     with pytest.raises(PredictionError) as caught:
         scoring(right(), options=ScoringOptions(format=name, allow_partial=True))
-    assert "answers.jsonl" in problem(caught)
+    assert "answers.jsonl" in problem(caught) and "has the shape of" not in problem(caught)
+
+
+def test_a_named_format_is_tried_alone_and_says_what_it_misses(scoring: Scoring) -> None:
+    assert scoring(right(), options=ScoringOptions(format="flat"))["jga"].value == 1.0
+    rows = [{"talk": row["dialogue"], "turn_index": row["turn"], "prediction": row["state"]} for row in right()]
+    with pytest.raises(PredictionError) as caught:
+        scoring(rows, options=ScoringOptions(format="flat"))
+    assert "flat needs a dialogue column; found talk, turn_index, prediction" in problem(caught)
 
 
 @pytest.mark.parametrize(

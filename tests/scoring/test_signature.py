@@ -106,3 +106,13 @@ def test_the_file_says_it_too(tmp_path: Path) -> None:
     write_stressed(stressed, tmp_path, Quality(stressed.stressor), lambda _: None)
     told = json.loads((tmp_path / "stress.json").read_text())
     assert (told["stressor"], told["seed"], told["dstress"]) == ("typos", 1, dstress.__version__)
+
+
+def test_the_interval_of_a_value_without_ends_is_named_in_its_signature() -> None:
+    """It has no log odds."""
+    north, south = {"hotel-area": "north"}, {"hotel-area": "south"}
+    gold = {f"d{number}": [north, south] for number in range(8)}
+    answers = {name: [north, south if number % 2 else north] for number, name in enumerate(gold)}
+    wrong_slots = "tests.fakes.metrics:WrongSlots"
+    card = dstress.score(answers, gold, metrics=["jga", wrong_slots])
+    assert "|ci:logit|" in card["jga"].signature and "|ci:bca.1000|" in card[wrong_slots].signature

@@ -12,20 +12,34 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats import contingency_tables, multitest
 
+from dstress.scoring.metrics import metrics
+from dstress.scoring.resampling import FEW
 from dstress.scoring.significance import (
+    ENUMERATED_UP_TO,
     EXACT_UP_TO,
-    approximate_randomisation,
+    _Chance,
     evenly_weighed,
     holm,
     mcnemar,
-    paired_bootstrap,
+    paired_test_of_metric,
     paired_test_of_totals,
-    swap_masks,
 )
 
 
 def ratio(sums):
     return sums[..., 0] / sums[..., 1]
+
+
+def swap_p(first, second):
+    """The share of all swaps of dialogues after which the systems differ at least as much."""
+    turns = first[:, 1].sum()
+    return stats.permutation_test(
+        (first[:, 0], second[:, 0]),
+        lambda x, y, axis: (x.sum(axis=axis) - y.sum(axis=axis)) / turns,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=np.inf,
+    ).pvalue
 
 
 def systems(rng, dialogues, gain=0.0):
@@ -36,108 +50,106 @@ def systems(rng, dialogues, gain=0.0):
     return tuple(np.column_stack((right, turns)).astype(float) for right in both)
 
 
-@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomisation])
-def test_null_p_values_are_uniform(test):
+def flipped(gains, losses=0, dialogues=150, turns=7.0):
+    """So many dialogues that only the system has right, and so many that only the baseline has; the others are even."""
+    baseline = np.column_stack((np.zeros(dialogues), np.full(dialogues, turns)))
+    system = baseline.copy()
+    system[:gains, 0] = turns
+    baseline[dialogues - losses :, 0] = turns
+    return system, baseline
+
+
+@pytest.mark.slow
+def test_null_p_values_are_uniform():
     """Scores are continuous here: whole turns tie so often that p-values, which count ties, are larger than uniform."""
     rng, p = np.random.default_rng(21), []
-    for trial in range(800):
+    for _ in range(800):
         first, second = systems(rng, 60)
         first[:, 0] += rng.normal(0, 0.5, 60)
         second[:, 0] += rng.normal(0, 0.5, 60)
-        p.append(test(first, second, ratio, 399, trial).p)
+        p.append(paired_test_of_totals(first, second, ratio, None).p)
     assert 0.03 <= np.mean(np.array(p) <= 0.05) <= 0.075
     assert stats.kstest(p, "uniform").pvalue > 0.01
-    assert min(p) >= 1 / 400
 
 
-@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomisation])
-def test_null_p_values_of_whole_turns_are_no_smaller_than_they_should_be(test):
+@pytest.mark.slow
+def test_null_p_values_of_whole_turns_are_no_smaller_than_they_should_be():
     rng = np.random.default_rng(21)
-    p = np.array([test(*systems(rng, 60), ratio, 399, trial).p for trial in range(800)])
+    p = np.array([paired_test_of_totals(*systems(rng, 60), ratio, None).p for _ in range(800)])
     for level in (0.05, 0.1, 0.25, 0.5):
         assert np.mean(p <= level) <= level + 2.5 * math.sqrt(level * (1 - level) / 800)
     assert np.mean(p <= 0.05) >= 0.02
 
 
-@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomisation])
-def test_a_real_difference_is_found(test):
+def test_a_real_difference_is_found():
     rng = np.random.default_rng(22)
-    found = [test(*systems(rng, 150, 0.15), ratio, 199, trial) for trial in range(30)]
-    assert np.mean([one.p <= 0.05 for one in found]) > 0.9
-    assert all(one.difference < 0 for one in found)
+    tests = [paired_test_of_totals(*systems(rng, 150, 0.15), ratio) for _ in range(30)]
+    assert np.mean([test.p <= 0.05 for test in tests]) > 0.9
+    assert all(test.difference < 0 for test in tests)
 
 
-@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomisation])
-def test_the_same_system_twice_does_not_differ(test):
+def test_the_same_system_twice_does_not_differ():
     totals, _ = systems(np.random.default_rng(1), 40)
-    assert test(totals, totals, ratio, 100, 0).p == 1.0
+    test = paired_test_of_totals(totals, totals, ratio)
+    assert (test.p, test.differ, test.gains) == (1.0, 0, 0)
 
 
-@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomisation])
-def test_names_of_the_systems_do_not_matter(test):
-    first, second = systems(np.random.default_rng(5), 40)
-    one, other = test(first, second, ratio, 500, 3), test(second, first, ratio, 500, 3)
-    assert one.p == other.p
-    assert one.difference == -other.difference
+def test_an_undefined_value_has_no_p_value():
+    for totals in (np.zeros((4, 2)), np.zeros((0, 2))):
+        test = paired_test_of_totals(totals, totals, ratio)
+        assert all(math.isnan(number) for number in (test.p, test.low, test.high))
 
 
-@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomisation])
-def test_an_undefined_value_has_no_p_value(test):
-    totals = np.zeros((4, 2))
-    assert math.isnan(test(totals, totals, ratio, 30, 0).p)
-    assert math.isnan(test(np.zeros((0, 2)), np.zeros((0, 2)), ratio, 30, 0).p)
-
-
-@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomisation])
-def test_systems_must_have_the_same_dialogues(test):
+def test_systems_must_have_the_same_dialogues():
     with pytest.raises(ValueError, match="same dialogues"):
-        test(np.zeros((4, 2)), np.zeros((5, 2)), ratio, 30, 0)
+        paired_test_of_totals(np.zeros((4, 2)), np.zeros((5, 2)), ratio)
 
 
-def test_the_interval_of_a_difference_covers_it():
-    rng, inside = np.random.default_rng(23), 0
-    for trial in range(300):
-        interval = paired_bootstrap(*systems(rng, 80, 0.1), ratio, 499, trial).interval
-        inside += interval.low <= -0.1 <= interval.high
-    assert 0.94 <= inside / 300 <= 0.995  # one more dialogue makes it cautious
+@pytest.mark.parametrize("seed", range(6))
+def test_the_p_value_is_that_of_all_swaps(seed):
+    """As scipy enumerates them, though dialogues have different numbers of turns."""
+    first, second = systems(np.random.default_rng(seed), 14, 0.15)
+    assert paired_test_of_totals(first, second, ratio).p == pytest.approx(swap_p(first, second), rel=1e-9)
 
 
-def test_the_bootstrap_p_value_is_its_definition():
-    first, second = systems(np.random.default_rng(9), 25, 0.1)
-    rng = np.random.Generator(np.random.PCG64(4))
-    draws = rng.integers(0, 25, size=(300, 25), dtype=np.uint32)
-    differences = np.array([ratio(first[row].sum(0)) - ratio(second[row].sum(0)) for row in draws])
-    observed = ratio(first.sum(0)) - ratio(second.sum(0))
-    expected = (1 + np.sum(np.abs(differences - observed) >= abs(observed) - 1e-12)) / 301
-    assert paired_bootstrap(first, second, ratio, 300, 4).p == pytest.approx(expected)
+@given(st.lists(st.integers(1, 11), min_size=1, max_size=12))
+def test_few_dialogues_have_no_smaller_p_than_their_swaps_allow(turns):
+    """All gains: the system and the baseline are the only two of 2 ** k that differ so much."""
+    right = np.array(turns, float)
+    totals = [np.column_stack((part, np.full(len(turns), 11.0))) for part in (right, 0 * right)]
+    test = paired_test_of_totals(*totals, ratio)
+    assert test.p == pytest.approx(min(1, 2.0 ** (1 - len(turns))), rel=1e-9)
+    assert (test.low > 0) == (len(turns) >= FEW)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_randomisation_is_scipys_exact_permutation_test(seed):
-    first, second = systems(np.random.default_rng(seed), 12, 0.15)
-    turns = first[:, 1].sum()
-    exact = stats.permutation_test(
-        (first[:, 0], second[:, 0]),
-        lambda x, y, axis: (x.sum(axis=axis) - y.sum(axis=axis)) / turns,
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=np.inf,
-    ).pvalue
-    assert approximate_randomisation(first, second, ratio, 20_000, seed).p == pytest.approx(exact, abs=0.015)
+def test_enumeration_and_approximation_meet():
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        first, second = (np.pad(part, ((0, 40), (0, 0)), constant_values=5) for part in systems(rng, 24, 0.1))
+        chance = _Chance(np.abs(first - second)[:, 0], None)
+        away = abs((first - second)[:, 0].sum())
+        assert len(chance.moving) <= ENUMERATED_UP_TO and chance.correction(away) == pytest.approx(1, abs=0.15)
+    assert _Chance(np.ones(ENUMERATED_UP_TO + 1), None).correction(5) == 1
 
 
-def test_randomisation_of_a_ratio_is_the_enumeration_of_all_swaps():
+def test_the_p_value_of_a_ratio_is_that_of_all_swaps():
     rng = np.random.default_rng(6)
     first, second = systems(rng, 10, 0.1)
     second[:, 1] += rng.integers(0, 6, 10)  # a metric whose denominator depends on the system, such as precision
+    first, second = evenly_weighed(first, second, lambda sums: sums[1])
     observed = abs(ratio(first.sum(0)) - ratio(second.sum(0)))
     reached = 0
     for swaps in product((False, True), repeat=10):
         swapped = np.array(swaps)[:, None]
         a, b = np.where(swapped, second, first).sum(0), np.where(swapped, first, second).sum(0)
         reached += abs(ratio(a) - ratio(b)) >= observed - 1e-12
-    found = approximate_randomisation(first, second, ratio, 20_000, 1)
-    assert found.p == pytest.approx(reached / 2**10, abs=0.015)
+    assert paired_test_of_totals(first, second, ratio).p == pytest.approx(reached / 2**10, abs=0.02)
+
+
+@pytest.mark.parametrize(("gains", "losses"), [(5, 0), (6, 0), (8, 0), (12, 0), (8, 2), (12, 3), (30, 14), (200, 150)])
+def test_whole_dialogues_give_the_sign_test(gains, losses):
+    exact = stats.binomtest(gains, gains + losses).pvalue
+    assert paired_test_of_totals(*flipped(gains, losses, 400), ratio).p == pytest.approx(exact, rel=0.06)
 
 
 def test_a_system_that_counts_more_is_not_another_by_that_alone():
@@ -146,22 +158,86 @@ def test_a_system_that_counts_more_is_not_another_by_that_alone():
     few, many = (np.column_stack((times * weights, times * weights)).astype(float) for times in (1, 2))
     few[0, 0] -= 1
     many[0, 0] -= 1
-    assert paired_test_of_totals(many, few, ratio, 2000, 1).p < 0.001  # what was swapped weighed more on one side
-    assert paired_test_of_totals(*evenly_weighed(many, few, lambda sums: sums[1]), ratio, 2000, 1).p > 0.2
+    assert paired_test_of_totals(*evenly_weighed(many, few, lambda sums: sums[1]), ratio).p > 0.2
 
 
-@given(st.integers(1, 150), st.integers(1, 40), st.integers(1, 45), st.integers(0, 2**32))
-def test_swaps_do_not_depend_on_the_blocks(dialogues, resamples, block, seed):
-    whole = np.vstack(list(swap_masks(dialogues, resamples, seed, block=resamples)))
-    parts = np.vstack(list(swap_masks(dialogues, resamples, seed, block=block)))
-    assert whole.shape == (resamples, dialogues)
-    assert (whole == parts).all()
+def test_dialogues_that_are_only_weighed_differently_do_not_count_as_differing():
+    rng = np.random.default_rng(5)
+    baseline = np.column_stack([rng.integers(2, 9, 40)] * 2).astype(float)
+    system = baseline.copy()
+    system[:9] -= [1.0, 0.0]
+    system[9] += [1.0, 2.0]  # counts more, so that all others are weighed too
+    test = paired_test_of_metric(system, baseline, metrics.create("jga"))
+    assert (test.differ, test.gains) == (10, 0)
 
 
-def test_swaps_are_fair_and_unrelated():
-    swaps = np.vstack(list(swap_masks(100, 20_000, 0))).astype(float)
-    assert swaps.mean(axis=0) == pytest.approx(np.full(100, 0.5), abs=0.02)
-    assert np.abs(np.corrcoef(swaps.T)[np.triu_indices(100, 1)]).max() < 0.035
+@given(st.integers(40, 300), st.integers(0, 4), st.sampled_from([0.8, 0.95, 0.99]), st.integers(1, 9))
+def test_more_evidence_never_moves_an_end_back(dialogues, losses, level, turns):
+    """With each further dialogue won, both ends rise and p falls; of losses it is the mirror image."""
+    before = None
+    for gains in range(losses, min(40, dialogues - losses)):
+        system, baseline = flipped(gains, losses, dialogues, float(turns))
+        test = paired_test_of_totals(system, baseline, ratio, level).within_bounds(level)
+        mirrored = paired_test_of_totals(baseline, system, ratio, level)
+        if gains or losses:
+            assert (mirrored.low, mirrored.high) == pytest.approx(
+                tuple(-end for end in paired_test_of_totals(system, baseline, ratio, level)[3:5][::-1])
+            )
+        assert (mirrored.difference, mirrored.p) == (-test.difference, test.p)
+        assert (mirrored.gains, mirrored.differ) == (losses, test.differ) == (losses, gains + losses)
+        if before and before.differ:
+            assert test.p <= before.p and test.low >= before.low - 1e-9 and test.high >= before.high - 1e-9
+        before = test
+
+
+def test_the_interval_shrinks_with_dialogues_of_the_same_kind():
+    widths = [
+        (test := paired_test_of_totals(*flipped(8 * times, 2 * times, 100 * times), ratio)).high - test.low
+        for times in (1, 2, 4, 8)
+    ]
+    assert widths == sorted(widths, reverse=True)
+    assert widths[1] / widths[3] == pytest.approx(2, rel=0.15)
+
+
+def test_the_old_counterexample_is_monotone():
+    """150 dialogues of 7 turns, k flipped: two methods spliced gave 0.41 at 7, 1.25 at 6 and -0.40 at 5."""
+    lows = [paired_test_of_totals(*flipped(k), ratio).low for k in range(1, 20)]
+    assert lows == sorted(lows)
+    assert lows[4] < 0 < lows[5]  # five alike have p = 0.06, six have 0.03
+
+
+def test_nothing_falls_by_more_than_there_is():
+    rng = np.random.default_rng(4)
+    turns = rng.integers(3, 12, 60).astype(float)
+    right = np.where(rng.random(60) < 0.06, 4.0, 0.0).clip(max=turns)
+    baseline, none = np.column_stack((right, turns)), np.column_stack((0 * right, turns))
+    unbounded = paired_test_of_totals(none, baseline, ratio)
+    assert unbounded.low < -unbounded.baseline
+    test = paired_test_of_metric(none, baseline, metrics.create("jga"))
+    assert test.low == pytest.approx(-test.baseline) and test.low <= test.difference <= test.high
+    risen = paired_test_of_metric(
+        np.column_stack((turns, turns)), np.column_stack((turns - right, turns)), metrics.create("jga")
+    )
+    assert risen.high == pytest.approx(1 - risen.baseline)
+
+
+@pytest.mark.parametrize(
+    ("system", "baseline", "turns", "level"),
+    [([0, 0, 0], [0, 1, 0], [4, 3, 1], 0.8), ([4, 3, 2, 1], [1, 1, 0, 0], [4, 3, 2, 1], 0.8)],
+)
+def test_an_end_that_no_directions_reach_needs_no_infinite_step(system, baseline, turns, level):
+    """Far from what few dialogues can add up to the curvature vanishes, and Newton's step overflowed."""
+    first, second = (np.column_stack((right, turns)).astype(float) for right in (system, baseline))
+    test = paired_test_of_totals(first, second, ratio, level, np.array(turns, float))
+    assert test.low <= test.difference <= test.high and math.isfinite(test.low + test.high)
+
+
+def test_gains_are_what_is_better():
+    system, baseline = flipped(7, 2)
+    assert paired_test_of_metric(system, baseline, metrics.create("jga")).gains == 7
+    lower = metrics.create("jga")
+    lower.higher_is_better = False
+    assert paired_test_of_metric(system, baseline, lower).gains == 2
 
 
 @given(st.integers(0, 400), st.integers(0, 400))
@@ -234,96 +310,55 @@ def pairs(draw):
 
 @given(pairs(), st.sampled_from([0.5, 0.8, 0.95]), st.booleans())
 def test_the_interval_leaves_zero_out_exactly_when_the_test_rejects(pair, level, bounded):
-    test = paired_test_of_totals(*pair, 199, 1, level)
+    system, baseline, value = pair
+    test = paired_test_of_totals(system, baseline, value, level, system[:, -1] if bounded else None)
     test = test.within_bounds(level) if bounded else test
     if math.isnan(test.difference):
         assert math.isnan(test.p) and math.isnan(test.low) and math.isnan(test.high)
         return
-    nothing_right = not (pair[0][:, 0].any() or pair[1][:, 0].any())  # so F1 is 0, whatever else differs
-    if not bounded and (nothing_right or not (pair[0] - pair[1]).any()):
+    if not bounded and not test.differ:
         assert math.isnan(test.low) and math.isnan(test.high) and test.p == 1
         return
     assert test.low <= test.difference <= test.high
     assert (test.low <= 0 <= test.high) == (test.p > (1 - level) * (1 + 1e-12)), test
     if bounded:
-        assert -1 <= test.low <= test.high <= 1
-        assert test.low < test.high
+        assert -test.baseline <= test.low <= test.high <= 1 - test.baseline
+        assert test.low < test.high or test.low in (-test.baseline, 1 - test.baseline)
+    mirrored = paired_test_of_totals(baseline, system, value, level)
+    unbounded = paired_test_of_totals(system, baseline, value, level)
+    assert (mirrored.low, mirrored.high, mirrored.p) == pytest.approx(
+        (-unbounded.high, -unbounded.low, unbounded.p), rel=1e-6, abs=1e-9, nan_ok=True
+    )
 
 
 def test_both_verdicts_are_met_by_the_law_above():
     """A law that only ever sees one side would be no law."""
     rng = np.random.default_rng(2)
-    found = [paired_test_of_totals(*systems(rng, 30, gain), ratio, 199, 1).p for gain in (0, 0, 0, 0.3, 0.3, 0.3)]
-    assert min(found) <= 0.05 < max(found)
-
-
-@pytest.mark.parametrize("dialogues, hit", [(14, 0.03), (60, 0.03), (60, 0.1), (200, 0.01), (200, 0.1)])
-def test_the_interval_holds_a_harm_that_few_dialogues_show(dialogues, hit):
-    """Few dialogues lose some of their turns: most draws show few such dialogues, or none at all."""
-    inside, trials = 0, 200
-    for seed in range(trials):
-        rng = np.random.default_rng(seed)
-        turns = rng.integers(3, 12, dialogues)
-        lost = np.where(rng.random(dialogues) < hit, rng.integers(1, turns + 1), 0)
-        baseline = np.column_stack((turns, turns)).astype(float)
-        test = paired_test_of_totals(
-            baseline - np.column_stack((lost, 0 * lost)), baseline, ratio, 300, seed
-        ).within_bounds(0.95)
-        inside += test.low <= -hit * 4 / 7 <= test.high  # a hit dialogue loses (1 + turns) / 2 of its turns
-    assert inside / trials >= 0.9
+    p = [paired_test_of_totals(*systems(rng, 30, gain), ratio).p for gain in (0, 0, 0, 0.3, 0.3, 0.3)]
+    assert min(p) <= 0.05 < max(p)
 
 
 @pytest.mark.parametrize("dialogues", [1, 5, 20, 400])
 def test_answers_that_are_the_same_bound_the_difference_by_the_number_of_dialogues(dialogues):
-    totals = np.column_stack((np.full(dialogues, 2.0), np.full(dialogues, 7.0)))
-    unbounded = paired_test_of_totals(totals, totals, ratio, 300, 1)
+    totals = np.column_stack((np.full(dialogues, 3.5), np.full(dialogues, 7.0)))
+    unbounded = paired_test_of_totals(totals, totals, ratio)
     test, most = unbounded.within_bounds(0.95), 1 - 0.025 ** (1 / dialogues)
     assert (test.difference, test.p) == (0, 1)
-    assert (-test.low, test.high) == pytest.approx((most, most))
+    assert (-test.low, test.high) == pytest.approx((min(most, 0.5), min(most, 0.5)))
     assert math.isnan(unbounded.low) and math.isnan(unbounded.high)
 
 
-@pytest.mark.parametrize("only_a, only_b", [(1, 0), (3, 0), (6, 0), (8, 2), (12, 3)])
-def test_one_turn_a_dialogue_gives_the_exact_test(only_a, only_b):
-    """Where a dialogue is one turn, the interval's own test at 0 is the sign test, McNemar's exact one."""
-    differences = np.array([1.0] * only_a + [-1.0] * only_b + [0.0] * 20)
-    totals = [
-        np.column_stack((part, np.ones(len(differences)))) for part in (differences.clip(0), -differences.clip(max=0))
-    ]
-    p = stats.binomtest(only_a, only_a + only_b).pvalue
-    ends = [paired_bootstrap(*totals, ratio, 20_000, 1, 1 - alpha).interval.low for alpha in (p * 0.8, p * 1.25)]
-    assert ends[0] < 0 < ends[1]
-
-
-def test_the_interval_holds_the_truth_at_least_as_often_as_it_says():
-    """Differences of dialogues drawn around a true one; 95 % intervals of 400 draws."""
-    inside = 0
-    for seed in range(400):
-        generator = np.random.default_rng(seed)
-        shift = generator.normal(-0.3, 0.4, 25)
-        ones = np.ones(25)
-        test = paired_test_of_totals(
-            np.column_stack((shift, ones)), np.column_stack((0 * ones, ones)), ratio, 400, seed
-        )
-        inside += test.low <= -0.3 <= test.high
-    assert 0.94 <= inside / 400 <= 0.995
-
-
-def test_few_dialogues_bound_nothing():
-    few = np.array([[0.0, 3.0], [1.0, 3.0], [0.0, 2.0]])
-    test = paired_test_of_totals(few, few + np.array([1.0, 0.0]), ratio, 300, 1)
-    assert (test.low, test.high) == (-math.inf, math.inf) and test.p > 0.05
-
-
-def test_a_p_value_at_the_floor_says_so():
-    baseline = np.column_stack((np.full(60, 5.0), np.full(60, 5.0)))
-    assert paired_test_of_totals(baseline * (0.0, 1.0), baseline, ratio, 300, 1).at_floor
-    assert not paired_test_of_totals(baseline, baseline, ratio, 300, 1).at_floor
+def test_the_order_and_copies_of_dialogues_do_not_matter():
+    rng = np.random.default_rng(8)
+    first, second = systems(rng, 50, 0.1)
+    order = rng.permutation(50)
+    one, other = paired_test_of_totals(first, second, ratio), paired_test_of_totals(first[order], second[order], ratio)
+    assert (one.low, one.high, one.p) == pytest.approx((other.low, other.high, other.p), rel=1e-9)
 
 
 def test_dialogues_that_do_not_differ_are_no_evidence_of_sameness():
     """Two dialogues of forty differ: any shift breaks the other 38 ties, which must not narrow the interval to 0."""
     baseline = np.column_stack((np.full(40, 3.0), np.full(40, 9.0)))
     system = baseline + np.array([[5.0, 0.0]] * 2 + [[0.0, 0.0]] * 38)
-    test = paired_test_of_totals(system, baseline, ratio, 1000, 1)
+    test = paired_test_of_totals(system, baseline, ratio)
     assert test.p > 0.4 and test.low < -0.1 * test.difference

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.alignment.cells import Alignment
 from dstress.conventions import conventions
 from dstress.dialogue import Dialogue, Turn
-from dstress.metrics import metrics
 from dstress.predictions import Prediction, read_predictions
 from dstress.scoring import tally as tallying
+from dstress.scoring.alignment.cells import Alignment
+from dstress.scoring.metrics import metrics
 from dstress.scoring.score import ScoringOptions, score
 from dstress.scoring.tally import Tally
-from tests.metrics.pairs import Pair, columns_of, several
+from tests.scoring.metrics.pairs import Pair, columns_of, several
 
 NAMES = ("jga", "sa", "aga", "rsa", "fga", "gca", "slot-f1", "noncat-jga", "cat-aga")
 SLICES = ("service", "domain", "seen", "turn", "active", "dialogue", "slot")
@@ -96,8 +96,8 @@ def test_a_stream_gives_the_same_values_and_nearly_the_same_intervals(
     usual = score(copied, metrics=names, by=["turn"], options=options)
     monkeypatch.setattr(tallying, "MOST_DIALOGUES", 100)
     streamed = score(copied, metrics=names, by=["turn"], options=options)
-    assert "|boot:poisson.2000|" in streamed["jga"].signature
-    assert "|boot:percentile.2000|" in usual["jga"].signature
+    assert "|ci:poisson.2000|" in streamed["jga"].signature
+    assert "|ci:logit|" in usual["jga"].signature
     assert streamed.slices == usual.slices
     for name in names:
         assert streamed[name].value == pytest.approx(usual[name].value, abs=1e-12), name
@@ -114,7 +114,7 @@ def test_a_stream_without_spread_is_as_wide_as_its_dialogues_allow(monkeypatch: 
         monkeypatch.setattr(tallying, "MOST_DIALOGUES", most)
         jga = score(right, metrics=["jga"])["jga"]
         assert (jga.low, jga.high) == ends
-        assert ("|boot:poisson" in jga.signature) == (most == 5)
+        assert ("|ci:poisson" in jga.signature) == (most == 5)
 
 
 def test_a_streams_intervals_do_not_hang_on_its_shards(

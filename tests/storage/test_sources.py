@@ -312,16 +312,6 @@ def test_names_labels_and_folders(tmp_path: Path) -> None:
         assert (list(found.lines()), found.head(3)) == ([b"12\n", b"34"], b"12\n")
 
 
-@pytest.mark.parametrize(
-    ("data", "line", "document"),
-    [(b'\n{"a": 1}\n{"b"', {"a": 1}, None), (b'{\n"a": 2}', None, {"a": 2}), (b"\xff", None, None), (b"", None, None)],
-)
-def test_the_shape_of_a_lone_file(tmp_path: Path, data: bytes, line: object, document: object) -> None:
-    (tmp_path / "x.json").write_bytes(data)
-    with open_source(tmp_path / "x.json") as source:
-        assert (source.first_line, source.document) == (line, document)
-
-
 def test_addresses_and_archives_by_name() -> None:
     assert is_address("https://x.org/a.zip")
     assert not is_address("data/a.zip")

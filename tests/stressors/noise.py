@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from dstress.corpora import reminder
+from benchmarks import reminder
 from dstress.dialogue import Dialogue
 from dstress.resources import Resources
 from dstress.stressors import create

@@ -7,7 +7,8 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 
-from dstress.corpora import load, reminder
+from benchmarks import reminder
+from dstress.corpora import load
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema
 

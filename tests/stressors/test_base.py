@@ -107,6 +107,7 @@ def test_a_user_writes_one_method() -> None:
     assert first.frames == (PLACE,), "the span did not move, and the value is still there"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["typos(rate=0.5)", "simplification", "verbosity", "speech_text"])
 def test_what_is_out_of_domain_stays_so_in_other_words(spec: str) -> None:
     turns = [turn for dialogue in stress("reminder:test", spec) for turn in dialogue.turns]
@@ -224,7 +225,8 @@ def test_randomness_is_the_same_everywhere() -> None:
 
 
 def test_which_stressors_know_english_only() -> None:
-    assert {name for name in stressors if stressors.get(name).languages != ("en",)} == {"rewrites", "schema_variant"}
+    any_language = {"released", "rewrites", "schema_variant", "tools"}
+    assert {name for name in stressors if stressors.get(name).languages != ("en",)} == any_language
 
 
 def test_all_are_listed_with_a_summary() -> None:

@@ -8,22 +8,26 @@ from __future__ import annotations
 import json
 import pickle
 import random
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from dstress.dialogue import Dialogue, State
+from dstress.dialogue import Dialogue, Schema, State
 from dstress.engines.local import Local
 from dstress.pipeline.stress import StressedCorpus, stress
 from dstress.schema_names import Names, rename_dialogue
 from dstress.stressors import create, stressors
-from dstress.stressors.base import SchemaStressor
+from dstress.stressors.base import SchemaStressor, TurnStressor
+from dstress.stressors.released.sets import ReleasedSet, turns_of, write_set
 from dstress.text import mentions as values
 from dstress.text.edits import undo
-from tests.generators.training import training
+from dstress.text.word_row import word_lists
 from tests.parts import need_parts_of
+from tests.stressors.generators.training import training
 from tests.stressors.samples import CORPORA, in_memory, sample
 from tests.stressors.schema.schemas import add_sgd
 
@@ -56,64 +60,100 @@ def write_rewrites(dialogues: list[Dialogue], folder: Path) -> Path:
     return path
 
 
-@pytest.fixture(params=CORPORA)
+def write_released(dialogues: list[Dialogue], schema: Schema, folder: Path) -> Path:
+    """Typing errors, as a set."""
+    turns, content = turns_of(stress(in_memory(dialogues, schema), "typos"))
+    path = folder / "typos-1.json.gz"
+    released = ReleasedSet(
+        name="typos-1",
+        corpus="sample:test",
+        content=content,
+        stressor="typos",
+        seed=1,
+        signature="",
+        effect="invariant",
+        turns=turns,
+    )
+    write_set(released, path)
+    return path
+
+
+@pytest.fixture(scope="module", params=CORPORA)
 def corpus_name(request: pytest.FixtureRequest) -> str:
     if request.param != "reminder":
         request.getfixturevalue("shared")
     return str(request.param)
 
 
-@pytest.fixture(params=[*stressors, *COMPOSED])
-def stressed(request: pytest.FixtureRequest, corpus_name: str, tmp_path: Path) -> StressedCorpus:
+@pytest.fixture(scope="module", params=[*stressors, *COMPOSED])
+def stressed(
+    request: pytest.FixtureRequest,
+    corpus_name: str,
+    new_home: Callable[[], Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[StressedCorpus]:
     """Each stressor, and some compositions, over each corpus."""
-    name = str(request.param)
+    name, folder = str(request.param), tmp_path_factory.mktemp("stressed")
     shared = request.getfixturevalue("shared") if corpus_name != "reminder" else None
     spec = SPECS.get(name, name)
-    if name in LEARNING:
-        spec = spec.replace("TRAIN", training(corpus_name, shared))
-    for part in create(spec).parts:
-        need_parts_of(part)
-    if (name, corpus_name) == ("schema_variant", "sgd"):
-        add_sgd(shared, tmp_path)
-    corpus = sample(corpus_name, shared)
-    dialogues = list(corpus)[: SLOW.get(name, 12)]
-    if name == "rewrites":
-        spec = f'rewrites(path="{write_rewrites(dialogues, tmp_path)}")'
-    return stress(in_memory(dialogues, corpus.schema, corpus_name), spec, seed=7)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DSTRESS_HOME", str(new_home()))
+        if name in LEARNING:
+            spec = spec.replace("TRAIN", training(corpus_name, shared))
+        for part in create(spec).parts:
+            need_parts_of(part)
+        if (name, corpus_name) == ("schema_variant", "sgd"):
+            add_sgd(shared, folder)
+        corpus = sample(corpus_name, shared)
+        originals = list(corpus)[: SLOW.get(name, 12)]
+        if name == "rewrites":
+            spec = f'rewrites(path="{write_rewrites(originals, folder)}")'
+        if name == "released":
+            spec = f'released(name="{write_released(originals, corpus.schema, folder)}")'
+        yield stress(in_memory(originals, corpus.schema, corpus_name), spec, seed=7)
 
 
-def test_the_same_whatever_the_order_and_the_shards(stressed: StressedCorpus) -> None:
-    expected = list(stressed)
+@pytest.fixture(scope="module")
+def dialogues(stressed: StressedCorpus) -> list[Dialogue]:
+    """What comes out, made once for all tests."""
+    return list(stressed)
+
+
+def test_the_same_whatever_the_order_and_the_shards(stressed: StressedCorpus, dialogues: list[Dialogue]) -> None:
     shuffled = list(stressed.original)
     random.Random(1).shuffle(shuffled)
     one_by_one = {
         done.id: done for dialogue in shuffled for done in stressed.stressor.stress([dialogue], stressed.seed)
     }
-    assert [one_by_one[dialogue.id] for dialogue in expected] == expected
-    assert list(stressed) == expected
+    assert [one_by_one[dialogue.id] for dialogue in dialogues] == dialogues
+    assert list(stressed) == dialogues
 
 
+@pytest.mark.parametrize("stressed", ["typos", "entities", "counterfactual"], indirect=True)
 def test_two_processes_and_a_part_of_the_corpus_give_the_same_bytes(
-    stressed: StressedCorpus, corpus_name: str, monkeypatch: pytest.MonkeyPatch
+    stressed: StressedCorpus, dialogues: list[Dialogue], corpus_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Prepared anew for every second dialogue, in groups small enough for two to share."""
+    """Prepared anew for every second dialogue, in groups small enough for two to share.
+
+    Three stand for all: one of each scope, and one that learns. The way to the processes is the same for each.
+    """
     monkeypatch.setattr("dstress.pipeline.stress._GROUP", 2)
     part = in_memory(list(stressed.original)[::2], stressed.original.schema, corpus_name)
     part.whole = stressed.original
-    expected = [msgspec.json.encode(dialogue) for dialogue in stressed][::2]
+    expected = [msgspec.json.encode(dialogue) for dialogue in dialogues][::2]
     again = stress(part, stressed.stressor.spec, seed=stressed.seed, engine=Local(2))
     assert [msgspec.json.encode(dialogue) for dialogue in again] == expected
 
 
 def test_it_survives_pickling(stressed: StressedCorpus) -> None:
     copy = pickle.loads(pickle.dumps(stressed.stressor))
-    dialogues = list(stressed.original)[:2]
-    assert copy.stress(dialogues, stressed.seed) == stressed.stressor.stress(dialogues, stressed.seed)
+    originals = list(stressed.original)[:2]
+    assert copy.stress(originals, stressed.seed) == stressed.stressor.stress(originals, stressed.seed)
 
 
-def test_the_original_can_be_restored(stressed: StressedCorpus) -> None:
+def test_the_original_can_be_restored(stressed: StressedCorpus, dialogues: list[Dialogue]) -> None:
     originals = _under_new_names(stressed)
-    for before, after in zip(originals, stressed, strict=True):
+    for before, after in zip(originals, dialogues, strict=True):
         assert after.id == before.id and len(after.turns) == len(before.turns)
         for old, new in zip(before.turns, after.turns, strict=True):
             assert msgspec.structs.replace(new.original, stress=None) == old
@@ -148,9 +188,9 @@ def _inverse(names: Names) -> Names:
     )
 
 
-def test_the_label_is_true(stressed: StressedCorpus) -> None:
+def test_the_label_is_true(stressed: StressedCorpus, dialogues: list[Dialogue]) -> None:
     back = [_inverse(part.names(stressed.seed)) for part in stressed.stressor.parts if isinstance(part, SchemaStressor)]
-    for dialogue in stressed:
+    for dialogue in dialogues:
         for names in back:  # a value is found by what its slot is called
             dialogue = rename_dialogue(dialogue, names)
         before: State = {}
@@ -160,6 +200,26 @@ def test_the_label_is_true(stressed: StressedCorpus) -> None:
             if turn.changed and stressed.stressor.guarded and not turn.ood:
                 (_check_new if stressed.stressor.spec.startswith(LEARNING) else _check_said)(turn, before)
             before = turn.remembered.state
+
+
+def test_no_value_of_the_corpus_is_added(stressed: StressedCorpus, dialogues: list[Dialogue]) -> None:
+    """But where a wrong value is said to be taken back, and where another value is implied."""
+    stressor, schema = stressed.stressor, stressed.original.schema
+    if stressor.effect != "invariant" or not stressor.guarded:
+        return
+    if any(isinstance(part, TurnStressor) and part.names_values for part in stressor.parts):
+        return
+    forms = {form for one in stressed.original for turn in one.turns for all in turn.state.values() for form in all}
+    forms |= {form for slot in schema.slots.values() for form in slot.values}
+    function = word_lists().function
+    names = [form for form in forms if not function.issuperset(re.findall(r"[^\W_]+", form.lower()))]
+    named = re.compile("|".join(rf"(?<!\w){re.escape(form)}(?!\w)" for form in sorted(names, key=len)), re.IGNORECASE)
+    for dialogue in dialogues:
+        for turn in dialogue.turns:
+            if turn.changed and "repair" not in turn.stress.tags:
+                before = {match[0].lower() for match in named.finditer(turn.original.user)}
+                added = {match[0].lower() for match in named.finditer(turn.user)} - before
+                assert all(form in turn.original.user.lower() for form in added), (added, turn.user)
 
 
 def _check_said(turn: Any, before: State) -> None:
@@ -182,8 +242,8 @@ def _check_new(turn: Any, before: State) -> None:
             assert values.find_value(turn.user, slot, forms), (slot, turn.user, forms)
 
 
-def test_history_is_as_the_scope_says(stressed: StressedCorpus) -> None:
-    for dialogue in stressed:
+def test_history_is_as_the_scope_says(stressed: StressedCorpus, dialogues: list[Dialogue]) -> None:
+    for dialogue in dialogues:
         for turn in dialogue.turns:
             if stressed.stressor.scope == "turn":
                 assert msgspec.structs.replace(turn.remembered, stress=None) == turn.original
@@ -192,9 +252,9 @@ def test_history_is_as_the_scope_says(stressed: StressedCorpus) -> None:
                 assert turn.remembered is turn
 
 
-def test_annotations_point_into_the_words(stressed: StressedCorpus) -> None:
+def test_annotations_point_into_the_words(stressed: StressedCorpus, dialogues: list[Dialogue]) -> None:
     slots = stressed.schema.slots
-    for dialogue in stressed:
+    for dialogue in dialogues:
         for turn in dialogue.turns:
             assert turn.user.strip()
             assert turn.state.keys() <= slots.keys()
@@ -203,8 +263,8 @@ def test_annotations_point_into_the_words(stressed: StressedCorpus) -> None:
                 assert all(0 <= span.start < span.end <= len(text) for span in spans)
 
 
-def test_it_is_a_corpus_like_any_other(stressed: StressedCorpus) -> None:
-    for dialogue in stressed:
+def test_it_is_a_corpus_like_any_other(dialogues: list[Dialogue]) -> None:
+    for dialogue in dialogues:
         assert msgspec.json.decode(msgspec.json.encode(dialogue), type=Dialogue) == dialogue
 
 

@@ -12,6 +12,7 @@ from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.errors import DstressError
 from dstress.pipeline.manifest import hash_stressor
 from dstress.pipeline.stress import stress
+from dstress.stressors import create
 from tests import pages
 from tests.paths import DOCS
 from tests.stressors.samples import in_memory
@@ -83,16 +84,18 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b"dialogue,turn,user\nt,0,\xe9\n")
     with pytest.raises(DstressError, match="it is no UTF-8"):
         said(tmp_path / "latin")
+    with pytest.raises(DstressError, match="it is no file"):
+        said(Path("/dev/zero"))
     with pytest.raises(DstressError, match="which file has them"):
         stress(corpus(), "rewrites")
 
 
 def test_another_file_of_the_same_name_is_another_stressor(tmp_path: Path) -> None:
     path = write(tmp_path / "mine.csv")
-    before = hash_stressor(f'rewrites("{path}")')
-    assert hash_stressor(f'rewrites("{path}")') == before
+    before = hash_stressor(create(f'rewrites("{path}")'))
+    assert hash_stressor(create(f'rewrites("{path}")')) == before
     write(path, ";")
-    assert hash_stressor(f'rewrites("{path}")') != before
+    assert hash_stressor(create(f'rewrites("{path}")')) != before
 
 
 @pytest.mark.parametrize("title", pages.sections(PAGE))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import re
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -186,33 +184,6 @@ def test_mentions_and_protected_ranges(turn: Turn, before: State) -> None:
 def test_merging_keeps_the_characters(places: list[tuple[int, int]]) -> None:
     covered = {at for start, end in places for at in range(start, end)}
     assert {at for start, end in merge_places(places) for at in range(start, end)} >= covered
-
-
-STATE: State = {
-    "train-departure": ("cambridge",),
-    "train-leaveat": ("17:15",),
-    "train-book people": ("5",),
-    "hotel-internet": ("no",),
-    "hotel-area": ("dontcare",),
-    "hotel-name": ("gonville and caius college",),
-}
-
-
-@pytest.mark.parametrize(
-    "word", ["cambridge", "no", "any", "5", "five", "17:15", "wifi", "gonville", "caius", "half", "&", "a.m.", "ggg"]
-)
-def test_the_time_is_linear_in_the_text(word: str) -> None:
-    def seconds(words: int) -> float:
-        """The best of three; each text has another length, for texts are remembered."""
-        best = math.inf
-        for more in range(3):
-            turn = Turn(" ".join([word] * (words + more)), "", STATE)
-            start = time.process_time()
-            protected_spans(turn, {})
-            best = min(best, time.process_time() - start)
-        return best
-
-    assert seconds(8_000) < max(0.1, 24 * seconds(1_000))
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dstress.text.patterns import expand_shorthand
+from dstress.text.tables import expand_shorthand
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,6 @@ def test_a_response_is_unified() -> None:
     assert KNOWN.services(["tables_fare", "hotelname", "train_id"]) == {"Tables"}
 
 
-def test_only_some_answers_are_listened_for_in_multiwoz() -> None:
+def test_only_some_requests_are_scored_in_multiwoz() -> None:
     asked = ["hotel-phone", "hotel-area", "train-trainID", "taxi-car type", "Tables-fare", "Tables-phone"]
-    assert [KNOWN.answering(slot) for slot in asked] == ["PHONE", None, "TRAINID", None, "FARE", "PHONE"]
+    assert [KNOWN.requested_kind(slot) for slot in asked] == ["PHONE", None, "TRAINID", None, "FARE", "PHONE"]

@@ -111,7 +111,7 @@ NEAR = {"name_distance": 0.0051, "description_bleu": 0.6, "slot_names_seen": 0.0
 
 
 def test_the_released_variants_beside_the_paper(shared: Path, tmp_path: Path) -> None:
-    from dstress.analysis.schema_variants import measure_variants
+    from dstress.studies.schema_variants import measure_variants
     from tests.stressors.schema.schemas import add_sgd
 
     add_sgd(shared, tmp_path / "sgd")

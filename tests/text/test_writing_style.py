@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.dialogue import Dialogue, Turn
-from dstress.text.writing_style import WritingStyle, copy_capitals, corpus_style, style_of, usual_capitals, write
+from dstress.text.writing_style import WritingStyle, copy_capitals, corpus_style, style_of, write
 
 PLAIN, SPACED, TRADE = WritingStyle(True, False, True), WritingStyle(True, True, True), WritingStyle(False, True, False)
 
@@ -70,10 +70,6 @@ def test_a_corpus_writes_as_most_of_its_utterances_do() -> None:
     assert corpus_style(corpus_of("it s in the hotel -s .")) == TRADE._replace(endings_apart=True)
     assert style_of("Ely", "", corpus_style(spaced)) == SPACED
     assert style_of("Ely", "Where to?", corpus_style(spaced)) == PLAIN
-
-
-def test_capitals_inside_sentences_are_the_corpus_s_own() -> None:
-    assert usual_capitals(corpus_of("On Monday. Then on Monday at ten.")) == {"monday": "Monday"}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from dstress.corpora import reminder
+from benchmarks import reminder
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
 from dstress.resources import Resources
 from dstress.trackers.base import Context

@@ -104,7 +104,7 @@ def test_it_sees_the_schema_the_dialogue_and_its_previous_answer(make: Make) -> 
 def test_another_schema_is_told_to_the_same_program(make: Make, tmp_path: Path) -> None:
     tracker = make("answer({'user': str(len(schema['services']))})")
     one = Schema(SCHEMA.services[:1])
-    answers = tracker.track([*contexts(2), *contexts(1, one), *contexts(1)])
+    answers = [answer for batch in (contexts(2), contexts(1, one), contexts(1)) for answer in tracker.track(batch)]
     assert [answer["taxi-to"] for answer in answers if isinstance(answer, dict)] == ["2", "2", "1", "2"]
     assert starts(tmp_path) == 1
 
@@ -154,8 +154,8 @@ def test_a_turn_that_breaks_the_program_fails_alone(make: Make, tmp_path: Path, 
 
 
 def test_an_unreadable_answer_costs_no_restart(make: Make, tmp_path: Path) -> None:
-    tracker = make("if turn == 1: answer(asked, state={'taxi-to': []})\nelse: answer(asked)")
-    assert tracker.track(contexts()) == but(1, Failed("malformed: the value of taxi-to is no text: []"))
+    tracker = make("if turn == 1: answer(asked, state={'taxi-to': [[]]})\nelse: answer(asked)")
+    assert tracker.track(contexts()) == but(1, Failed("malformed: the value of taxi-to is no text: [[]]"))
     assert starts(tmp_path) == 1
 
 

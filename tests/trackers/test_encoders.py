@@ -19,7 +19,6 @@ import torch
 from dstress.errors import DstressError
 from dstress.learning.pretrained import Pretrained
 from dstress.trackers.encoders import Backbone, EncoderOptions, learn_tokenizer
-from dstress.trackers.generative.backbones import Backbone as GenerativeBackbone
 
 TEXTS = ["somewhere in the northern part, thanks", "I want the Larkspur or the Gables, whichever is cheaper"] * 2
 PRINT = f"from dstress.trackers.encoders import learn_tokenizer; print(learn_tokenizer({TEXTS!r}, 90).get_vocab())"
@@ -53,7 +52,7 @@ def test_an_encoder_is_read_from_a_checkpoint_and_made_again_from_what_it_saved(
         Backbone.create(EncoderOptions(checkpoint=str(tmp_path / "published")), (), 64)
 
 
-@pytest.mark.parametrize("kind", [Backbone, GenerativeBackbone])
+@pytest.mark.parametrize("kind", [Backbone, Pretrained])
 def test_what_is_no_checkpoint_is_told_alike(kind: type[Pretrained], tmp_path: Path) -> None:
     (tmp_path / "torn.gguf").write_bytes(b"nothing")
     for name in ("nowhere", "torn.gguf"):

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from dstress.engines import Local
-from dstress.pipeline.track import Request, Tracking, split_result
+from dstress.pipeline.track import Request, Tracking
 from dstress.predictions.base import Prediction
 from dstress.trackers import create
 from dstress.trackers.base import Tracker
@@ -36,7 +36,7 @@ def answers(tracker: Tracker, folder: Path) -> list[Prediction]:
     asked = [Request(dialogue, list(range(len(dialogue.turns)))) for dialogue in corpus.dialogues[:5]]
     job.open()
     try:
-        lines = split_result(job.run(msgspec.json.encode(asked)))[0].splitlines()
+        lines = job.run(asked).lines.splitlines()
     finally:
         job.close()
     found = [msgspec.json.decode(line, type=Prediction) for line in lines]
@@ -92,11 +92,11 @@ def test_worker_processes_answer_the_same(expected: list[Prediction], tmp_path: 
     corpus = held("reminder:test")
     tracker = create(f'command("{sys.executable} {ROOT}/examples/command_tracker.py")')
     job = Tracking(tracker, partial(resources, tmp_path, corpus.schema), corpus.schema)
-    pieces = [msgspec.json.encode([Request(one, list(range(len(one.turns))))]) for one in corpus.dialogues[:5]]
-    results = [split_result(result) for result in Local(workers=2).in_order(job, pieces)]
-    lines = b"".join(lines for lines, _ in results).splitlines()
+    pieces = [[Request(one, list(range(len(one.turns))))] for one in corpus.dialogues[:5]]
+    results = list(Local(workers=2).in_order(job, pieces))
+    lines = b"".join(result.lines for result in results).splitlines()
     assert same([msgspec.json.decode(line, type=Prediction) for line in lines], expected)
-    assert 1 <= sum(used.get("starts", 0) for _, used in results) <= 2
+    assert 1 <= sum(result.used.get("starts", 0) for result in results) <= 2
 
 
 @pytest.fixture
@@ -124,6 +124,7 @@ def test_a_server_answers(expected: list[Prediction], port: int, tmp_path: Path)
     assert same(found, expected)
 
 
+@pytest.mark.slow
 def test_a_language_model_answers(tmp_path: Path) -> None:
     with serving.serving(lambda asked: completion('{"trips-tickets": "4"}'), "/v1") as server:
         run = subprocess.run(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import socket
 import time
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
-from dstress.dialogue import Schema
 from dstress.errors import DstressError, SpecError
 from dstress.llm import post as posting
 from dstress.predictions.base import Prediction
@@ -51,7 +52,7 @@ def reasons(answers: object) -> list[str]:
 def test_a_server_sees_the_dialogue_and_no_labels(server: Served, tracker: Http) -> None:
     assert tracker.track(contexts(3)) == right(3)
     [asked] = server.asked
-    assert asked["schema"] == schema_data(SCHEMA)
+    assert asked["schema"] == json.loads(msgspec.json.encode(schema_data(SCHEMA)))
     assert asked["schema"]["services"][0]["slots"][0] == {
         "id": "hotel-area",
         "name": "area",
@@ -79,15 +80,6 @@ def test_a_sequential_server_sees_its_previous_answer(server: Served) -> None:
     assert server.asked[0]["contexts"][0]["previous"] == {"taxi-to": "x"}
 
 
-def test_batches_and_schemas_are_kept_apart(server: Served) -> None:
-    tracker = Http(server.url, batch=3)
-    other = Schema(SCHEMA.services[:1])
-    assert len(tracker.track([*contexts(4), *contexts(2, other)])) == 6
-    tracker.close()
-    assert [len(asked["contexts"]) for asked in server.asked] == [3, 1, 2]
-    assert [len(asked["schema"]["services"]) for asked in server.asked] == [2, 2, 1]
-
-
 @pytest.mark.parametrize(
     "trick",
     [status(429), status(500), status(503, b"<html>"), serving.hang_up, serving.half, serving.slow(1.0), serving.drip],
@@ -104,7 +96,7 @@ def test_a_server_that_asks_for_patience_gets_it(server: Served, tracker: Http) 
     server.plays = [status(429, Retry_After="1")]
     start = time.monotonic()
     assert tracker.track(contexts()) == right()
-    assert 1.0 <= time.monotonic() - start < 3.0
+    assert time.monotonic() - start >= 1.0
 
 
 @pytest.mark.parametrize(
@@ -136,7 +128,7 @@ def test_what_stays_fails_with_a_category(server: Served, tracker: Http, trick: 
         ({}, "malformed: no answer: {}"),
         ("hello", "malformed: no answer: 'hello'"),
         ({"state": ["north"]}, "malformed: ['north'] is no state"),
-        ({"state": {"hotel-area": ["north"]}}, "malformed: the value of hotel-area is no text: ['north']"),
+        ({"state": {"hotel-area": [["a"]]}}, "malformed: the value of hotel-area is no text: [['a']]"),
         ({"state": {"hotel-parking": True}}, "malformed: the value of hotel-parking is no text: True"),
         ({"state": {}, "turn": 7}, "malformed: an answer to dialogue None, turn 7, which was not asked for now"),
         ({"state": {}, "intent": 7}, "malformed: Expected `str | null`, got `int` - at `$.intent`"),

@@ -29,7 +29,7 @@ from dstress.resources import Resources
 from dstress.storage.home import home
 from dstress.trackers import Context, create, trackers
 from dstress.trackers.learned import LearnedTracker, Model
-from tests.generators.training import training
+from tests.stressors.generators.training import training
 
 WRITES = {"width": 16, "layers": 1, "heads": 2, "vocabulary": 300, "longest": 48, "longest_answer": 8}
 READS = {"checkpoint": "", "width": 16, "layers": 1, "heads": 2, "vocabulary": 300, "longest": 48}

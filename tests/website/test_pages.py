@@ -33,15 +33,9 @@ def prose(page: Path) -> list[str]:
     return re.sub(r"^(`{3,}).*?^\1$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL).splitlines()
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One data home for all pages, so that `reminder` is generated once."""
-    return tmp_path_factory.mktemp("home")
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUN)
-def test_a_page_does_what_it_says(name: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DSTRESS_HOME", str(home))
+def test_a_page_does_what_it_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages.run_page(DOCS / f"{name}.md", tmp_path, monkeypatch)
 
 

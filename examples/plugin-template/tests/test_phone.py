@@ -1,7 +1,7 @@
 """The plug-in's parts do what they say, and dstress finds them by their names."""
 
 import dstress
-from dstress.trackers import Context, create
+from dstress.api import Context, create
 
 GOLD = {"d1": [{"hotel-area": "north"}, {"hotel-area": "south"}], "d2": [{"hotel-area": "east"}]}
 MINE = {"d1": [{"hotel-area": "north"}, {"hotel-area": "west"}], "d2": [{}]}

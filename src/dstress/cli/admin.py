@@ -7,15 +7,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.markup import escape
 
-from dstress.cli.output import console, json_option, make_table, write_json
+from dstress.cli.options import argument, option, verb
+from dstress.cli.output import OutputFiles, json_option
 from dstress.errors import DstressError
+from dstress.reports.tables import Table
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-    from dstress.leaderboard.tables.accounts import User
+    from dstress.leaderboard.tables import User
 
 _ROLES = click.Choice(["admin", "organiser", "judge", "worker", "member"])
 
@@ -47,34 +48,33 @@ def _session(settings: Any) -> Iterator[Session]:
 
 
 def _person(db: Session, email: str) -> User:
-    from dstress.leaderboard.accounts import find_user
+    from dstress.leaderboard.accounts.service import find_user
 
-    found = find_user(db, email)
-    if found is None:
+    user = find_user(db, email)
+    if user is None:
         raise DstressError(f"nobody has the address {email!r}", fix="dstress serve admin list")
-    return found
+    return user
 
 
-def _show_link(link: str, json_file: str | None, words: str) -> None:
-    if json_file:
-        write_json({"link": link}, json_file)
-    else:
+def _show_link(link: str, files: OutputFiles, words: str) -> None:
+    if not files.write({"link": link}):
         click.echo(words, err=True)
         click.echo(link)
 
 
-@group.command("add")
-@click.argument("email")
-@click.option("--name", default="", help="default: the address up to the @")
-@click.option("--role", "roles", type=_ROLES, multiple=True, help="may be given several times")
-@json_option
+@verb("add", group)
 @click.pass_obj
-def add(settings: Any, email: str, name: str, roles: tuple[str, ...], json_file: str | None) -> None:
+def add(
+    settings: Any,
+    email: str = argument(),
+    name: str = option(default="", help="default: the address up to the @"),
+    roles: tuple[str, ...] = option("--role", type=_ROLES, multiple=True, help="may be given several times"),
+    files: OutputFiles = json_option,
+) -> None:
     """Add a person, and print the link with which they set a password."""
-    from dstress.leaderboard import accounts
-    from dstress.leaderboard.audit import record
-    from dstress.leaderboard.fields import clean_email, clean_line
-    from dstress.leaderboard.tables.accounts import Role
+    from dstress.leaderboard.accounts import service as accounts
+    from dstress.leaderboard.tables import Role, record
+    from dstress.leaderboard.web.fields import clean_email, clean_line
 
     try:
         email, name = clean_email(email), clean_line(name) or email.partition("@")[0]
@@ -85,105 +85,96 @@ def add(settings: Any, email: str, name: str, roles: tuple[str, ...], json_file:
             raise DstressError(f"{email} has an account", fix=f"dstress serve admin link {email}")
         user = accounts.add_user(db, email, name, *map(Role, roles))
         record(db, None, "account.add", str(user.id), roles=sorted(roles))
-        link = accounts.reset_link(settings, accounts.make_reset(db, user))
-    _show_link(link, json_file, f"{name} sets a password within an hour at")
+        link = accounts.make_reset(db, settings, user)
+    _show_link(link, files, f"{name} sets a password within an hour at")
 
 
-@group.command("list")
-@json_option
+@verb("list", group)
 @click.pass_obj
-def list_command(settings: Any, json_file: str | None) -> None:
+def list_command(settings: Any, files: OutputFiles = json_option) -> None:
     """List everybody."""
     from sqlalchemy import select
 
-    from dstress.leaderboard.tables.accounts import User
+    from dstress.leaderboard.tables import User
 
     with _session(settings) as db:
         people = list(db.scalars(select(User).where(User.deleted_at.is_(None)).order_by(User.id)))
-    rows = [
-        {"name": one.name, "email": one.email, "roles": sorted(one.roles), "disabled": one.disabled_at is not None}
-        for one in people
+    described = [
+        {"name": user.name, "email": user.email, "roles": sorted(user.roles), "disabled": bool(user.disabled_at)}
+        for user in people
     ]
-    if json_file:
-        write_json(rows, json_file)
-        return
-    table = make_table("name", "address", "roles", "")
-    for one in people:
-        shut_out = "shut out" if one.disabled_at else ""
-        table.add_row(escape(one.name), escape(one.email or ""), ", ".join(sorted(one.roles)), shut_out)
-    console().print(table)
+    rows = [
+        (user.name, user.email or "", ", ".join(sorted(user.roles)), "shut out" if user.disabled_at else "")
+        for user in people
+    ]
+    files.show(described, [Table(("name", "address", "roles", ""), rows)])
 
 
-@group.command("roles")
-@click.argument("email")
-@click.argument("roles", type=_ROLES, nargs=-1)
+@verb("roles", group)
 @click.pass_obj
-def set_roles(settings: Any, email: str, roles: tuple[str, ...]) -> None:
+def set_roles(settings: Any, email: str = argument(), roles: tuple[str, ...] = argument(type=_ROLES, nargs=-1)) -> None:
     """Give a person exactly these roles; none leaves a plain member."""
-    from dstress.leaderboard import accounts
-    from dstress.leaderboard.tables.accounts import Role
+    from dstress.leaderboard.accounts import service as accounts
+    from dstress.leaderboard.tables import Role
 
     with _session(settings) as db:
         accounts.set_roles(db, _person(db, email), set(map(Role, roles)), None)
 
 
-@group.command("link")
-@click.argument("email")
-@json_option
+@verb("link", group)
 @click.pass_obj
-def make_link(settings: Any, email: str, json_file: str | None) -> None:
+def make_link(settings: Any, email: str = argument(), files: OutputFiles = json_option) -> None:
     """Print a link with which a person sets a new password; good for an hour, and once."""
-    from dstress.leaderboard import accounts
+    from dstress.leaderboard.accounts import service as accounts
 
     with _session(settings) as db:
-        link = accounts.reset_link(settings, accounts.make_reset(db, _person(db, email)))
-    _show_link(link, json_file, "good for an hour, and once:")
+        link = accounts.make_reset(db, settings, _person(db, email))
+    _show_link(link, files, "good for an hour, and once:")
 
 
-@group.command("invite")
-@click.option("--role", type=_ROLES, default="member", show_default=True, help="what the person becomes")
-@json_option
+@verb("invite", group)
 @click.pass_obj
-def invite(settings: Any, role: str, json_file: str | None) -> None:
+def invite(
+    settings: Any,
+    role: str = option(type=_ROLES, default="member", help="what the person becomes"),
+    files: OutputFiles = json_option,
+) -> None:
     """Print a link with which one person signs up."""
-    from dstress.leaderboard import accounts
-    from dstress.leaderboard.tables.accounts import Role
+    from dstress.leaderboard.accounts import service as accounts
+    from dstress.leaderboard.tables import Role
 
     with _session(settings) as db:
-        link = accounts.invitation_link(settings, accounts.invite(db, None, role=Role(role)))
-    _show_link(link, json_file, "good for 14 days, and once:")
+        link = accounts.invite(db, settings, None, role=Role(role))
+    _show_link(link, files, "good for 14 days, and once:")
 
 
-@group.command("disable")
-@click.argument("email")
+@verb("disable", group)
 @click.pass_obj
-def disable(settings: Any, email: str) -> None:
+def disable(settings: Any, email: str = argument()) -> None:
     """Shut a person out: sessions end at once, tokens no longer work."""
     _set_disabled(settings, email, True)
 
 
-@group.command("enable")
-@click.argument("email")
+@verb("enable", group)
 @click.pass_obj
-def enable(settings: Any, email: str) -> None:
+def enable(settings: Any, email: str = argument()) -> None:
     """Let a person in again."""
     _set_disabled(settings, email, False)
 
 
 def _set_disabled(settings: Any, email: str, is_disabled: bool) -> None:
-    from dstress.leaderboard import accounts
+    from dstress.leaderboard.accounts import service as accounts
 
     with _session(settings) as db:
         accounts.disable(db, _person(db, email), None, is_disabled=is_disabled)
 
 
-@group.command("delete")
-@click.argument("email")
+@verb("delete", group)
 @click.confirmation_option(prompt="The account cannot be brought back. Delete it?")
 @click.pass_obj
-def delete(settings: Any, email: str) -> None:
+def delete(settings: Any, email: str = argument()) -> None:
     """Delete an account, as the person could: what was published stays, without the name."""
-    from dstress.leaderboard import accounts
+    from dstress.leaderboard.accounts import service as accounts
 
     with _session(settings) as db:
         accounts.delete_account(db, _person(db, email))

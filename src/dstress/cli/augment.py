@@ -7,8 +7,10 @@ from typing import get_args
 
 import click
 
-from dstress.cli.output import SEEDS, console, json_option, print_table, write_json
-from dstress.cli.progress import counting_calls
+from dstress.cli.names import CORPUS, STRESSOR
+from dstress.cli.options import FOLDER, argument, limit_option, option, seed_option, verb
+from dstress.cli.output import OutputFiles, json_option
+from dstress.cli.progress import counting
 from dstress.cli.stress import engine_for
 from dstress.corpora import load
 from dstress.errors import DstressError
@@ -18,49 +20,40 @@ from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
 
 
-@click.command("augment")
-@click.argument("corpus", metavar="CORPUS:SPLIT")
-@click.option(
-    "--with", "stressors", required=True, multiple=True, metavar="SPEC", help="the stressor; a+b applies both; repeat"
-)
-@click.option("--times", type=click.IntRange(1), default=1, show_default=True, help="versions of each to add")
-@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
-@click.option(
-    "--layout",
-    type=click.Choice(get_args(Layout)),
-    default="dialogues",
-    show_default=True,
-    help="whole dialogues that keep each turn's original, or a dialogue for each changed turn",
-)
-@click.option(
-    "--keep-out",
-    default=TEST_DICTIONARY,
-    show_default=True,
-    metavar="I|O|train-O|FILE|none",
-    help="the dictionary of the tests: none of its values may come in",
-)
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="only the first N dialogues")
-@click.option(
-    "--seed", type=SEEDS, default=SEED, show_default=True, help="seed of the first version; the next count up"
-)
-@click.option("--workers", type=click.IntRange(0, 1024), default=0, help="processes; default: cores, where it pays")
-@json_option
+@verb("augment")
 def command(
-    corpus: str,
-    stressors: tuple[str, ...],
-    times: int,
-    out: Path,
-    layout: Layout,
-    keep_out: str,
-    limit: int | None,
-    seed: int,
-    workers: int,
-    json_file: str | None,
+    corpus: str = argument(type=CORPUS, metavar="CORPUS:SPLIT"),
+    stressors: tuple[str, ...] = option(
+        "--with",
+        type=STRESSOR,
+        required=True,
+        multiple=True,
+        metavar="SPEC",
+        help="the stressor; a+b applies both; may be repeated",
+    ),
+    times: int = option(type=click.IntRange(1, 1000), default=1, help="versions to add per stressor"),
+    out: Path = option(required=True, type=FOLDER, metavar="DIR"),
+    layout: Layout = option(
+        type=click.Choice(get_args(Layout)),
+        default="dialogues",
+        help="whole dialogues with every original turn, or one dialogue per changed turn",
+    ),
+    keep_out: str = option(
+        default=TEST_DICTIONARY,
+        metavar="I|O|train-O|FILE|none",
+        help="dictionary of the tests: none of its values may occur",
+    ),
+    limit: int = limit_option,
+    seed: int = seed_option(SEED, "seed of the first version; the next count up"),
+    workers: int = option(
+        type=click.IntRange(0, 1024), default=0, help="worker processes; default: one per core for slow stressors"
+    ),
+    files: OutputFiles = json_option,
 ) -> None:
-    """Write a training corpus: the dialogues as they are, and stressed versions of them.
+    """Write a training corpus of the original dialogues and stressed versions of them.
 
-    Every verb takes DIR in place of a corpus name. A value of the test dictionary that would come in is an error, and
-    nothing is written.
+    Every command accepts DIR in place of a corpus name. If a version contains a value of the test dictionary, the
+    command stops with an error and writes nothing.
 
     \b
     Examples
@@ -68,21 +61,16 @@ def command(
       dstress augment mwz21-trade:train --with "counterfactual(values=train-O)" --layout examples --out examples
       dstress augment sgd:train --with "schema_variant(version=v1)" --with "schema_variant(version=v2)" --out schemas
     """
-    original = load(corpus)
-    original = original.take(limit or 0)
+    original = load(corpus, limit=limit)
     if out.exists() and any(out.iterdir()):
         raise DstressError("the folder is not empty", where=str(out), fix="give another --out, or empty it")
     engine = engine_for(stressors, workers)
     augmenting = Augmenting(original, stressors, times, seed=seed, keep_out=keep_out, engine=engine)
-    with counting_calls("dialogues") as on_progress:
+    with counting("dialogues") as on_progress:
         augmentation = augmenting.write(out, layout, on_progress)
-    if json_file:
-        write_json(augmentation, json_file)
-        return
-    print_table(_table(augmentation))
-    for reason, count in augmentation.quality["fallbacks"].items():
-        console().print(f"{count:,} turns stay as they were: {reason}", markup=False)
-    console().print(f"written to {out}", markup=False)
+    fallbacks = augmentation.quality["fallbacks"].items()
+    remarks = [*(f"{count:,} turns stay as they were: {reason}" for reason, count in fallbacks), f"written to {out}"]
+    files.show(augmentation, [_table(augmentation)], remarks)
 
 
 def _table(made: Augmentation) -> Table:

@@ -1,4 +1,4 @@
-"""`dstress benchmark`: make a benchmark and hand it to a server; what a server has."""
+"""`dstress benchmark`: make a benchmark and submit it to a server; what a server has."""
 
 from __future__ import annotations
 
@@ -7,15 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.markup import escape
 
-from dstress.cli.output import COUNTS, SEEDS, console, json_option, make_table, write_json
+from dstress.cli.names import CONVENTION, CORPUS, METRIC, SUITE
+from dstress.cli.options import (
+    FILE,
+    argument,
+    draw_option,
+    limit_option,
+    option,
+    seed_option,
+    token_option,
+    verb,
+)
+from dstress.cli.output import OutputFiles, console, json_option
 from dstress.cli.progress import counting, waiting
+from dstress.reports.tables import Table
 from dstress.spec import parse_list
 
-token_option = click.option(
-    "--token", envvar="DSTRESS_TOKEN", default="", help="your token; better in DSTRESS_TOKEN, where nobody sees it"
-)
 _LAYOUT = click.Choice(["dstress", "sgd", "unified", "trade", "multiwoz"])
 
 
@@ -33,42 +41,32 @@ def command() -> None:
     """
 
 
-@command.command("create")
-@click.argument("suite")
-@click.option("--corpus", required=True, metavar="CORPUS:SPLIT", help="what it is made of; its gold goes to the server")
-@click.option("--title", required=True, help="what people call it")
-@click.option("--to", "server", required=True, metavar="URL", help="the server; you need to be an organiser there")
-@click.option("--about", default="", help="a few words for its page")
-@click.option("--seed", type=SEEDS, default=1, show_default=True, help="of the stressors; keep it to yourself")
-@click.option("--limit", type=COUNTS, default=0, help="only the first dialogues")
-@click.option("--draw", type=COUNTS, default=0, help="only so many dialogues, at random")
-@click.option("--metrics", default="", help="such as jga,slot-f1; default: the suite's")
-@click.option("--conventions", default="", help="such as exact,trade; the first one counts; default: the suite's")
-@click.option("--services/--no-services", default=None, help="tell what each dialogue is about; default: as SGD does")
-@click.option("--daily-limit", type=click.IntRange(1, 1000), default=5, show_default=True, help="per team")
-@click.option("--deadline", default="", metavar="TIME", help="such as 2027-05-31T23:59, in UTC; default: none")
-@click.option("--view", default="", help="the leaderboard to show first: suite, or a metric")
-@token_option
-@json_option
+@verb("create", command)
 def create(
-    suite: str,
-    corpus: str,
-    title: str,
-    server: str,
-    about: str,
-    seed: int,
-    limit: int,
-    draw: int,
-    metrics: str,
-    conventions: str,
-    services: bool | None,
-    daily_limit: int,
-    deadline: str,
-    view: str,
-    token: str,
-    json_file: str | None,
+    suite: str = argument(type=SUITE),
+    corpus: str = option(
+        type=CORPUS, required=True, metavar="CORPUS:SPLIT", help="what it is made of; its gold goes to the server"
+    ),
+    title: str = option(required=True, help="what people call it"),
+    server: str = option("--to", required=True, metavar="URL", help="the server; you need to be an organiser there"),
+    about: str = option(default="", help="a few words for its page"),
+    seed: int = seed_option(of="of the stressors; keep it to yourself"),
+    limit: int = limit_option,
+    draw: int = draw_option,
+    metrics: str = option(type=METRIC, default="", help="such as jga,slot-f1; default: the suite's"),
+    conventions: str = option(default="", help="such as exact,trade; the first one counts; default: the suite's"),
+    services: bool | None = option(
+        "--services/--no-services", default=None, help="tell what each dialogue is about; default: as SGD does"
+    ),
+    daily_limit: int = option(type=click.IntRange(1, 1000), default=5, help="per team"),
+    deadline: str = option(
+        default="", metavar="TIME", help="2027-05-31 (its end) or 2027-05-31T18:00, in UTC; default: none"
+    ),
+    view: str = option(default="", help="the leaderboard to show first: suite, or a metric"),
+    token: str = token_option,
+    files: OutputFiles = json_option,
 ) -> None:
-    """Make a benchmark from SUITE and a corpus on this machine, and hand it to a server.
+    """Make a benchmark from SUITE and a corpus on this machine, and submit it to a server.
 
     The server shows the dialogues without labels, under other ids; the labels never leave it.
 
@@ -78,9 +76,8 @@ def create(
       dstress benchmark create raddle --corpus multiwoz21:test --title "Winter" --to https://board.example.org
         --conventions trade,exact --daily-limit 2 --deadline 2027-05-31
     """
-    from dstress.leaderboard.benchmarks.archive import pack_package
-    from dstress.leaderboard.benchmarks.package import Plan, create_package
-    from dstress.leaderboard.client import Platform
+    from dstress.leaderboard.benchmarks.package import Plan, create_package, pack_package
+    from dstress.leaderboard.client import Facts, Platform
 
     platform = Platform(server, token)
     platform.ask("GET", "/account")  # a token that does not work is told before the work begins
@@ -94,10 +91,8 @@ def create(
             pack_package(package, out)
         terms = {"title": title, "about": about, "daily_limit": daily_limit, "deadline": deadline, "view": view}
         with waiting("handing it in"), archive.open("rb") as stream:
-            made = platform.ask("POST", "/benchmarks", data=terms, files={"package": ("package.zip", stream)})
-    if json_file:
-        write_json(made, json_file)
-    else:
+            made = platform.ask("POST", "/benchmarks", Facts, data=terms, files={"package": ("package.zip", stream)})
+    if not files.write(made):
         console().print(
             f"{made['turns']:,} turns in {made['dialogues']:,} dialogues, in the layouts {', '.join(made['layouts'])}\n"
             f"{server.rstrip('/')}/benchmarks/{made['slug']}",
@@ -105,105 +100,99 @@ def create(
         )
 
 
-@command.command("list")
-@click.argument("server")
-@json_option
-def list_command(server: str, json_file: str | None) -> None:
+@verb("list", command)
+def list_command(server: str = argument(), files: OutputFiles = json_option) -> None:
     """The benchmarks of a server.
 
     \b
     Example
       dstress benchmark list http://127.0.0.1:8000
     """
-    from dstress.leaderboard.client import Platform
+    from dstress.leaderboard.client import Facts, Platform
 
-    found = Platform(server).ask("GET", "/benchmarks")
-    if json_file:
-        write_json(found, json_file)
-        return
-    table = make_table("benchmark", "title", "corpus", "#turns", "state")
-    for one in found:
-        state = ("open" if one["is_open"] else "closed") if one["state"] == "done" else one["state"]
-        table.add_row(one["slug"], escape(one["title"]), escape(one["corpus"]), f"{one['turns']:,}", state)
-    console().print(table)
+    benchmarks = Platform(server).ask("GET", "/benchmarks", list[Facts])
+    rows = []
+    for entry in benchmarks:
+        state = ("open" if entry["is_open"] else "closed") if entry["state"] == "done" else entry["state"]
+        rows.append((entry["slug"], entry["title"], entry["corpus"], f"{entry['turns']:,}", state))
+    files.show(benchmarks, [Table(("benchmark", "title", "corpus", "#turns", "state"), rows)])
 
 
-@command.command("download")
-@click.argument("address")
-@click.option("--layout", type=_LAYOUT, default="dstress", show_default=True, help="what your tracker reads")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="default: NAME-LAYOUT.zip here")
-def download(address: str, layout: str, out: Path | None) -> None:
+@verb("download", command)
+def download(
+    address: str = argument(),
+    layout: str = option(type=_LAYOUT, default="dstress", help="what your tracker reads"),
+    out: Path | None = option(type=FILE, help="default: NAME-LAYOUT.zip here"),
+) -> None:
     """The public inputs of a benchmark, as a zip.
 
     \b
     Example
       dstress benchmark download http://127.0.0.1:8000/benchmarks/reminder-quick-look --layout sgd
     """
-    from dstress.leaderboard.client import Platform, parse_address
+    from dstress.leaderboard.client import Facts, Platform, parse_address
 
     server, slug = parse_address(address)
     platform, path = Platform(server), out or Path(f"{slug}-{layout}.zip")
-    licence = platform.ask("GET", f"/benchmarks/{slug}")["licence"]
+    licence = platform.ask("GET", f"/benchmarks/{slug}", Facts)["licence"]
     with waiting("downloading"):
         platform.download(f"/benchmarks/{slug}/inputs/{layout}", path)
     console().print(f"{path}; licence of the data: {licence or 'not known'}", markup=False)
 
 
-@command.command("leaderboard")
-@click.argument("address")
-@click.option("--view", default="", help="suite, or a metric")
-@click.option("--convention", default="", help="what counts as correct")
-@click.option("--by", default="", help="the column to order by")
-@json_option
-def leaderboard(address: str, view: str, convention: str, by: str, json_file: str | None) -> None:
+@verb("leaderboard", command)
+def leaderboard(
+    address: str = argument(),
+    view: str = option(default="", help="suite, or a metric"),
+    convention: str = option(type=CONVENTION, default="", help="what counts as correct"),
+    by: str = option(default="", help="the column to order by"),
+    files: OutputFiles = json_option,
+) -> None:
     """The leaderboard of a benchmark; ~ marks what does not differ significantly from the one above.
 
     \b
     Example
       dstress benchmark leaderboard http://127.0.0.1:8000/benchmarks/reminder-quick-look --view jga
     """
-    from dstress.leaderboard.client import Platform, parse_address
+    from dstress.leaderboard.client import Platform, Ranked, parse_address
 
     server, slug = parse_address(address)
     chosen = {"view": view, "convention": convention, "by": by}
-    board = Platform(server).ask("GET", f"/benchmarks/{slug}/leaderboard", params=chosen)
-    if json_file:
-        write_json(board, json_file)
-        return
-    table = make_table("##", "system", "team", *(f"#{name}" for name in board.get("columns", [])))
-    for one in board.get("systems", []):
-        mark = "~" if one["differs_from_above"] is False else ""
-        shown = (_shown(one["scores"][name]) for name in board["columns"])
-        table.add_row(f"{one['rank']}{mark}", escape(one["system"]), escape(one["team"]), *shown)
-    console().print(table)
+    board = Platform(server).ask("GET", f"/benchmarks/{slug}/leaderboard", Ranked, params=chosen)
+    rows = []
+    for entry in board.get("systems", []):
+        mark = "~" if entry["differs_from_above"] is False else ""
+        scores = (_shown(entry["scores"].get(name)) for name in board.get("columns", []))
+        rows.append((f"{entry['rank']}{mark}", entry["system"], entry["team"], *scores))
+    columns = ("##", "system", "team", *(f"#{name}" for name in board.get("columns", [])))
+    files.show(board, [Table(columns, rows)])
 
 
-@command.command("delete")
-@click.argument("address")
-@click.option("--yes", is_flag=True, help="do not ask")
-@token_option
-def delete(address: str, yes: bool, token: str) -> None:
+@verb("delete", command)
+def delete(
+    address: str = argument(), yes: bool = option(is_flag=True, help="do not ask"), token: str = token_option
+) -> None:
     """Delete a benchmark of yours on which nothing is published, with its labels, inputs and submissions.
 
     \b
     Example
       dstress benchmark delete https://board.example.org/benchmarks/winter
     """
-    from dstress.leaderboard.client import Platform, parse_address
+    from dstress.leaderboard.client import Facts, Platform, parse_address
 
     server, slug = parse_address(address)
     platform = Platform(server, token)
-    title = platform.ask("GET", f"/benchmarks/{slug}")["title"]
+    title = platform.ask("GET", f"/benchmarks/{slug}", Facts)["title"]
     if not yes:
-        click.confirm(f"Delete {title!r} ({slug}) with all that was handed in, for good?", abort=True)
+        click.confirm(f"Delete {title!r} ({slug}) with all that was submitted, for good?", abort=True)
     platform.ask("DELETE", f"/benchmarks/{slug}")
     console().print(f"{title} is deleted", markup=False)
 
 
 def _shown(score: dict[str, Any] | None) -> str:
     """A value as people read it: its signature says what it is."""
-    from dstress.metrics.measures import measure_of
     from dstress.reports.numbers import PLAIN
+    from dstress.scoring.metrics.measures import measure_of
 
     if score is None:
         return PLAIN.unknown

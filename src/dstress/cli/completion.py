@@ -6,13 +6,13 @@ import click
 from click.shell_completion import get_completion_class
 
 from dstress.cli.main import cli
+from dstress.cli.options import argument, verb
 
 _FILES = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/completions/dstress.fish"}
 
 
-@click.command("completion")
-@click.argument("shell", type=click.Choice(list(_FILES)))
-def command(shell: str) -> None:
+@verb("completion")
+def command(shell: str = argument(type=click.Choice(list(_FILES)))) -> None:
     """Print a script that completes verbs, options and names in SHELL.
 
     Names are those of suites, trackers, stressors, conventions, metrics, formats, engines, slices and corpora with

@@ -6,19 +6,24 @@ from pathlib import Path
 
 import click
 
+from dstress.cli.names import CORPUS, FORMAT
+from dstress.cli.options import PATH, argument, format_option, option, verb
 from dstress.cli.output import console
 from dstress.cli.progress import waiting
 from dstress.pipeline.convert import convert
 
 
-@click.command("convert")
-@click.argument("predictions", type=click.Path(exists=True))
-@click.option("--to", default="dstress", show_default=True, metavar="FORMAT", help="the format to write")
-@click.option("--gold", metavar="CORPUS:SPLIT", help="spell slots as this corpus does, and add its gold states")
-@click.option("--format", "format_", default="", help="the file's format, if it cannot be found by itself")
-@click.option("--out", required=True, type=click.Path(path_type=Path), metavar="FILE", help="the file to write")
-def command(predictions: str, to: str, gold: str | None, format_: str, out: Path) -> None:
-    """Write a prediction file in another format. Whole or not at all; what the format cannot hold is left out.
+@verb("convert")
+def command(
+    predictions: str = argument(type=click.Path(exists=True)),
+    to: str = option(type=FORMAT, default="dstress", metavar="FORMAT", help="the format to write"),
+    gold: str | None = option(
+        type=CORPUS, metavar="CORPUS:SPLIT", help="spell slots as this corpus does, and add its gold states"
+    ),
+    format_: str = format_option,
+    out: Path = option(required=True, type=PATH, metavar="FILE", help="the file to write"),
+) -> None:
+    """Convert a prediction file to another format. Fields that the format lacks are left out.
 
     \b
     Examples

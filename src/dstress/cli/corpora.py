@@ -11,25 +11,24 @@ from rich.markup import escape
 from dstress import corpora
 from dstress.cli.few_shot import command as few_shot_command
 from dstress.cli.few_shot import print_selections
-from dstress.cli.output import console, json_option, make_table, write_json
+from dstress.cli.names import CORPUS, STRESSOR
+from dstress.cli.options import EXISTING, PATH, argument, option, verb
+from dstress.cli.output import OutputFiles, console, json_option, make_table
 from dstress.cli.progress import counting, downloading
-from dstress.corpora import store
+from dstress.corpora import reminder, store
+from dstress.corpora.audit import SplitCounts, audit_corpus, count_split
 from dstress.corpora.base import Corpus
 from dstress.corpora.catalogue import CatalogueEntry, catalogue
-from dstress.corpora.counts import SplitCounts, count_split, unseen_services
+from dstress.corpora.simple import Simple
 from dstress.corpora.split_names import canonical_split
 from dstress.corpora.store import Manifest
 from dstress.dialogue import Dialogue
 from dstress.errors import CorpusError, DstressError, unknown
+from dstress.reports.tables import Table
 from dstress.storage.home import home
 from dstress.storage.sources import open_source
 
 _TOP_VALUES = 4
-
-
-def complete_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Corpus names for the shell."""
-    return [name for name in (*store.stored_names(), corpora.EMBEDDED) if name.startswith(incomplete)]
 
 
 @click.group("corpora")
@@ -48,14 +47,13 @@ def command() -> None:
 command.add_command(few_shot_command)
 
 
-@command.command("list")
-@json_option
-def list_command(json_file: str | None) -> None:
-    """List what is in the data home, and what the catalogue knows."""
-    list_corpora(json_file)
+@verb("list", command)
+def list_command(files: OutputFiles = json_option) -> None:
+    """List the imported corpora and those that the catalogue can download."""
+    list_corpora(files)
 
 
-def list_corpora(json_file: str | None) -> None:
+def list_corpora(files: OutputFiles) -> None:
     """The corpora that are there and those that could be."""
     stored: dict[str, Manifest] = {}
     damaged: dict[str, str] = {}
@@ -65,30 +63,28 @@ def list_corpora(json_file: str | None) -> None:
         except CorpusError as error:
             damaged[name] = str(error)
     available = {name: entry for name, entry in catalogue().items() if name not in stored.keys() | damaged.keys()}
-    if json_file:
-        described = {
-            name: {"title": entry.title, "url": entry.url, "licence": entry.licence}
-            for name, entry in available.items()
-        }
-        counts = {name: _counts(manifest) for name, manifest in stored.items()}
-        write_json({"corpora": counts, "damaged": damaged, "catalogue": described}, json_file)
+    described = {
+        name: {"title": entry.title, "url": entry.url, "licence": entry.licence} for name, entry in available.items()
+    }
+    stored_counts = {name: _counts(manifest) for name, manifest in stored.items()}
+    if files.write({"corpora": stored_counts, "damaged": damaged, "catalogue": described}):
         return
-    here = make_table("corpus", "splits", "#dialogues", "#user turns", "from")
+    rows = []
     for name, manifest in stored.items():
         splits = manifest.splits.values()
         dialogues, turns = sum(split.dialogues for split in splits), sum(split.turns for split in splits)
         origin = f"renamed from {manifest.derived_from}" if manifest.derived_from else manifest.source
         origin = "embedded" if name == corpora.EMBEDDED else origin
-        here.add_row(name, ", ".join(manifest.splits), f"{dialogues:,}", f"{turns:,}", escape(origin))
+        rows.append((name, ", ".join(manifest.splits), f"{dialogues:,}", f"{turns:,}", origin))
     if corpora.EMBEDDED not in stored.keys() | damaged.keys():
-        here.add_row(corpora.EMBEDDED, "train, dev, test", "900", "", "embedded, generated at first use")
-    console().print(here)
+        counts = (", ".join(reminder.SIZES), f"{sum(reminder.SIZES.values()):,}", "")
+        rows.append((corpora.EMBEDDED, *counts, "embedded, unpacked at first use"))
+    console().print(make_table(("corpus", "splits", "#dialogues", "#user turns", "from"), rows))
     for problem in damaged.values():
         console().print(problem, markup=False)
-    more = make_table("not yet here", "what it is", "licence")
-    for name, entry in available.items():
-        more.add_row(name, entry.title, entry.licence)
-    console().print("\nAdd one with `dstress corpora add NAME [PATH_OR_URL]`:", more)
+    more = [(name, entry.title, entry.licence) for name, entry in available.items()]
+    console().print("\nAdd one with `dstress corpora add NAME [PATH_OR_URL]`:")
+    console().print(make_table(("not yet here", "what it is", "licence"), more))
 
 
 def _counts(manifest: Manifest) -> dict[str, Any]:
@@ -99,17 +95,18 @@ def _counts(manifest: Manifest) -> dict[str, Any]:
     return {"splits": counts, "source": manifest.source}
 
 
-@command.command("add")
-@click.argument("name")
-@click.argument("sources", nargs=-1, metavar="[PATH_OR_URL]...")
-@click.option(
-    "--language", default="", metavar="CODE", help="what it is written in (de, zh), if its layout does not say"
-)
-@json_option
-def add_command(name: str, sources: tuple[str, ...], language: str, json_file: str | None) -> None:
+@verb("add", command)
+def add_command(
+    name: str = argument(type=CORPUS),
+    sources: tuple[str, ...] = argument(nargs=-1, metavar="[PATH_OR_URL]..."),
+    language: str = option(
+        default="", metavar="CODE", help="language of the corpus (de, zh), if its layout does not say"
+    ),
+    files: OutputFiles = json_option,
+) -> None:
     """Import a corpus from a zip, a tar, a folder or a web address.
 
-    The layout is found by itself. A split that is new joins a corpus that is there; one that would change is refused.
+    The layout is detected. New splits are added to an existing corpus; changing an existing split is an error.
 
     \b
     Examples
@@ -125,15 +122,20 @@ def add_command(name: str, sources: tuple[str, ...], language: str, json_file: s
     within = entry.within if entry and not sources else ""
     with counting("dialogues") as on_progress:
         added = corpora.add(name, *paths, progress=on_progress, within=within, language=language)
-    if json_file:
-        write_json({manifest.name: _counts(manifest) for manifest in added}, json_file)
-        return
+    tables = []
     for manifest in added:
-        shown = make_table(manifest.name, "#dialogues", "#user turns", "#frames", "published")
+        rows = []
         for split, counts in manifest.splits.items():
-            published = _published(entry, split, counts.dialogues)
-            shown.add_row(split, f"{counts.dialogues:,}", f"{counts.turns:,}", f"{counts.frames:,}", published)
-        console().print(shown)
+            published = ""  # how the count compares with the literature
+            if entry and (expected := entry.dialogues.get(canonical_split(split))) is not None:
+                published = "the same" if expected == counts.dialogues else f"{expected:,} dialogues"
+            rows.append((split, f"{counts.dialogues:,}", f"{counts.turns:,}", f"{counts.frames:,}", published))
+        tables.append(Table((manifest.name, "#dialogues", "#user turns", "#frames", "published"), rows))
+    is_shown = files.show({manifest.name: _counts(manifest) for manifest in added}, tables)
+    for manifest in added if is_shown else ():
+        if any(split.layout == Simple.name for split in manifest.splits.values()):
+            console().print("This is what was understood. `a + b`: both are wanted; `a | b`: either is accepted.\n")
+            print_corpus(manifest.name)
 
 
 def _fetch(source: str, entry: CatalogueEntry | None) -> str:
@@ -146,21 +148,19 @@ def _fetch(source: str, entry: CatalogueEntry | None) -> str:
         return str(download(source, home() / "downloads", git=git, sha256=sha256, progress=on_progress))
 
 
-def _published(entry: CatalogueEntry | None, split: str, dialogues: int) -> str:
-    """How the count compares with the literature."""
-    expected = entry.dialogues.get(canonical_split(split)) if entry else None
-    if expected is None:
-        return ""
-    return "the same" if expected == dialogues else f"{expected:,} dialogues"
-
-
-@command.command("show")
-@click.argument("name", shell_complete=complete_names)
-@click.option("--dialogue", default="", metavar="ID", help="show this dialogue instead of a sample")
-@click.option("--variants", is_flag=True, help="show how far the schema's variants are from it instead")
-@click.option("--also", multiple=True, metavar="STRESSOR", help="with --variants: also the schema that this one makes")
-@json_option
-def show_command(name: str, dialogue: str, variants: bool, also: tuple[str, ...], json_file: str | None) -> None:
+@verb("show", command)
+def show_command(
+    name: str = argument(type=CORPUS),
+    dialogue: str = option(default="", metavar="ID", help="show this dialogue instead of a sample"),
+    variants: bool = option(is_flag=True, help="show the distance of the schema's variants instead"),
+    also: tuple[str, ...] = option(
+        type=STRESSOR,
+        multiple=True,
+        metavar="STRESSOR",
+        help="with --variants: also the schema that this stressor makes",
+    ),
+    files: OutputFiles = json_option,
+) -> None:
     """Show a corpus: splits, services, slots, values and a sample dialogue. NAME may be NAME:SPLIT.
 
     \b
@@ -176,23 +176,38 @@ def show_command(name: str, dialogue: str, variants: bool, also: tuple[str, ...]
     if variants:
         from dstress.cli.schemas import show_variants
 
-        show_variants(name, also, json_file)
+        show_variants(name, also, files)
         return
-    if json_file:
+    if files.json:
         opened = corpora.load_splits(name)
-        write_json(_facts(name.partition(":")[0], opened, _count(opened, dialogue)), json_file)
-        return
-    print_corpus(name, dialogue)
+        files.write(_facts(name.partition(":")[0], opened, _count(opened, dialogue)))
+    else:
+        print_corpus(name, dialogue)
 
 
 def print_corpus(name: str, dialogue: str = "") -> None:
     """Print a corpus as `dstress corpora show` does: splits, slots, and a dialogue, by default any."""
     opened = corpora.load_splits(name)
     counted = _count(opened, dialogue)
-    _show_splits(name, opened, counted)
+    out = console()
+    has_train = any(canonical_split(split) == "train" for split in opened)
+    rows = []
+    for split, c in counted.items():
+        schema = opened[split].schema
+        numbers = (f"{n:,}" for n in (c.dialogues, c.turns, c.frames, len(schema.services), len(schema.slots)))
+        unseen = str(_unseen(opened, split)) if has_train else "-"
+        rows.append((split, *numbers, unseen, opened[split].language))
+    numbered = ("#dialogues", "#user turns", "#frames", "#services", "#slots", "#unseen services")
+    out.print(make_table((name, *numbered, "language"), rows))
     print_selections([store.require_manifest(name.partition(":")[0])])
+
     last = list(opened)[-1]
-    _show_slots(last, counted[last])
+    rows = []
+    for slot, seen in counted[last].values.items():
+        top = ", ".join(f"{value} ({times:,})" for value, times in list(seen.items())[:_TOP_VALUES])
+        rows.append((slot, f"{len(seen):,}", f"{sum(seen.values()):,}", top))
+    out.print("", make_table(("slot", "#values", "#updates", f"most frequent in {last}"), rows))
+
     sample = next((c.sample for c in reversed(counted.values()) if c.sample and dialogue in ("", c.sample.id)), None)
     if sample is None:
         raise CorpusError(f"no dialogue {dialogue!r} in {name}", fix="ids are as the corpus writes them, without .json")
@@ -235,28 +250,7 @@ def _facts(name: str, opened: dict[str, Corpus], counted: dict[str, SplitCounts]
 
 def _unseen(opened: dict[str, Corpus], split: str) -> int:
     train = next((corpus for name, corpus in opened.items() if canonical_split(name) == "train"), None)
-    return len(unseen_services(opened[split], train)) if train else 0
-
-
-def _show_splits(name: str, opened: dict[str, Corpus], counted: dict[str, SplitCounts]) -> None:
-    has_train = any(canonical_split(split) == "train" for split in opened)
-    shown = make_table(
-        name, "#dialogues", "#user turns", "#frames", "#services", "#slots", "#unseen services", "language"
-    )
-    for split, c in counted.items():
-        schema = opened[split].schema
-        unseen = str(_unseen(opened, split)) if has_train else "-"
-        numbers = (f"{n:,}" for n in (c.dialogues, c.turns, c.frames, len(schema.services), len(schema.slots)))
-        shown.add_row(split, *numbers, unseen, opened[split].language)
-    console().print(shown)
-
-
-def _show_slots(split: str, counts: SplitCounts) -> None:
-    shown = make_table("slot", "#values", "#updates", f"most frequent in {split}")
-    for slot, seen in counts.values.items():
-        top = ", ".join(f"{value} ({times:,})" for value, times in list(seen.items())[:_TOP_VALUES])
-        shown.add_row(escape(slot), f"{len(seen):,}", f"{sum(seen.values()):,}", escape(top))
-    console().print("", shown)
+    return len(opened[split].schema.by_name.keys() - train.schema.by_name.keys()) if train else 0
 
 
 def _show_dialogue(dialogue: Dialogue) -> None:
@@ -272,42 +266,33 @@ def _show_dialogue(dialogue: Dialogue) -> None:
             out.print(f"          [dim]{escape(slot)} = {escape(value)}[/dim]")
 
 
-@command.command("check")
-@click.argument("name", shell_complete=complete_names)
-@json_option
-def check_command(name: str, json_file: str | None) -> None:
-    """Check a corpus that is there: files against their checksums, every dialogue against its schema, splits for leaks.
+@verb("check", command)
+def check_command(name: str = argument(type=CORPUS), files: OutputFiles = json_option) -> None:
+    """Check an imported corpus: files against checksums, dialogues against the schema, splits for leaks.
 
     \b
     Example
       dstress corpora check multiwoz21
     """
-    from dstress.corpora.audit import audit_corpus
-
     opened = corpora.load_splits(name)
     findings = audit_corpus(name.partition(":")[0], opened)
-    if json_file:
-        write_json(findings, json_file)
-        return
-    out = console()
-    out.print(f"{name}: every file is as it was imported, every dialogue fits its schema")
-    for note in findings["notes"]:
-        out.print(f"  note: {escape(note)}")
+    remark = f"{name}: every file is as it was imported, every dialogue fits its schema"
+    files.show(findings, (), [remark], notes=findings["notes"])
 
 
-@command.command("remove")
-@click.argument("name", shell_complete=complete_names)
-def remove_command(name: str) -> None:
-    """Take a corpus out of the data home."""
+@verb("remove", command)
+def remove_command(name: str = argument(type=CORPUS)) -> None:
+    """Remove a corpus from the data home."""
     store.remove(name)
     click.echo(f"removed {name}")
 
 
-@command.command("variants")
-@click.argument("sgd", type=click.Path(exists=True, path_type=Path))
-@click.argument("sgdx", type=click.Path(exists=True, path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="folder for v1/ to v5/")
-def variants_command(sgd: Path, sgdx: Path, out: Path) -> None:
+@verb("variants", command)
+def variants_command(
+    sgd: Path = argument(type=EXISTING),
+    sgdx: Path = argument(type=EXISTING),
+    out: Path = option(required=True, type=PATH, help="folder for v1/ to v5/"),
+) -> None:
     """Write SGD-X dialogue files from SGD and the variant schemas, as the official generator writes them.
 
     \b
@@ -327,12 +312,13 @@ def variants_command(sgd: Path, sgdx: Path, out: Path) -> None:
     click.echo(f"{written} files in {out}")
 
 
-@command.command("compare")
-@click.argument("first", shell_complete=complete_names)
-@click.argument("second", shell_complete=complete_names)
-@click.option("--most", default=40, show_default=True, help="rows of label differences to show")
-@json_option
-def compare_command(first: str, second: str, most: int, json_file: str | None) -> None:
+@verb("compare", command)
+def compare_command(
+    first: str = argument(type=CORPUS),
+    second: str = argument(type=CORPUS),
+    most: int = option(default=40, help="rows of label differences to show"),
+    files: OutputFiles = json_option,
+) -> None:
     """Compare the labels of two copies of a corpus, such as two versions of MultiWOZ.
 
     \b
@@ -342,8 +328,7 @@ def compare_command(first: str, second: str, most: int, json_file: str | None) -
     from dstress.corpora.difference import compare_corpora
 
     differences = compare_corpora(corpora.load(first), corpora.load(second))
-    if json_file:
-        write_json(differences, json_file)
+    if files.write(differences):
         return
     out = console()
     turns = f"{differences.turns_that_differ:,} of {differences.turns:,} turns have other labels"
@@ -353,9 +338,10 @@ def compare_command(first: str, second: str, most: int, json_file: str | None) -
             out.print(f"only in {name}: {', '.join(ids[:10])}{' ...' if len(ids) > 10 else ''}")
     if differences.other_length:
         out.print(f"another number of turns: {', '.join(differences.other_length[:10])}")
-    shown = make_table("#turns", "slot", escape(first), escape(second), "for example")
-    for row in differences.labels[:most]:
-        shown.add_row(f"{row.turns:,}", row.slot, escape(row.first or "-"), escape(row.second or "-"), row.example)
-    out.print("", shown)
+    rows = [
+        (f"{label.turns:,}", label.slot, label.first or "-", label.second or "-", label.example)
+        for label in differences.labels[:most]
+    ]
+    out.print("", make_table(("#turns", "slot", first, second, "for example"), rows))
     if len(differences.labels) > most:
         out.print(f"... and {len(differences.labels) - most:,} more; --most {len(differences.labels)} shows all")

@@ -5,38 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log10
 
-import click
-
-from dstress.analysis.diversity import TRAIN, Company, CorpusFigures, Figures, measure
-from dstress.cli.output import OutputFiles, json_option, print_notes, print_table, table_options
+from dstress.cli.names import CORPUS
+from dstress.cli.options import argument, option, verb
+from dstress.cli.output import OutputFiles, table_options
 from dstress.cli.progress import counting
 from dstress.corpora import load
 from dstress.dialogue import Schema
 from dstress.errors import unknown
 from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
+from dstress.studies.diversity import TRAIN, Company, Figures, measure
 from dstress.text.ngrams import LONGEST_GRAM
 from dstress.text.slot_names import SlotNames
 
 
-@click.command("diversity")
-@click.argument("corpus", metavar="CORPUS[:SPLIT]")
-@click.option("--train", default="", metavar="CORPUS:SPLIT", help="training data; default: the corpus's own")
-@click.option("--slot", "slots", multiple=True, metavar="SLOT", help="with which slots this one comes; may be repeated")
-@table_options
-@json_option
+@verb("diversity")
 def command(
-    corpus: str,
-    train: str,
-    slots: tuple[str, ...],
-    markdown_file: str | None,
-    latex_file: str | None,
-    csv_file: str | None,
-    json_file: str | None,
+    corpus: str = argument(type=CORPUS, metavar="CORPUS[:SPLIT]"),
+    train: str = option(
+        type=CORPUS, default="", metavar="CORPUS:SPLIT", help="training data; default: the corpus's own"
+    ),
+    slots: tuple[str, ...] = option(
+        "--slot", multiple=True, metavar="SLOT", help="show which slots occur together with this one; may be repeated"
+    ),
+    files: OutputFiles = table_options,
 ) -> None:
-    """Show how varied a corpus is: distinct n-grams, values known from training, slots that come together.
+    """Measure the diversity of a corpus: distinct n-grams, values seen in training, slots that occur together.
 
-    CORPUS may be a folder that `dstress stress` wrote: the original and the stressed turns then stand side by side.
+    If CORPUS is a folder that `dstress stress` wrote, original and stressed turns are shown side by side.
 
     \b
     Examples
@@ -48,13 +44,11 @@ def command(
     chosen = _resolve_slots(slots, opened.schema)
     with counting("dialogues") as on_progress:
         figures = measure(opened, corpus, train, on_progress)
-    tables = _tables(figures, chosen)
-    if OutputFiles(json_file, markdown_file, latex_file, csv_file).write(figures, tables):
-        return
-    for table in tables:
-        print_table(table)
-    if not figures.train:
-        print_notes(["the corpus has no training split, so nothing is said of known values; give one with --train"])
+    data = figures.data
+    covered = [_coverage(data)] if figures.train else []
+    tables = [_words(data), *covered, *([_company(data, slot) for slot in chosen] or [_entropies(data)])]
+    untold = "the corpus has no training split, so nothing is said of known values; give one with --train"
+    files.show(figures, tables, notes=[] if figures.train else [untold])
 
 
 def _resolve_slots(texts: Sequence[str], schema: Schema) -> list[str]:
@@ -64,12 +58,6 @@ def _resolve_slots(texts: Sequence[str], schema: Schema) -> list[str]:
         if slot not in schema.slots:
             raise unknown("slot", text, schema.slots, fix='slots are written as service-slot: "hotel-book day"')
     return slots
-
-
-def _tables(figures: CorpusFigures, slots: Sequence[str]) -> list[Table]:
-    data = figures.data
-    known = [_coverage(data)] if figures.train else []
-    return [_words(data), *known, *([_company(data, slot) for slot in slots] or [_entropies(data)])]
 
 
 def _words(data: dict[str, Figures]) -> Table:
@@ -92,12 +80,15 @@ def _coverage(data: dict[str, Figures]) -> Table:
     rows = []
     for slot in dict.fromkeys(slot for coverage in sides for slot in coverage):
         cells = []
-        for known in (coverage.get(slot) for coverage in sides):
-            if known is None:
+        for slot_coverage in (coverage.get(slot) for coverage in sides):
+            if slot_coverage is None:
                 cells.append(("0", "-", "0", "-"))
             else:
-                share, of_values = PLAIN.percent(known.share, 1), PLAIN.percent(known.known_values / known.values, 1)
-                cells.append((f"{known.uses:,}", share, f"{known.values:,}", of_values))
+                share, of_values = (
+                    PLAIN.percent(slot_coverage.share, 1),
+                    PLAIN.percent(slot_coverage.known_values / slot_coverage.values, 1),
+                )
+                cells.append((f"{slot_coverage.uses:,}", share, f"{slot_coverage.values:,}", of_values))
         rows.append((slot, *(" > ".join(dict.fromkeys(column)) for column in zip(*cells, strict=True))))
     caption = "what the training data know: of the uses of values, and of the values"
     columns = ("slot", "#uses", "#known %", "#values", "#known values %")

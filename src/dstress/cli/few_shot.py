@@ -6,44 +6,36 @@ from collections.abc import Iterable
 
 import click
 
-from dstress.cli.output import SEEDS, console, json_option, make_table, print_notes, write_json
+from dstress.cli.names import CORPUS
+from dstress.cli.options import argument, option, seed_option, verb
+from dstress.cli.output import OutputFiles, console, json_option, print_notes
 from dstress.cli.progress import waiting
 from dstress.corpora import few_shot
 from dstress.corpora.few_shot import DEV, MOST_DRAWS, TEST, TRAIN, Pool
 from dstress.corpora.store import Manifest
 from dstress.errors import CorpusError
+from dstress.reports.tables import Table
 
 
-@click.command("few-shot")
-@click.argument("corpus")
-@click.option("--domains", default="", metavar="A,B", help="single-domain dialogues of these, from all splits")
-@click.option("--leave-one-out", is_flag=True, help="a task for each domain, which training does not have")
-@click.option("--train", default="", metavar="N[%]|N,N", help="training dialogues; of each domain with --domains")
-@click.option("--dev", default="", metavar="N[%]|N,N", help="the same for dev")
-@click.option("--test", default="", metavar="N[%]|N,N", help="the same for test")
-@click.option("--shots", default="0", metavar="N[%]", help="with --leave-one-out: dialogues of the domain left out")
-@click.option("--draws", type=click.IntRange(1, MOST_DRAWS), default=1, show_default=True, help="so many such tasks")
-@click.option("--seed", type=SEEDS, default=1, show_default=True, help="seed of the first draw; the next count up")
-@click.option("--name", default="", metavar="NAME", help="what the new corpus is called; default: CORPUS-few-shot")
-@json_option
+@verb("few-shot")
 def command(
-    corpus: str,
-    domains: str,
-    leave_one_out: bool,
-    train: str,
-    dev: str,
-    test: str,
-    shots: str,
-    draws: int,
-    seed: int,
-    name: str,
-    json_file: str | None,
+    corpus: str = argument(type=CORPUS),
+    domains: str = option(default="", metavar="A,B", help="single-domain dialogues of these domains, from all splits"),
+    leave_one_out: bool = option(is_flag=True, help="one task per domain, with that domain left out of training"),
+    train: str = option(default="", metavar="N[%]|N,N", help="training dialogues; of each domain with --domains"),
+    dev: str = option(default="", metavar="N[%]|N,N", help="the same for dev"),
+    test: str = option(default="", metavar="N[%]|N,N", help="the same for test"),
+    shots: str = option(default="0", metavar="N[%]", help="with --leave-one-out: dialogues of the domain left out"),
+    draws: int = option(type=click.IntRange(1, MOST_DRAWS), default=1, help="number of tasks to draw"),
+    seed: int = seed_option(of="seed of the first draw; the next count up"),
+    name: str = option(default="", metavar="NAME", help="name of the new corpus; default: CORPUS-few-shot"),
+    files: OutputFiles = json_option,
 ) -> None:
-    """Draw a few-shot task from a corpus; it is a corpus like any other, with its rule and its ids stored.
+    """Draw a few-shot task from a corpus. The result is a corpus, stored with its rule and dialogue ids.
 
-    With --domains, from the dialogues that are about one domain only (RADDLE, CheckDST). With --leave-one-out, training
-    without a domain, which then is tested (NAME/DOMAIN). With neither, some of the training dialogues, whatever they
-    are about. --draws 5 makes NAME/d1 to NAME/d5; `dstress score` gives their mean and spread.
+    --domains draws dialogues of a single domain (RADDLE, CheckDST). --leave-one-out leaves a domain out of training and
+    tests on it (NAME/DOMAIN). With neither, training dialogues of any domain are drawn. --draws 5 makes NAME/d1 to
+    NAME/d5; `dstress score` reports their mean and spread.
 
     \b
     Examples
@@ -80,10 +72,14 @@ def command(
                     made.append(few_shot.store_single_domain(pool, drawn, chosen, each))
                 else:
                     made.append(few_shot.store_k_shot(pool, drawn, sizes))
-    if json_file:
-        write_json({manifest.name: manifest.selection for manifest in made}, json_file)
-        return
-    _print(made)
+    rows = [
+        (manifest.name, split, f"{counts.dialogues:,}", f"{counts.turns:,}")
+        for manifest in made
+        for split, counts in manifest.splits.items()
+    ]
+    table = Table(("corpus", "split", "#dialogues", "#user turns"), rows)
+    if files.show({manifest.name: manifest.selection for manifest in made}, [table]):
+        print_selections(made)
 
 
 def _each(split: str, text: str, domains: int) -> list[int]:
@@ -96,15 +92,6 @@ def _each(split: str, text: str, domains: int) -> list[int]:
             f"--{split} {text} has {len(numbers)} sizes for {domains} domains", fix="give one, or one each"
         )
     return [int(number) for number in numbers] * (domains if len(numbers) == 1 else 1)
-
-
-def _print(made: list[Manifest]) -> None:
-    table = make_table("corpus", "split", "#dialogues", "#user turns")
-    for manifest in made:
-        for split, counts in manifest.splits.items():
-            table.add_row(manifest.name, split, f"{counts.dialogues:,}", f"{counts.turns:,}")
-    console().print(table)
-    print_selections(made)
 
 
 def print_selections(manifests: Iterable[Manifest]) -> None:

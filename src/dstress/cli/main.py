@@ -8,47 +8,20 @@ import os
 import signal
 import sys
 import threading
+import traceback
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
 from dstress._version import __version__
-from dstress.errors import DstressError, unknown
+from dstress.errors import DstressError, shorten, unknown
+from dstress.text.tables import read_table
 
-VERBS = {
-    "demo": "the whole flow on the embedded corpus, from nothing to a report",
-    "score": "score a prediction file as every official script would",
-    "run": "a whole suite: stress, track, score, report; survives anything",
-    "report": "a page with every number, plot and example of a run",
-    "view": "the runs of a folder in your browser: their numbers, their reports, any side by side",
-    "rescore": "score a run anew without asking the tracker again",
-    "shrink": "the smallest edit that still breaks the tracker of a run",
-    "search": "the stressors and strengths that break a tracker most for what they change",
-    "gate": "fail a release that is significantly less robust than the last",
-    "stress": "break a corpus's words on purpose, keep its labels true",
-    "counterfactual": "one turn at a time: another goal, its candidates, which filter rejects which",
-    "versions": "one tracker over versions of the data: consistency, schema sensitivity",
-    "train": "a tracker by a recipe, or the network that a stressor may use",
-    "augment": "a training corpus with stressed versions of its dialogues, and no test value",
-    "sample": "turns for people to judge, original and stressed, blinded; and the verdict",
-    "diversity": "how varied a corpus is, and its stressed version beside it",
-    "corpora": "add, list, show and check corpora",
-    "convert": "a prediction file in another format",
-    "compare": "two or more systems on the same gold: which differences are real",
-    "explain": "what a tracker does wrong and what to mend first, in words with their numbers",
-    "analyse": "what moves metrics that should not, and what each rewards",
-    "list": "what there is: formats, conventions, importers ...",
-    "cite": "BibTeX of dstress and of the papers that a run stands on",
-    "serve": "the platform: benchmarks, submissions, a leaderboard, judging, collection",
-    "benchmark": "make a benchmark for a platform, and see what a platform has",
-    "submit": "hand a tracker's answers to a benchmark",
-    "completion": "a script that completes commands in your shell",
-}
-"""Verb -> its line in the help. Each lives in a module of its own, imported only when it is called."""
+GROUPS: dict[str, dict[str, str]] = read_table(__package__, "verbs.toml")
+"""Group -> verb -> its line in the help. Each verb is a module, imported only when it is called."""
+VERBS = [verb for group in GROUPS.values() for verb in group]
+_SCORING = ("score", "compare", "versions", "gate", "rescore")
 
 EXAMPLES = """
 \b
@@ -67,23 +40,21 @@ class LazyGroup(click.Group):
     """A group whose verbs are imported when they are called, so that `dstress --help` answers at once."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
+        return VERBS
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:
             return None
+        if name in _SCORING:  # in its small matrix products the threads of numpy only wait for each other
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         command = getattr(importlib.import_module(f"dstress.cli.{name}"), "command")  # noqa: B009
-        if not isinstance(command, click.Command):
-            return None
-        if ctx is not None and ctx.resilient_parsing:  # a shell asks
-            from dstress.cli.names import attach_completion
-
-            attach_completion(command)
-        return command
+        return command if isinstance(command, click.Command) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
+        width = max(map(len, VERBS)) + 2
+        for group, verbs in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(verb.ljust(width - 2), about) for verb, about in verbs.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -105,23 +76,23 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Exit codes: 0 fine, 1 a gate failed, 2 the input or the call is wrong."""
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))  # a person's own `module:Class` is looked for where they are
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter is no reason to stop
-    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
+    warnings.formatwarning = lambda message, *_, **__: _without_secrets(f"warning: {message}\n")
+    sys.excepthook = lambda *error: sys.stderr.write(_without_secrets("".join(traceback.format_exception(*error))))
     _end_on_signals()
     try:
-        with _no_sudden_end():
-            outcome: Any = cli.main(args=arguments, prog_name="dstress", standalone_mode=False)
+        outcome: Any = cli.main(args=arguments, prog_name="dstress", standalone_mode=False)
     except DstressError as error:
-        _fail(str(error))
+        _fail(error.text)
     except click.exceptions.Abort as error:
         number = error.__cause__.args[0] if error.__cause__ and error.__cause__.args else signal.SIGINT
         _fail("interrupted; nothing was left half-done", code=128 + number)
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        click.echo(_without_secrets(shown.getvalue()), err=True, nl=False)
         sys.exit(2)
     except BrokenPipeError:
         # Somebody piped us into `head`. Point stdout elsewhere, or Python complains once more while it closes.
@@ -137,23 +108,6 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(outcome if isinstance(outcome, int) else 0)
 
 
-@contextmanager
-def _no_sudden_end() -> Iterator[None]:
-    """`os._exit` in code that we call is told like `sys.exit`; it would end us with any code, and nothing done."""
-    leave, owner = os._exit, os.getpid()
-
-    def refuse(status: int) -> NoReturn:
-        if os.getpid() != owner:
-            leave(status)  # a fork of somebody's, which ends as it should
-        raise SystemExit(status)
-
-    os._exit = refuse
-    try:
-        yield
-    finally:
-        os._exit = leave
-
-
 def _end_on_signals() -> None:
     """End on SIGTERM and SIGHUP as on Ctrl-C, so that workers and programs end with us; not where `nohup` is asked."""
 
@@ -166,10 +120,14 @@ def _end_on_signals() -> None:
                 signal.signal(number, interrupt)
 
 
+def _without_secrets(text: str) -> str:
+    from dstress.storage.secrets import redact_text  # not before something is said: help answers at once
+
+    return redact_text(text)
+
+
 def _fail(message: str, code: int = 2) -> None:
     from dstress.cli.output import printable
-    from dstress.storage.secrets import redact_text
 
-    shown = printable(redact_text(message))
-    click.echo(f"{click.style('error', fg='red', bold=True)}: {shown}", err=True)
+    click.echo(f"{click.style('error', fg='red', bold=True)}: {shorten(printable(message))}", err=True)
     sys.exit(code)

@@ -8,80 +8,50 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import msgspec
 
+from dstress.cli.options import Declared, option
+from dstress.cli.progress import waiting
 from dstress.reports.tables import Table, latex, markdown
 from dstress.storage.atomic import replacing
+from dstress.storage.secrets import redact_text
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
 
-SEEDS = click.IntRange(0, 2**63 - 1)
-"""What `--seed` takes."""
+    from dstress.reports.charts import Plot
 
-
-class FiniteRange(click.FloatRange):
-    """A range without "not a number", which is neither above nor below anything."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
-        return self.fail(f"{value!r} is not a number", param, ctx) if number != number else number
-
-
-def max_failed_option(default: float) -> Callable[[Any], Any]:
-    """`--max-failed`, in percent."""
-    text = "percent of turns that may have no answer"
-    return click.option("--max-failed", type=FiniteRange(0, 100), default=default, show_default=True, help=text)
-
-
-COUNTS = click.IntRange(0, 2**31 - 1)
-"""What `--limit` and `--draw` take; 0 is all."""
-
-
-_SCREEN = "output on the screen"
-"""Where a command remembers which option writes to the screen."""
+_STDOUT = "output to stdout"
+"""Where a command remembers which option writes to stdout."""
 
 
 class OutputPath(click.Path):
     """A file to write. One that cannot be written is told at once, and not after an hour's work or half of the files.
 
-    A page or a plot is no text for the screen, so `-` is only for those that say so.
+    A page or a plot is no text for stdout, so `-` is only for those that say so.
     """
 
-    def __init__(self, *, screen: bool = False) -> None:
-        super().__init__(dir_okay=False, writable=True, allow_dash=screen, path_type=str if screen else Path)
+    def __init__(self, *, stdout: bool = False) -> None:
+        super().__init__(dir_okay=False, writable=True, allow_dash=stdout, path_type=str if stdout else Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if os.fspath(value) == "-":
             if not self.allow_dash:
-                self.fail("a page or a plot goes into a file, not to the screen")
-            if ctx and ctx.meta.setdefault(_SCREEN, param) is not param:
-                self.fail("the screen is taken by another output: two of them there could be read by nobody")
+                self.fail("a page or a plot goes into a file, not to stdout")
+            if ctx and ctx.meta.setdefault(_STDOUT, param) is not param:
+                self.fail("another output goes to stdout already: give a file to one of them")
             return value
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
-        there = next(folder for folder in (path, *path.absolute().parents) if os.access(folder, os.F_OK))
-        if there != path and not (there.is_dir() and os.access(there, os.W_OK)):
-            self.fail(f"{os.fspath(path)!r} cannot be written: {os.fspath(there)!r} is no folder to write into")
+        existing = next(folder for folder in (path, *path.absolute().parents) if os.access(folder, os.F_OK))
+        if existing != path and not (existing.is_dir() and os.access(existing, os.W_OK)):
+            self.fail(f"{os.fspath(path)!r} cannot be written: {os.fspath(existing)!r} is no folder to write into")
         return self.coerce_path_result(path)
-
-
-PLOTS = click.Path(file_okay=False, writable=True, path_type=Path)
-"""What `--plots` takes."""
-json_option = click.option(
-    "--json",
-    "json_file",
-    metavar="[FILE]",
-    type=OutputPath(screen=True),
-    is_flag=False,
-    flag_value="-",
-    help="write JSON to FILE, or to the screen without FILE",
-)
-"""`--json` on every verb that prints."""
 
 
 _PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"} | {127: 0x2421}
@@ -89,8 +59,11 @@ _UNSHOWN = dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2
 
 
 def printable(text: str) -> str:
-    """A text that only shows: names and values come from files, and some characters would command the terminal."""
-    return text.translate(_PICTURES | _UNSHOWN)
+    """A text that only shows: names and values come from files, and some characters would command the terminal.
+
+    It shows no secret either: a tracker's error may quote one.
+    """
+    return redact_text(text).translate(_PICTURES | _UNSHOWN)
 
 
 def console() -> Console:
@@ -109,12 +82,8 @@ def console() -> Console:
     return Shown(width=160 if piped else None, highlight=False, soft_wrap=piped)
 
 
-def write_json(content: Any, file: str) -> None:
-    """Write content as indented JSON, whole or not at all; `-` is standard output."""
-    _write(msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n", file)
-
-
 def _write(text: str, file: str) -> None:
+    """Write a text, whole or not at all; `-` is standard output."""
     if file == "-":
         click.echo(printable(text), nl=False)
         return
@@ -122,27 +91,18 @@ def _write(text: str, file: str) -> None:
         out.write(text.encode())
 
 
-def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--markdown FILE`, `--latex FILE` and `--csv FILE` on a verb that prints a table; `-` is the screen."""
-    for option, form in (("--csv", "CSV, plain numbers"), ("--latex", "LaTeX (booktabs)"), ("--markdown", "Markdown")):
-        parameter = f"{option.lstrip('-')}_file"
-        text = f"write the table as {form}; - is the screen"
-        command = click.option(option, parameter, metavar="FILE", type=OutputPath(screen=True), help=text)(command)
-    return command
-
-
 class OutputFiles(NamedTuple):
-    """Where `--json`, `--markdown`, `--latex` and `--csv` write; None where they were not given."""
+    """Where `--json`, `--csv`, `--latex` and `--markdown` write; None where they were not given."""
 
     json: str | None
-    markdown: str | None
-    latex: str | None
-    csv: str | None
+    csv: str | None = None
+    latex: str | None = None
+    markdown: str | None = None
 
     def write(
         self,
         content: Any,
-        tables: Sequence[Table],
+        tables: Sequence[Table] = (),
         remarks: Sequence[str] = (),
         data: Mapping[str, Table] | None = None,
     ) -> bool:
@@ -151,7 +111,7 @@ class OutputFiles(NamedTuple):
         CSV gets `data`, tables by name, where there are such: the first into the file, each other one beside it.
         """
         if self.json:
-            write_json(content, self.json)
+            _write(msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n", self.json)
         if self.markdown:
             _write("\n".join([*map(markdown, tables), *(f"{remark}\n" for remark in remarks)]), self.markdown)
         if self.latex:
@@ -160,6 +120,61 @@ class OutputFiles(NamedTuple):
         if self.csv:
             _write_csv(data or {str(n): table for n, table in enumerate(tables, start=1)}, self.csv)
         return any(self)
+
+    def show(
+        self,
+        content: Any,
+        tables: Sequence[Table] = (),
+        remarks: Sequence[str] = (),
+        data: Mapping[str, Table] | None = None,
+        notes: Iterable[str] = (),
+    ) -> bool:
+        """Write what was asked for; where nothing was, print tables, remarks and notes, and tell so."""
+        if self.write(content, tables, remarks, data):
+            return False
+        print_all(tables, remarks, notes)
+        return True
+
+
+_FORMS = {
+    "json": option(
+        "--json",
+        metavar="[FILE]",
+        type=OutputPath(stdout=True),
+        is_flag=False,
+        flag_value="-",
+        help="write JSON to FILE, or to stdout without FILE",
+    )
+} | {
+    form: option(
+        f"--{form}",
+        metavar="FILE",
+        type=OutputPath(stdout=True),
+        help=f"write the table as {what}; - is stdout",
+    )
+    for form, what in (("csv", "CSV, plain numbers"), ("latex", "LaTeX (booktabs)"), ("markdown", "Markdown"))
+}
+
+
+def _writing(*forms: str) -> Any:
+    """Declare the parameter `files` of a verb, which may be told to write in these forms."""
+
+    def take(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def with_files(*context: click.Context, **parameters: Any) -> Any:
+            files = OutputFiles(*(parameters.pop(f"{form}_file") for form in forms))
+            return command(*context, files=files, **parameters)
+
+        decorated: Callable[..., Any] = with_files
+        for form in forms:
+            decorated = _FORMS[form].decorator(f"{form}_file")(decorated)
+        return decorated
+
+    return Declared(lambda name: take)
+
+
+json_option, table_options = _writing("json"), _writing(*OutputFiles._fields)
+"""What a verb that prints takes, and one that prints a table."""
 
 
 def _write_csv(tables: Mapping[str, Table], file: str) -> None:
@@ -171,14 +186,17 @@ def _write_csv(tables: Mapping[str, Table], file: str) -> None:
             table.to_csv(Path(file).with_stem(f"{Path(file).stem}-{name}"))
 
 
-def make_table(*columns: str) -> RichTable:
-    """An empty table in the house style: names to the left, numbers (`#`-columns) to the right."""
+def make_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> RichTable:
+    """A table in the house style: names to the left, numbers (`#`-columns) to the right; no cell is read as markup."""
+    from rich.markup import escape
     from rich.table import Table as RichTable
 
     table = RichTable(header_style="bold", box=None, pad_edge=False)
     for column in columns:
         is_number = column.startswith("#")
-        table.add_column(column.lstrip("#"), justify="right" if is_number else "left", no_wrap=is_number)
+        table.add_column(escape(column.lstrip("#")), justify="right" if is_number else "left", no_wrap=is_number)
+    for row in rows:
+        table.add_row(*map(escape, row))
     return table
 
 
@@ -186,11 +204,17 @@ def print_table(table: Table) -> None:
     """A table on the console, its caption below."""
     from rich.markup import escape
 
-    shown = make_table(*table.columns)
-    for row in table.rows:
-        shown.add_row(*map(escape, row))
-    console().print(shown)
+    console().print(make_table(table.columns, table.rows))
     console().print(f"[dim]{escape(table.caption)}[/dim]\n" if table.caption else "")
+
+
+def print_all(tables: Iterable[Table], remarks: Iterable[str] = (), notes: Iterable[str] = ()) -> None:
+    """Print tables, what is to be said about them, and notes."""
+    for table in tables:
+        print_table(table)
+    for remark in remarks:
+        console().print(remark, markup=False)
+    print_notes(notes)
 
 
 def print_notes(notes: Iterable[str]) -> None:
@@ -199,3 +223,12 @@ def print_notes(notes: Iterable[str]) -> None:
 
     for note in notes:
         console().print(f"[yellow]note[/yellow]: {escape(note)}")
+
+
+def draw_plots(plots: Iterable[Plot], folder: Path) -> None:
+    """Draw plots into a folder, and say how many files there are."""
+    from dstress.reports.charts import export
+
+    with waiting("drawing"):
+        written = [file for plot in plots for file in export(plot, folder)]
+    click.echo(f"{len(written)} files in {folder}", err=True)

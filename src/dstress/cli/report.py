@@ -9,29 +9,21 @@ import msgspec
 from click.core import ParameterSource
 from rich.markup import escape
 
-from dstress.cli.output import (
-    PLOTS,
-    OutputFiles,
-    OutputPath,
-    console,
-    json_option,
-    print_notes,
-    print_table,
-    table_options,
-)
+from dstress.cli.names import METRIC
+from dstress.cli.options import PATH, argument, option, plots_option, resamples_option, verb
+from dstress.cli.output import OutputFiles, OutputPath, console, draw_plots, print_all, print_notes, table_options
 from dstress.cli.progress import waiting
-from dstress.reports.charts import Plot, export
 from dstress.reports.curves import make_curves
 from dstress.reports.explanation import explain_run
 from dstress.reports.findings import Finding
 from dstress.reports.html import write_html
+from dstress.reports.label import write_label
 from dstress.reports.many_runs import ManyRuns, study_runs, write_many_html
 from dstress.reports.many_tables import PAIRS
-from dstress.reports.original_names import scores_by_original_names
 from dstress.reports.plots import make_plots
 from dstress.reports.score_tables import run_tables
 from dstress.reports.tables import Table
-from dstress.reports.variant_names import variant_names
+from dstress.reports.variant_names import scores_by_original_names, variant_names
 from dstress.runs.folder import RunFolder
 from dstress.runs.scores import find_errors
 from dstress.scoring.score import COMPARING
@@ -39,62 +31,52 @@ from dstress.scoring.score import COMPARING
 MANY = "compared.html"
 
 
-@click.command("report")
-@click.argument("run_folders", metavar="RUN [RUN]...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--html",
-    metavar="FILE",
-    type=OutputPath(),
-    help=f"the page; default: RUN/report.html, of several runs {MANY}",
-)
-@click.option("--plots", "plots_folder", metavar="DIR", type=PLOTS, help="SVG, PNG and Vega-Lite")
-@click.option("--after", multiple=True, metavar="RUN", type=click.Path(path_type=Path), help="an earlier checkpoint's")
-@click.option("--seeds", is_flag=True, help="the runs are seeds of systems (copy-1 copy-2 ...): median, standard error")
-@click.option("--along", default="", metavar="LABEL", help="the runs are points on a line: steps, training sizes ...")
-@click.option("--metric", default="", help="what several systems are ranked by; default: jga")
-@click.option(
-    "--resamples", default=COMPARING.resamples, show_default=True, type=click.IntRange(min=1), help="of several runs"
-)
-@table_options
-@json_option
+@verb("report")
 def command(
-    run_folders: tuple[Path, ...],
-    html: Path | None,
-    plots_folder: Path | None,
-    after: tuple[Path, ...],
-    seeds: bool,
-    along: str,
-    metric: str,
-    resamples: int,
-    markdown_file: str | None,
-    latex_file: str | None,
-    csv_file: str | None,
-    json_file: str | None,
+    run_folders: tuple[Path, ...] = argument(metavar="RUN [RUN]...", nargs=-1, required=True, type=PATH),
+    html: Path | None = option(
+        metavar="FILE", type=OutputPath(), help=f"the report page; default: RUN/report.html, for several runs {MANY}"
+    ),
+    label: Path | None = option(
+        metavar="FILE", type=OutputPath(), help="a small card with what each stressor costs: .svg, .png or .html"
+    ),
+    plots_folder: Path | None = plots_option,
+    after: tuple[Path, ...] = option(multiple=True, metavar="RUN", type=PATH, help="run of an earlier checkpoint"),
+    seeds: bool = option(
+        is_flag=True, help="the runs are seeds of systems (copy-1 copy-2 ...): median, standard error"
+    ),
+    along: str = option(default="", metavar="LABEL", help="plot the runs along this axis: steps, training sizes ..."),
+    metric: str = option(type=METRIC, default="", help="metric that ranks several systems; default: jga"),
+    resamples: int = resamples_option(COMPARING.resamples, least=1),
+    files: OutputFiles = table_options,
 ) -> None:
-    """Report a RUN, or several side by side: tables and findings here, and a page with every number, plot and example.
+    """Report one RUN or compare several: print tables and findings, write a page with every number, plot and example.
 
-    The page is one file that opens offline. With --markdown, --latex, --csv, --plots or --json only what is named is
-    written. Several runs must be of the same dialogues: trackers are ranked and tested pair by pair; with --seeds, runs
-    that are called alike but for a number are one system; with --along, that number is the place of a run on a line.
-    Name the runs of earlier checkpoints with --after, oldest first, to see one run's measures grow over training.
+    The page is one file that works offline. With --markdown, --latex, --csv, --plots, --label or --json, only these
+    files are written. Several runs must be of the same dialogues; their trackers are ranked and tested in pairs. With
+    --seeds, runs whose names differ only in a number are seeds of one system. With --along, that number is the run's
+    position on the axis. To see how a run's measures changed during training, name the runs of earlier checkpoints with
+    --after, oldest first.
 
     \b
     Examples
       dstress report runs/quick
       dstress report runs/quick --latex table.tex --plots figures
+      dstress report runs/quick --label robustness.svg
       dstress report runs/rules runs/copy runs/causal --html compared.html
       dstress report --seeds runs/copy-1 runs/copy-2 runs/causal-1 runs/causal-2
       dstress report --along "training dialogues" runs/copy-10 runs/copy-100 runs/copy-1000
       dstress report runs/epoch3 --after runs/epoch1 --after runs/epoch2
     """
-    files = OutputFiles(json_file, markdown_file, latex_file, csv_file)
     runs = [RunFolder.open(folder) for folder in run_folders]
     if len(runs) == 1:
-        given = click.get_current_context().get_parameter_source("resamples")
-        if seeds or along or metric or given == ParameterSource.COMMANDLINE:
+        source = click.get_current_context().get_parameter_source("resamples")
+        if seeds or along or metric or source == ParameterSource.COMMANDLINE:
             raise click.UsageError("--seeds, --along, --metric and --resamples are for several runs")
-        _report_one(runs[0], [RunFolder.open(folder) for folder in after], files, html, plots_folder)
+        _report_one(runs[0], [RunFolder.open(folder) for folder in after], files, html, plots_folder, label)
         return
+    if label:
+        raise click.UsageError("--label is for a single run")
     if after or sum(map(bool, (seeds, along, metric))) > 1:
         raise click.UsageError("several runs take one of --seeds, --along and --metric; --after is for a single run")
     with waiting("comparing"):
@@ -104,30 +86,40 @@ def command(
 
 
 def _report_one(
-    run: RunFolder, earlier: list[RunFolder], files: OutputFiles, html: Path | None, plots_folder: Path | None
+    run: RunFolder,
+    earlier: list[RunFolder],
+    files: OutputFiles,
+    html: Path | None,
+    plots_folder: Path | None,
+    label: Path | None,
 ) -> None:
     scores = scores_by_original_names(run)
     errors = find_errors(run)
-    tables, told = run_tables(run.manifest, scores), explain_run(run, errors)
-    content = {"findings": told.opening, "evidence": told.evidence, "scores": run.scores}
-    only_files = files.write(content, tables, data=run.tables) or bool(plots_folder)
+    tables, explanation = run_tables(run.manifest, scores), explain_run(run, errors)
+    content = {"findings": explanation.opening, "evidence": explanation.evidence, "scores": run.scores}
+    only_files = files.write(content, tables, data=run.tables) or bool(plots_folder or label)
+    if label:
+        write_label(run, label)
     if plots_folder:
         plots = make_plots(scores, variant_names(run.manifest.suite)), make_curves([*earlier, run]) if earlier else {}
-        _draw([plot for some in plots for plot in some.values()], plots_folder)
+        draw_plots([plot for some in plots for plot in some.values()], plots_folder)
     if html or not only_files:
         with waiting("writing the page"):
             page = write_html(run, errors, html, earlier)
     if not only_files:
-        _show(tables, told.opening, scores.notes, page)
+        _show(tables, explanation.opening, scores.notes, page)
 
 
 def _report_many(study: ManyRuns, files: OutputFiles, html: Path | None, plots_folder: Path | None) -> None:
     tables = study.tables()
     shown = [table for name, table in tables.items() if name != PAIRS]
-    remarks = [*(f"note: {note}" for note in study.notes), *(f"{one.title}. {one.text}" for one in study.findings)]
+    remarks = [
+        *(f"note: {note}" for note in study.notes),
+        *(f"{finding.title}. {finding.text}" for finding in study.findings),
+    ]
     only_files = files.write(study.content, shown, remarks, tables) or bool(plots_folder)
     if plots_folder:
-        _draw(list(study.plots.values()), plots_folder)
+        draw_plots(list(study.plots.values()), plots_folder)
     if html or not only_files:
         with waiting("writing the page"):
             page = write_many_html(study, html or Path(MANY))
@@ -135,21 +127,14 @@ def _report_many(study: ManyRuns, files: OutputFiles, html: Path | None, plots_f
         _show(shown, study.findings, study.notes, page)
 
 
-def _draw(plots: list[Plot], folder: Path) -> None:
-    with waiting("drawing"):
-        written = [file for plot in plots for file in export(plot, folder)]
-    click.echo(f"{len(written)} files in {folder}", err=True)
-
-
-def _show(tables: list[Table], found: list[Finding], notes: list[str], page: Path) -> None:
-    for table in tables:
-        print_table(table)
-    print_findings(found)
+def _show(tables: list[Table], findings: list[Finding], notes: list[str], page: Path) -> None:
+    print_all(tables)
+    print_findings(findings)
     print_notes(notes)
     console().print(f"the page: {page}", markup=False)
 
 
-def print_findings(found: list[Finding]) -> None:
+def print_findings(findings: list[Finding]) -> None:
     """The findings, numbered, in words."""
-    for number, finding in enumerate(found, start=1):
+    for number, finding in enumerate(findings, start=1):
         console().print(f"[bold]{number}. {escape(finding.title)}.[/bold] {escape(finding.text)}")

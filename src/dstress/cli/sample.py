@@ -7,8 +7,18 @@ from pathlib import Path
 
 import click
 
-from dstress.analysis.human_check.questions import questions
-from dstress.analysis.human_check.sheets import (
+from dstress.cli.names import STRESSOR
+from dstress.cli.options import FILE, argument, option, seed_option, verb
+from dstress.cli.output import OutputFiles, console, print_notes, table_options
+from dstress.cli.progress import waiting
+from dstress.errors import DstressError
+from dstress.pipeline.stress import SEED
+from dstress.reports.numbers import PLAIN
+from dstress.reports.tables import Table
+from dstress.runs.folder import ORIGINAL
+from dstress.spec import parse_list
+from dstress.studies.human_check.questions import questions
+from dstress.studies.human_check.sheets import (
     QUESTIONS,
     choose_variants,
     draw_items,
@@ -17,60 +27,35 @@ from dstress.analysis.human_check.sheets import (
     sheet_path,
     write_sheets,
 )
-from dstress.analysis.human_check.verdict import Verdict
-from dstress.cli.output import (
-    SEEDS,
-    OutputFiles,
-    console,
-    json_option,
-    print_notes,
-    print_table,
-    table_options,
-    write_json,
-)
-from dstress.cli.progress import waiting
-from dstress.errors import DstressError
-from dstress.pipeline.stress import SEED
-from dstress.reports.numbers import PLAIN
-from dstress.reports.tables import Table
-from dstress.runs.folder import ORIGINAL
-from dstress.spec import parse_list
+from dstress.studies.human_check.verdict import Verdict
 
 _TITLES = {name: question.title for name, question in questions("data").items()}
 
 
-@click.command("sample")
-@click.argument("paths", nargs=-1, required=True, metavar="RUN|FOLDER|SHEET...")
+@verb("sample")
 @click.option(
     "--for", type=click.Choice(["humans"]), default="humans", show_default=True, expose_value=False, help="who judges"
 )
-@click.option("--turns", type=click.IntRange(1), default=100, show_default=True, help="turns to draw")
-@click.option("--with", "stressors", default="", metavar="SPEC[,SPEC]", help="of these; default: what rewrites labels")
-@click.option("--history", type=click.IntRange(0), default=1, show_default=True, help="earlier turns to show")
-@click.option("--seed", type=SEEDS, default=SEED, show_default=True, help="seed of the draw and of the order")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="the sheet, FILE.csv")
-@click.option(
-    "--judged", type=click.Path(dir_okay=False, path_type=Path), metavar="KEY", help="score SHEETs by this key"
-)
-@table_options
-@json_option
 def command(
-    paths: tuple[str, ...],
-    turns: int,
-    stressors: str,
-    history: int,
-    seed: int,
-    out: Path | None,
-    judged: Path | None,
-    markdown_file: str | None,
-    latex_file: str | None,
-    csv_file: str | None,
-    json_file: str | None,
+    paths: tuple[str, ...] = argument(nargs=-1, required=True, metavar="RUN|FOLDER|SHEET..."),
+    turns: int = option(type=click.IntRange(1), default=100, help="turns to draw"),
+    stressors: str = option(
+        "--with",
+        type=STRESSOR,
+        default="",
+        metavar="SPEC[,SPEC]",
+        help="draw from these stressors; default: those that change labels",
+    ),
+    history: int = option(type=click.IntRange(0), default=1, help="earlier turns to show"),
+    seed: int = seed_option(SEED, "seed of the draw and of the order"),
+    out: Path | None = option(type=FILE, metavar="FILE", help="the sheet, FILE.csv"),
+    judged: Path | None = option(type=FILE, metavar="KEY", help="score SHEETs by this key"),
+    files: OutputFiles = table_options,
 ) -> None:
-    """Draw turns for people to judge, or score what they gave back.
+    """Draw turns for people to judge, or score their judgements.
 
-    Writes a sheet with original and stressed turns in random order (FILE.csv, the same to fill in as FILE.html, and
-    FILE.md, which says how), and FILE.key.json, which says what is what and which judges must not get.
+    Writes a sheet of original and stressed turns in random order: FILE.csv, the same as a form in FILE.html, and
+    instructions in FILE.md. FILE.key.json identifies the turns; do not give it to the judges.
 
     \b
     Examples
@@ -79,9 +64,7 @@ def command(
       dstress sample --judged judge.key.json anna.csv ben.csv chloe.csv
     """
     if judged:
-        _print_verdict(
-            score_sheets(judged, list(map(Path, paths))), OutputFiles(json_file, markdown_file, latex_file, csv_file)
-        )
+        _print_verdict(score_sheets(judged, list(map(Path, paths))), files)
         return
     if len(paths) > 1 or not out:
         raise click.UsageError("give one run or folder and --out FILE; or --judged KEY and the sheets")
@@ -96,8 +79,7 @@ def command(
     for existing in filter(Path.exists, (sheet_path(base, ".csv"), sheet_path(base, ".key.json"))):
         raise DstressError("the file is there already", where=str(existing), fix="give another --out: it may be judged")
     key = write_sheets(items, base, str(Path(paths[0])), seed)
-    if json_file:
-        write_json({"items": len(items), "turns": key.turns, "variants": [ORIGINAL, *names]}, json_file)
+    if OutputFiles(files.json).write({"items": len(items), "turns": key.turns, "variants": [ORIGINAL, *names]}):
         return
     console().print(
         f"{key.turns:,} turns, each as it was and under {', '.join(names)}: {len(items):,} items\n"
@@ -125,10 +107,7 @@ def _print_verdict(verdict: Verdict, files: OutputFiles) -> None:
         f"% of items by the majority of {len(verdict.judges)} judges, 95 % intervals; Krippendorff's alpha: {alphas}"
     )
     table = Table(("data", *(f"#{_TITLES[question]}" for question in QUESTIONS)), rows, caption)
-    if files.write(verdict, [table]):
-        return
-    print_table(table)
-    print_notes(_notes(verdict))
+    files.show(verdict, [table], notes=_notes(verdict))
 
 
 def _notes(verdict: Verdict) -> Iterator[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dstress.analysis.schema_variants import SchemaVariants, measure_variants
-from dstress.cli.output import print_notes, print_table, write_json
+from dstress.cli.output import OutputFiles
 from dstress.cli.progress import waiting
 from dstress.reports.tables import Table
+from dstress.studies.schema_variants import SchemaVariants, measure_variants
 from dstress.text.schema_distance import Figures
 
 _COLUMNS = {
@@ -20,15 +20,11 @@ _COLUMNS = {
 }
 
 
-def show_variants(name: str, also: Sequence[str], json_file: str | None) -> None:
+def show_variants(name: str, also: Sequence[str], files: OutputFiles) -> None:
     """Print how far a corpus's schema variants are from it, or write it as JSON."""
     with waiting("comparing schemas"):
         variants = measure_variants(name, also)
-    if json_file:
-        write_json(variants, json_file)
-        return
-    print_table(_table(variants))
-    print_notes(variants.notes)
+    files.show(variants, [_table(variants)], notes=variants.notes)
 
 
 def _table(variants: SchemaVariants) -> Table:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+from typing import get_args
 
 import click
 
-from dstress.cli.output import SEEDS, OutputFiles, console, json_option, print_notes, print_table, table_options
+from dstress.cli.names import CONVENTION, METRIC, SLICE
+from dstress.cli.options import (
+    argument,
+    convention_option,
+    format_option,
+    gold_option,
+    option,
+    resamples_option,
+    seed_option,
+    verb,
+)
+from dstress.cli.output import OutputFiles, console, print_notes, print_table, table_options
 from dstress.cli.progress import waiting
 from dstress.conventions import conventions
-from dstress.metrics import metrics as registered
 from dstress.reports.score_tables import convention_table, draw_table, score_table
 from dstress.reports.tables import Table
 from dstress.scoring.draws import DRAW, score_draws
+from dstress.scoring.metrics import metrics as registered
 from dstress.scoring.open_pair import PredictionSource
+from dstress.scoring.resampling import Kind
 from dstress.scoring.responses import DomainSource
 from dstress.scoring.score import STANDARD, ScoringOptions, score, tally_predictions
 from dstress.scoring.scorecard import Scorecard
@@ -23,58 +34,39 @@ from dstress.spec import parse, parse_list
 
 _WORST_SLOTS = 12
 
-slices_option = click.option("--by", "slices", default="", metavar=",".join(SLICES), help="slices to show as well")
+
+slices_option = option("--by", type=SLICE, default="", metavar=",".join(SLICES), help="slices to show as well")
 
 
 def parse_slices(text: str) -> list[str]:
-    """`seen,service` as it is given to --by."""
+    """Split what `--by` takes: `seen,service`."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-@click.command("score")
-@click.argument("predictions")
-@click.option("--gold", metavar="CORPUS:SPLIT", help="what to score against; not needed if the file carries its gold")
-@click.option("--format", "format_", default="", help="the file's format, if it cannot be found by itself")
-@click.option("--convention", default="", help="what counts as correct; default: what the format's own script does")
-@click.option("--conventions", "several", default="", metavar="all|A,B", help="the same metrics under each of these")
-@click.option("--metrics", default=STANDARD, show_default=True, help="all, or metrics such as jga,fga(lambda=0.25)")
-@slices_option
-@click.option(
-    "--domains",
-    type=click.Choice(["predicted", "states", "placeholders"]),
-    help="what responses are about, for inform and success; default: as the file says, else where states change",
-)
-@click.option("--delexicalise", is_flag=True, help="the responses say values: put placeholders in their stead")
-@click.option("--leave-out", default="", metavar="ID,ID", help="dialogues that do not count; the signature names them")
-@click.option("--allow-partial", is_flag=True, help="score what fits, and say so in the signature")
-@click.option(
-    "--resamples", type=click.IntRange(0), default=1000, show_default=True, help="bootstrap resamples of dialogues"
-)
-@click.option("--seed", type=SEEDS, default=1, show_default=True, help="seed of the resamples")
-@click.option("--interval", default="percentile", type=click.Choice(["percentile", "bca"]), show_default=True)
-@table_options
-@json_option
+@verb("score")
 def command(
-    predictions: str,
-    gold: str | None,
-    format_: str,
-    convention: str,
-    several: str,
-    metrics: str,
-    slices: str,
-    domains: DomainSource | None,
-    delexicalise: bool,
-    leave_out: str,
-    allow_partial: bool,
-    resamples: int,
-    seed: int,
-    interval: Literal["percentile", "bca"],
-    markdown_file: str | None,
-    latex_file: str | None,
-    csv_file: str | None,
-    json_file: str | None,
+    predictions: str = argument(),
+    gold: str | None = gold_option,
+    format_: str = format_option,
+    convention: str = convention_option,
+    several: str = option(
+        "--conventions", type=CONVENTION, default="", metavar="all|A,B", help="score under each of these conventions"
+    ),
+    metrics: str = option(type=METRIC, default=STANDARD, help="all, or metrics such as jga,fga(lambda=0.25)"),
+    slices: str = slices_option,
+    domains: DomainSource | None = option(
+        type=click.Choice(["predicted", "states", "placeholders"]),
+        help="source of each response's domain, for inform and success; default: the file, else state changes",
+    ),
+    delexicalise: bool = option(is_flag=True, help="replace values in the responses by placeholders"),
+    leave_out: str = option(default="", metavar="ID,ID", help="exclude these dialogues; the signature names them"),
+    allow_partial: bool = option(is_flag=True, help="score the turns that match, and note it in the signature"),
+    resamples: int = resamples_option(),
+    seed: int = seed_option(of="seed of the resampling"),
+    interval: Kind = option(default="logit", type=click.Choice(get_args(Kind)), help="method of the intervals"),
+    files: OutputFiles = table_options,
 ) -> None:
-    """Score a prediction file as the official scripts would, with confidence intervals.
+    """Score a prediction file as the official scripts do, with confidence intervals.
 
     \b
     Examples
@@ -87,7 +79,8 @@ def command(
     """
     if several and (convention or DRAW in predictions):
         raise click.UsageError("give --convention or --conventions, not both; draws are scored under one")
-    wanted = sorted(conventions.usable()) if several == "all" else parse_list(several) if several else [convention]
+    of_states = (name for name in conventions.usable() if not conventions.get(name).about_calls)
+    names = sorted(of_states) if several == "all" else parse_list(several) if several else [convention]
     chosen = metrics if metrics in (STANDARD, "all") else parse_list(metrics)
     by = parse_slices(slices)
     options = ScoringOptions(
@@ -100,31 +93,20 @@ def command(
         domains=domains or "",
         delexicalise=delexicalise,
     )
-    files = OutputFiles(json_file, markdown_file, latex_file, csv_file)
     if DRAW in predictions:
-        _score_draws(predictions, gold, files, lambda file, its: score(file, its, convention, chosen, by, options))
+        with waiting("scoring"):
+            over = score_draws(predictions, gold, lambda file, own: score(file, own, convention, chosen, by, options))
+        table = draw_table(over)
+        files.show(over, [table], data={"draws": table})
         return
     with waiting("scoring"):
-        scored = tally_predictions(PredictionSource(predictions, gold), wanted, chosen, by, options)
-        cards = {one.convention: one.card() for one in scored}
+        scored = tally_predictions(PredictionSource(predictions, gold), names, chosen, by, options)
+        cards = {tallied.convention: tallied.card() for tallied in scored}
     card = next(iter(cards.values()))
-    table = score_table(card) if (is_one := len(wanted) == 1) else convention_table(cards)
-    if files.write(card if is_one else {"conventions": cards}, [table], data=card.tables if is_one else {}):
-        return
-    print_table(table)
-    if is_one:
+    table = score_table(card) if (is_one := len(names) == 1) else convention_table(cards)
+    content = card if is_one else {"conventions": cards}
+    if files.show(content, [table], data=card.tables if is_one else {}) and is_one:
         _print_details(card)
-
-
-def _score_draws(
-    predictions: str, gold: str | None, files: OutputFiles, scored: Callable[[str, str | None], Scorecard]
-) -> None:
-    """Mean and spread over the draws of a few-shot task."""
-    with waiting("scoring"):
-        over = score_draws(predictions, gold, scored)
-    table = draw_table(over)
-    if not files.write(over, [table], data={"draws": table}):
-        print_table(table)
 
 
 def _print_details(card: Scorecard) -> None:
@@ -134,12 +116,9 @@ def _print_details(card: Scorecard) -> None:
         if name in tables:
             print_table(tables[name])
     if not all(registered.get(parse(name).name).reads_responses for name in card.metrics):
-        _print_slots(tables["slots"], "slot" in card.slices)
+        slots = tables["slots"]
+        shown = slots.rows if "slot" in card.slices else slots.rows[:_WORST_SLOTS]
+        print_table(Table(slots.columns, shown))
+        if len(slots.rows) > len(shown):
+            console().print(f"... and {len(slots.rows) - len(shown)} more slots; --by slot shows all")
     print_notes(card.notes)
-
-
-def _print_slots(slots: Table, every: bool) -> None:
-    shown = slots.rows if every else slots.rows[:_WORST_SLOTS]
-    print_table(Table(slots.columns, shown))
-    if len(slots.rows) > len(shown):
-        console().print(f"... and {len(slots.rows) - len(shown)} more slots; --by slot shows all")

@@ -1,10 +1,13 @@
-"""`dstress serve`, and beside it what keeps a server well: admin, backup, restore, migrate."""
+"""`dstress serve`, and beside it what keeps a server well: admin, jobs, backup, restore, migrate."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,47 +15,42 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dstress.cli.admin import group as admin_group
-from dstress.cli.output import console, json_option, make_table, write_json
+from dstress.cli.names import ENGINE
+from dstress.cli.options import FILE, FOLDER, argument, option, takes_options, verb
+from dstress.cli.output import OutputFiles, json_option
 from dstress.cli.progress import counting
 from dstress.errors import DstressError, MissingExtraError
+from dstress.reports.tables import Table
 
 if TYPE_CHECKING:
     from dstress.leaderboard.backup import Contents
 
 
 @click.group("serve", invoke_without_command=True)
-@click.option("--host", default="127.0.0.1", show_default=True, help="address to listen at")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="port to listen at")
-@click.option("--processes", type=click.IntRange(1, 64), default=1, show_default=True, help="processes that answer")
-@click.option("--folder", type=click.Path(file_okay=False, path_type=Path), help="where everything is kept")
-@click.option("--database", metavar="URL", help="postgresql://user@host/name; default: SQLite in the folder")
-@click.option("--files", metavar="URL", help="s3://bucket/prefix; default: in the folder")
-@click.option("--url", help="how people reach the server; default: http://HOST:PORT")
-@click.option("--sign-up", type=click.Choice(["open", "invitation"]), help="who may make an account; default: open")
-@click.option("--proxies", metavar="ADDRESSES", help="reverse proxies to believe; default: 127.0.0.1")
-@click.option(
-    "--workers",
-    type=click.IntRange(0, 64),
-    default=1,
-    show_default=True,
-    help="processes that score; 0 where `dstress serve worker` runs elsewhere",
-)
-@click.option("--example/--no-example", default=True, help="an example benchmark on a server that has none")
+@takes_options
 @click.pass_context
 def command(
     ctx: click.Context,
     /,
-    host: str,
-    port: int,
-    processes: int,
-    folder: Path | None,
-    database: str | None,
-    files: str | None,
-    url: str | None,
-    sign_up: str | None,
-    proxies: str | None,
-    workers: int,
-    example: bool,
+    host: str = option(default="127.0.0.1", help="address to listen at"),
+    port: int = option(type=click.IntRange(0, 65535), default=8000, help="port to listen at"),
+    processes: int = option(type=click.IntRange(1, 64), default=1, help="processes that answer"),
+    folder: Path | None = option(type=FOLDER, help="where everything is kept"),
+    database: str | None = option(metavar="URL", help="postgresql://user@host/name; default: SQLite in the folder"),
+    files: str | None = option(metavar="URL", help="s3://bucket/prefix; default: in the folder"),
+    url: str | None = option(help="how people reach the server; default: http://HOST:PORT"),
+    sign_up: str | None = option(
+        type=click.Choice(["open", "invitation"]), help="who may make an account; default: open"
+    ),
+    proxies: str | None = option(metavar="ADDRESSES", help="reverse proxies to believe; default: 127.0.0.1"),
+    workers: int = option(
+        type=click.IntRange(0, 64),
+        default=1,
+        help="processes that score; 0 where `dstress serve worker` runs elsewhere",
+    ),
+    example: bool = option(
+        "--example/--no-example", default=True, help="an example benchmark on a server that has none"
+    ),
 ) -> None:
     """Serve the platform: benchmarks, submissions, leaderboards, judging and collection.
 
@@ -70,11 +68,18 @@ def command(
     if any(find_spec(name) is None for name in ("fastapi", "uvicorn", "sqlalchemy", "alembic", "argon2")):
         raise MissingExtraError("a server needs the extra `server`", fix="pip install 'dstress[server]'")
     from dstress.leaderboard.settings import read_settings
+    from dstress.storage.atomic import replacing
 
-    if not url and "DSTRESS_URL" not in os.environ:
-        url = f"http://{host}:{port}"
+    # Gold, answers and addresses are for this account of the machine alone; workers take the mask over.
+    ctx.call_on_close(partial(os.umask, os.umask(0o077)))
     ctx.obj = read_settings(folder=folder, database=database, files=files, url=url, sign_up=sign_up, proxies=proxies)
+    served = ctx.obj.folder / "url"
+    if not url and not os.environ.get("DSTRESS_URL"):
+        listens = served.read_text() if ctx.invoked_subcommand and served.is_file() else f"http://{host}:{port}"
+        ctx.obj = replace(ctx.obj, url=listens)
     if ctx.invoked_subcommand is None:
+        with replacing(served) as out:
+            out.write(ctx.obj.url.encode())
         with _working(ctx.obj, workers, example):
             _serve(ctx.obj, host, port, processes)
 
@@ -91,14 +96,18 @@ def _working(settings: Any, number: int, example: bool) -> AbstractContextManage
     return running_workers([sys.executable, "-m", "dstress", "serve", "worker", *options], number)
 
 
-@command.command("worker")
-@click.option("--engine", default="local", show_default=True, help="where scoring is done: local, or ray(address=...)")
-@click.option("--at-once", type=click.IntRange(1, 256), default=1, show_default=True, help="submissions at a time")
-@click.option("--example/--no-example", default=False, help="an example benchmark on a server that has none")
-@click.option("--parent", type=int, default=0, hidden=True)
+@verb("worker", command)
 @click.pass_obj
-def worker(settings: Any, engine: str, at_once: int, example: bool, parent: int) -> None:
-    """Score what is handed in and make benchmarks, on any machine that reaches the database and the files.
+def worker(
+    settings: Any,
+    engine: str = option(type=ENGINE, default="local", help="where scoring is done: local, or ray(address=...)"),
+    at_once: int = option(type=click.IntRange(1, 256), default=1, help="submissions at a time"),
+    example: bool = option(
+        "--example/--no-example", default=False, help="an example benchmark on a server that has none"
+    ),
+    parent: int = option(type=int, default=0, hidden=True),
+) -> None:
+    """Score submissions and make benchmarks, on any machine that reaches the database and the files.
 
     With an engine the worker only shares out the scoring, several submissions at once; the machines that do it reach
     the files, and never the database.
@@ -117,10 +126,37 @@ def worker(settings: Any, engine: str, at_once: int, example: bool, parent: int)
     run_worker(settings, parent, add_example if example else lambda store: None, engines.create(engine), at_once)
 
 
+@command.group("jobs")
+def jobs() -> None:
+    """What workers do: scoring submissions, making benchmarks."""
+
+
+@verb("retry", jobs)
+@click.pass_obj
+def retry(settings: Any) -> None:
+    """Do every job that failed again, for example once the file store is back.
+
+    \b
+    Example
+      dstress serve jobs retry
+    """
+    from dstress.leaderboard.jobs import JobStore
+
+    store = JobStore(settings)
+    store.database.migrate()
+    click.echo(f"{store.retry()} failed jobs wait for a worker again", err=True)
+    store.database.close()
+
+
 def _serve(settings: Any, host: str, port: int, processes: int) -> None:
     """Listen until a signal comes; what is being answered then is answered first."""
     import uvicorn
 
+    if processes > 1:  # they count into files of one folder; each by itself would tell a part of what is asked
+        counts = settings.folder / "metrics"
+        shutil.rmtree(counts, ignore_errors=True)
+        counts.mkdir(parents=True)
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(counts)
     click.echo(f"dstress serves at {settings.url}; everything is kept in {settings.folder}", err=True)
     with suppress(KeyboardInterrupt):  # the signal, once more after the last answer
         uvicorn.run(
@@ -138,7 +174,7 @@ def _serve(settings: Any, host: str, port: int, processes: int) -> None:
         )
 
 
-@command.command("migrate")
+@verb("migrate", command)
 @click.pass_obj
 def migrate(settings: Any) -> None:
     """Bring the database to this version's tables; `serve` does so at its start.
@@ -155,11 +191,9 @@ def migrate(settings: Any) -> None:
     click.echo("the database is up to date", err=True)
 
 
-@command.command("backup")
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@json_option
+@verb("backup", command)
 @click.pass_obj
-def backup(settings: Any, file: Path, json_file: str | None) -> None:
+def backup(settings: Any, file: Path = argument(type=FILE), files: OutputFiles = json_option) -> None:
     """Write everything that a server keeps into FILE, a zip; the server may go on.
 
     \b
@@ -169,14 +203,16 @@ def backup(settings: Any, file: Path, json_file: str | None) -> None:
     """
     from dstress.leaderboard.backup import back_up
 
-    _show(_with_server(settings, back_up, file), json_file)
+    _show(_with_server(settings, back_up, file), files)
 
 
-@command.command("restore")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@json_option
+@verb("restore", command)
 @click.pass_obj
-def restore_command(settings: Any, file: Path, json_file: str | None) -> None:
+def restore_command(
+    settings: Any,
+    file: Path = argument(type=click.Path(exists=True, dir_okay=False, path_type=Path)),
+    files: OutputFiles = json_option,
+) -> None:
     """Fill an empty server from a backup, whatever database the backup was made of.
 
     \b
@@ -185,7 +221,7 @@ def restore_command(settings: Any, file: Path, json_file: str | None) -> None:
     """
     from dstress.leaderboard.backup import restore
 
-    _show(_with_server(settings, restore, file), json_file)
+    _show(_with_server(settings, restore, file), files)
 
 
 def _with_server(settings: Any, work: Any, file: Path) -> Contents:
@@ -205,12 +241,7 @@ def _with_server(settings: Any, work: Any, file: Path) -> Contents:
     return contents
 
 
-def _show(contents: Contents, json_file: str | None) -> None:
-    if json_file:
-        write_json(contents._asdict(), json_file)
-        return
-    table = make_table("table", "#rows")
-    for name, count in contents.rows.items():
-        table.add_row(name, f"{count:,}")
-    console().print(table)
-    console().print(f"{contents.files:,} files; revision {contents.revision}, made {contents.made_at}")
+def _show(contents: Contents, files: OutputFiles) -> None:
+    rows = [(name, f"{count:,}") for name, count in contents.rows.items()]
+    caption = f"{contents.files:,} files; revision {contents.revision}, made {contents.made_at}"
+    files.show(contents._asdict(), [Table(("table", "#rows"), rows, caption)])

@@ -6,11 +6,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dstress.cli.output import COUNTS, SEEDS, console, json_option, print_table, write_json
+from dstress.cli.names import CORPUS, STRESSOR
+from dstress.cli.options import FOLDER, argument, draw_option, limit_option, meanings_option, option, seed_option, verb
+from dstress.cli.output import OutputFiles, console, json_option, print_table
 from dstress.cli.progress import counting
 from dstress.corpora import load
 from dstress.dialogue import Dialogue, Schema, Stress, Turn
@@ -29,11 +31,11 @@ from dstress.pipeline.stress import (
 )
 from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
+from dstress.runs.suites.base import ORIGINAL
 from dstress.spec import parse_list
 from dstress.storage.file_names import file_name
 from dstress.stressors import create
 from dstress.stressors.quality import Quality, Summary
-from dstress.suites.base import ORIGINAL
 from dstress.text.schema_distance import SchemaChange
 
 if TYPE_CHECKING:
@@ -43,45 +45,41 @@ _PREVIEW = 5
 """Pairs that are shown where nothing is written."""
 
 
-@click.command("stress")
-@click.argument("corpus", metavar="CORPUS:SPLIT")
-@click.option("--with", "stressors", required=True, metavar="SPEC[,SPEC]", help="stressors; a+b applies both")
-@click.option(
-    "--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="write each stressed corpus into DIR"
-)
-@click.option(
-    "--layout",
-    type=click.Choice([OWN_LAYOUT, "multiwoz", "sgd", "trade", "unified"]),
-    default=OWN_LAYOUT,
-    show_default=True,
-    help="the layout that your tracker reads; with another than ours the original is written beside",
-)
-@click.option("--preview", type=click.IntRange(0), metavar="N", help="show N changed turns or slots before and after")
-@click.option("--limit", type=COUNTS, default=0, metavar="N", help="only the first N dialogues")
-@click.option("--draw", type=COUNTS, default=0, metavar="N", help="only N dialogues, drawn by the seed")
-@click.option("--seed", type=SEEDS, default=SEED, show_default=True, help="seed of all randomness")
-@click.option("--workers", type=click.IntRange(0), default=0, help="processes; default: cores, where it pays")
-@click.option("--calibrate", metavar="wer=0.30", help="first find what gives this word error rate, and store it")
-@click.option("--meanings", is_flag=True, help="compare what rephrased turns mean, with an encoder (extra `encoder`)")
-@json_option
+@verb("stress")
 def command(
-    corpus: str,
-    stressors: str,
-    out: Path | None,
-    layout: str,
-    preview: int | None,
-    limit: int,
-    draw: int,
-    seed: int,
-    workers: int,
-    calibrate: str | None,
-    meanings: bool,
-    json_file: str | None,
+    corpus: str = argument(type=CORPUS, metavar="CORPUS:SPLIT"),
+    stressors: str = option(
+        "--with",
+        type=STRESSOR,
+        required=True,
+        metavar="SPEC[,SPEC]",
+        help="stressors to apply, separately; a+b applies both together",
+    ),
+    out: Path | None = option(type=FOLDER, metavar="DIR", help="write each stressed corpus into DIR"),
+    layout: str = option(
+        type=click.Choice([OWN_LAYOUT, "multiwoz", "sgd", "trade", "unified"]),
+        default=OWN_LAYOUT,
+        help="file layout that your tracker reads; any but dstress also writes the original corpus",
+    ),
+    preview: int | None = option(
+        type=click.IntRange(0), metavar="N", help="show N changed turns or slots before and after"
+    ),
+    limit: int = limit_option,
+    draw: int = draw_option,
+    seed: int = seed_option(SEED),
+    workers: int = option(
+        type=click.IntRange(0), default=0, help="worker processes; default: one per core for slow stressors, else one"
+    ),
+    calibrate: str | None = option(
+        metavar="wer=0.30", help="fit the speech channel to this word error rate first, and store it"
+    ),
+    meanings: bool = meanings_option,
+    files: OutputFiles = json_option,
 ) -> None:
-    """Stress a corpus: break its words on purpose, keep its labels true.
+    """Apply stressors to a corpus and keep its labels correct.
 
-    Each SPEC gives a corpus of its own under DIR, which every verb takes in place of a corpus name, and a summary of
-    what was done. Without --out a few turns are shown and nothing is written.
+    Each SPEC gives a stressed corpus, written under DIR, and a summary of the changes. Every command accepts the
+    written folder instead of a corpus name. Without --out, a few changed turns are shown and nothing is written.
 
     \b
     Examples
@@ -104,29 +102,30 @@ def command(
         for stressed in versions:
             quality = Quality(stressed.stressor, meanings=meanings)
             changed = (place for dialogue in quality.watching(stressed) for place in _changed_turns(dialogue))
-            if json_file:
+            if files.json:
                 deque(changed, maxlen=0)
                 summaries[stressed.stressor.spec] = quality.summary()
             else:
                 _show(stressed, changed, _PREVIEW if preview is None else preview, quality)
-        if json_file:
-            _write_json(versions, summaries, json_file)
+        if files.json:
+            files.write(_descriptions(versions, summaries))
         return
-    shown = 0 if json_file else preview or 0
+    shown = 0 if files.json else preview or 0
     for number, stressed in enumerate(versions, start=1):
         label = f"stressor {number} of {len(versions)}: {stressed.stressor.spec}"
         summaries[stressed.stressor.spec] = _write(stressed, out, shown, layout, label, meanings)
     if layout != OWN_LAYOUT:
         write_corpus(original, out / ORIGINAL, layout)
-    if json_file:
-        _write_json(versions, summaries, json_file)
+    if files.write(_descriptions(versions, summaries)):
         return
-    _print_summaries(summaries, {one.stressor.spec: change for one in versions if (change := one.schema_change())})
+    _print_summaries(
+        summaries, {stressed.stressor.spec: change for stressed in versions if (change := stressed.schema_change())}
+    )
     console().print(f"written to {out}", markup=False)
 
 
-def _write_json(versions: Iterable[StressedCorpus], summaries: dict[str, Summary], file: str) -> None:
-    write_json({one.stressor.spec: describe(one, summaries[one.stressor.spec]) for one in versions}, file)
+def _descriptions(versions: Iterable[StressedCorpus], summaries: dict[str, Summary]) -> dict[str, Any]:
+    return {stressed.stressor.spec: describe(stressed, summaries[stressed.stressor.spec]) for stressed in versions}
 
 
 def _parse_target(text: str) -> dict[str, float]:
@@ -141,8 +140,8 @@ def _parse_target(text: str) -> dict[str, float]:
 def engine_for(specs: Iterable[str], workers: int) -> Local | None:
     """Processes as asked; else one for every core, for stressors that are worth it."""
     heavy = any(part.heavy for spec in specs for part in create(spec).parts)
-    wanted = workers or (cores() if heavy else 1)
-    return Local(wanted) if wanted > 1 else None
+    workers = workers or (cores() if heavy else 1)
+    return Local(workers) if workers > 1 else None
 
 
 def _write(stressed: StressedCorpus, out: Path, preview: int, layout: str, label: str, meanings: bool) -> Summary:

@@ -2,63 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import click
 
-from dstress.cli.output import SEEDS, OutputFiles, json_option, print_notes, print_table, table_options
+from dstress.cli.names import METRIC
+from dstress.cli.options import argument, convention_option, option, resamples_option, seed_option, verb
+from dstress.cli.output import OutputFiles, table_options
 from dstress.cli.progress import waiting
 from dstress.cli.score import parse_slices, slices_option
 from dstress.errors import DstressError
 from dstress.reports.score_tables import score_table, slice_table
-from dstress.reports.tables import Table
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import COMPARING, ScoringOptions
-from dstress.scoring.scorecard import UNITS, Scorecard
+from dstress.scoring.scorecard import UNITS
 from dstress.scoring.versions import PAIR_METRICS, conditional, variants
 
 
-@click.command("versions")
-@click.argument("runs", nargs=-1, required=True, metavar="FILE[@GOLD]...")
-@click.option("--original", metavar="FILE[@GOLD]", help="the same tracker on the original data")
-@click.option("--metric", default="jga", show_default=True, help="the metric whose sensitivity is measured")
-@click.option(
-    "--over", type=click.Choice(["changed", "all"]), default="changed", show_default=True, help="which pairs count"
-)
-@slices_option
-@click.option("--convention", default="", help="what counts as correct; default: what the format's own script does")
-@click.option("--allow-partial", is_flag=True, help="use the turns that are there")
-@click.option(
-    "--resamples",
-    type=click.IntRange(0),
-    default=COMPARING.resamples,
-    show_default=True,
-    help="bootstrap resamples of dialogues",
-)
-@click.option("--seed", type=SEEDS, default=COMPARING.seed, show_default=True, help="seed of the resamples")
-@table_options
-@json_option
+@verb("versions")
 def command(
-    runs: tuple[str, ...],
-    original: str | None,
-    metric: str,
-    over: str,
-    slices: str,
-    convention: str,
-    allow_partial: bool,
-    resamples: int,
-    seed: int,
-    markdown_file: str | None,
-    latex_file: str | None,
-    csv_file: str | None,
-    json_file: str | None,
+    runs: tuple[str, ...] = argument(nargs=-1, required=True, metavar="FILE[@GOLD]..."),
+    original: str | None = option(metavar="FILE[@GOLD]", help="the same tracker on the original data"),
+    metric: str = option(type=METRIC, default="jga", help="the metric whose sensitivity is measured"),
+    over: str = option(type=click.Choice(["changed", "all"]), default="changed", help="which pairs count"),
+    slices: str = slices_option,
+    convention: str = convention_option,
+    allow_partial: bool = option(is_flag=True, help="score only the turns that are present"),
+    resamples: int = resamples_option(COMPARING.resamples),
+    seed: int = seed_option(COMPARING.seed, "seed of the resamples"),
+    files: OutputFiles = table_options,
 ) -> None:
     """Score one tracker over several versions of the data.
 
     One version and its --original give CheckDST's cjga and consistent-jga, over the turns that differ between the two
-    (in words or gold), or with --over all over every turn. Two or more versions give SGD-X's accuracy
-    over variants and schema sensitivity, and with --original the relative difference. Each file may name its gold
-    behind an @; without it, the file's own gold is taken. --by seen gives SGD-X's table 2.
+    (in text or gold), or with --over all over every turn. Two or more versions give SGD-X's accuracy over variants and
+    schema sensitivity, and with --original the relative difference. Name the gold of a file after an @; the default is
+    the gold labels in the file. --by seen gives SGD-X's table 2.
 
     \b
     Examples
@@ -76,20 +53,13 @@ def command(
             card = conditional(first, versions[0], convention, options, metrics, by)
         else:
             raise DstressError("one version alone shows nothing", fix="add --original, or more versions")
-    tables = [score_table(card), *_slice_tables(card)]
-    if OutputFiles(json_file, markdown_file, latex_file, csv_file).write(card, tables):
-        return
-    for table in tables:
-        print_table(table)
-    print_notes(card.notes)
-
-
-def _slice_tables(card: Scorecard) -> Iterator[Table]:
-    """A table for each slice, under the values over all units."""
+    # Each slice stands under the values over all units.
     everything: dict[str, float | None] = {name: score.value for name, score in card.metrics.items()}
     everything[UNITS] = max(score.n for score in card.metrics.values())
-    for name, keys in card.slices.items():
-        yield slice_table(name, {"all": everything} | keys, list(card.metrics), [UNITS])
+    cut = [
+        slice_table(name, {"all": everything} | keys, list(card.metrics), [UNITS]) for name, keys in card.slices.items()
+    ]
+    files.show(card, [score_table(card), *cut], notes=card.notes)
 
 
 def _run(text: str) -> PredictionSource:

@@ -9,31 +9,33 @@ from pathlib import Path
 
 import click
 
-from dstress.cli.output import console, json_option, write_json
+from dstress.cli.options import PATH, argument, option, verb
+from dstress.cli.output import OutputFiles, console, json_option
 from dstress.errors import DstressError, MissingExtraError
 from dstress.leaderboard.viewer.shelf import Shelf
 
 
-@click.command("view")
-@click.argument("folder", metavar="RUNS", type=click.Path(path_type=Path), default=Path("runs"))
-@click.option("--port", type=click.IntRange(0, 65535), default=8050, show_default=True, help="0 takes a free one")
-@click.option("--open/--no-open", "opened", default=False, help="open it in your browser")
-@json_option
-def command(folder: Path, port: int, opened: bool, json_file: str | None) -> None:
-    """Look at the runs of a folder: headline numbers, every report, any runs side by side.
+@verb("view")
+def command(
+    folder: Path = argument(metavar="RUNS", type=PATH, default=Path("runs")),
+    port: int = option(type=click.IntRange(0, 65535), default=8050, help="port; 0 chooses a free one"),
+    opened: bool = option("--open/--no-open", default=False, help="open the page in your browser"),
+    files: OutputFiles = json_option,
+) -> None:
+    """Browse the runs of a folder: main scores, every report, and runs side by side.
 
-    A local page for this machine alone (127.0.0.1), without accounts. It reads and never writes: reports that are not
-    there yet are made in memory. New runs show when the page is loaded again. Ctrl-C ends it.
+    Serves a local page, only on this machine (127.0.0.1) and without accounts. It never writes files: missing reports
+    are made in memory. Reload the page to see new runs. Ctrl-C stops the server.
 
     \b
     Examples
       dstress view runs
       dstress view runs --port 0 --open
-      dstress view runs --json                  (the list alone)
+      dstress view runs --json                  (only the list)
     """
     shelf = Shelf(folder)
-    if json_file:
-        write_json(shelf.list(), json_file)
+    if files.json:
+        files.write(shelf.list())
         return
     try:
         import uvicorn
@@ -48,7 +50,7 @@ def command(folder: Path, port: int, opened: bool, json_file: str | None) -> Non
     except OSError as error:
         raise DstressError(f"port {port} is not free ({error.strerror})", fix="give another --port, or 0") from None
     address = f"http://{LOOPBACK}:{listening.getsockname()[1]}/"
-    console().print(f"{len(shelf.names()):,} runs of {folder} at {address} (Ctrl-C ends it)", markup=False)
+    console().print(f"{len(shelf.paths()):,} runs of {folder} at {address} (Ctrl-C ends it)", markup=False)
     if opened:
         webbrowser.open(address)
     server = uvicorn.Server(uvicorn.Config(create_viewer(folder), log_level="warning", access_log=False))

@@ -23,6 +23,7 @@ conventions = Registry(
         "fnctod": "dstress.conventions.fnctod:FncTod",
         "gca": "dstress.conventions.gca:Gca",
         "checkdst": "dstress.conventions.checkdst:CheckDst",
+        "bfcl": "dstress.conventions.bfcl:Bfcl",
     },
 )
 

@@ -7,9 +7,10 @@ corpus, so values can be prepared and compared once per distinct pair, however l
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Collection
-from typing import ClassVar, Literal
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
+from dstress.conventions.calls import Check, equal_values
 from dstress.dialogue import Slot, State, service_of
 
 Unit = Literal["turn", "frame"]
@@ -44,6 +45,15 @@ class Convention(ABC):
     reads_informed: ClassVar[bool] = False
     """Predicted values keep TripPy's mark for "taken over", with the gold of that turn (see `INFORMED`)."""
 
+    about_calls: ClassVar[bool] = False
+    """It is one of calls, and says nothing of its own of states: `--conventions all` leaves it out."""
+    credits_unparsed: bool = False
+    """Where nothing may be called, an answer from which no call could be read counts as calling nothing."""
+
+    def argument(self, accepted: Sequence[Any], parameter: Mapping[str, Any]) -> Check:
+        """What checks an argument of a call, of a parameter with this JSON schema."""
+        return equal_values(accepted, parameter)
+
     def gold(self, slot: str, values: tuple[str, ...]) -> tuple[str, ...]:
         """The accepted forms of a gold value; none left means that the slot counts as inactive."""
         return values
@@ -73,13 +83,13 @@ class Convention(ABC):
         if self.within_schema and slots is not None:
             gold = {slot: values for slot, values in gold.items() if slot in slots}
             predicted = {slot: value for slot, value in predicted.items() if slot in slots}
-        wanted = {slot: accepted for slot, values in gold.items() if (accepted := self.gold(slot, values))}
+        active = {slot: accepted for slot, values in gold.items() if (accepted := self.gold(slot, values))}
         prepared = {slot: self.predicted(slot, value) for slot, value in predicted.items()}
         result = 1.0
         for slot, value in prepared.items():
-            if slot not in wanted and value is not None and not self.ignores(slot, wanted):
+            if slot not in active and value is not None and not self.ignores(slot, active):
                 return 0.0
-        for slot, accepted in wanted.items():
+        for slot, accepted in active.items():
             value = prepared.get(slot)
             if value is None:
                 return 0.0

@@ -13,8 +13,8 @@ class ConvLab(Convention):
     """Equality without white space and letter case; `|` joins alternatives on either side, and any may match.
 
     The script walks through the slots that the gold state lists, empty ones included, and never sees other predicted
-    slots. `listed` says what gold lists: `file` what the prediction file's gold does, and where a file has none, as
-    `active`: the domains with a value in them. `all` is every domain, so that nothing is ignored.
+    slots. `listed` says which slots those are: `file` takes them from the gold in the prediction file and, without one,
+    does as `active`, which takes the domains that have a value. With `all` every slot counts and nothing is ignored.
     """
 
     name = "convlab"
@@ -36,7 +36,7 @@ class ConvLab(Convention):
     def ignores(self, slot: str, gold: Collection[str], listed: Collection[str] | None = None) -> bool:
         if self.listed == "file" and listed is not None:
             return slot not in listed
-        return self.listed != "all" and service_of(slot) not in {service_of(known) for known in gold}
+        return self.listed != "all" and service_of(slot) not in {service_of(other) for other in gold}
 
 
 def _squeezed(value: str) -> str:

@@ -66,7 +66,7 @@ def _ratio(left: str, right: str, backend: Backend) -> float:
 def _starts(shorter: str, longer: str, backend: Backend) -> list[int]:
     """Where the shorter text would begin in the longer one, for each of their matching blocks."""
     if backend == "indel":
-        found = [(block.a, block.b) for block in Levenshtein.editops(shorter, longer).as_matching_blocks()]
+        blocks = [(block.a, block.b) for block in Levenshtein.editops(shorter, longer).as_matching_blocks()]
     else:
-        found = [(block.a, block.b) for block in SequenceMatcher(None, shorter, longer).get_matching_blocks()]
-    return list(dict.fromkeys(max(in_longer - in_shorter, 0) for in_shorter, in_longer in found))
+        blocks = [(block.a, block.b) for block in SequenceMatcher(None, shorter, longer).get_matching_blocks()]
+    return list(dict.fromkeys(max(in_longer - in_shorter, 0) for in_shorter, in_longer in blocks))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dstress.conventions.base import UNKNOWN_SLOT, Convention
-from dstress.dialogue import Slot
+from typing import ClassVar
+
+from dstress.conventions.base import Unit
+from dstress.conventions.dstc8 import Dstc8
 
 
-class MultiWoz22(Convention):
+class MultiWoz22(Dstc8):
     """Equality with any reference, letter case included; categorical slots: with the first reference, in any case.
 
     That is `--joint_acc_across_turn=True --use_fuzzy_match=False`. As in `dstc8`, slots outside the schema and
@@ -14,9 +16,7 @@ class MultiWoz22(Convention):
     """
 
     name = "multiwoz22"
-    within_schema = True
+    unit: ClassVar[Unit] = "turn"
 
-    def similarity(self, slot: str, accepted: tuple[str, ...], predicted: str, kind: Slot = UNKNOWN_SLOT) -> float:
-        if kind.categorical:
-            return float(accepted[0].lower() == predicted.lower())
-        return float(predicted in accepted)
+    def __init__(self) -> None:
+        super().__init__(fuzzy=False)

@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Literal
 
 from dstress.conventions.base import UNKNOWN_SLOT, Convention
-from dstress.conventions.clock import on_the_clock
 from dstress.conventions.fuzzy import partial_ratio
-from dstress.conventions.labels import bare, tables, turned
+from dstress.conventions.labels import bare_slot, invert
 from dstress.dialogue import DONTCARE, Slot
+from dstress.text.tables import read_table
 
 _ENOUGH = 95
 _NAMES = frozenset({"name", "destination", "departure"})
 _TIMES = frozenset({"arrive", "leave", "arriveby", "leaveat", "time"})
 _SWITCHES = frozenset({"parking", "internet"})
 _BOOK = "book"
+_MORNING, _AFTERNOON = ("am", "a.m."), ("pm", "p.m.")
+_LONGEST = 4_000
+"""Python turns no more digits than 4,300 into a number; where they are more, the script stops with an error."""
 
 
 class MwzEval(Convention):
@@ -35,9 +38,9 @@ class MwzEval(Convention):
 
     def __init__(self, book: Literal["stripped", "prefixed", "same", "dropped"] = "stripped") -> None:
         self.book = book
-        known = tables("mwzeval")
-        self._maps = {kind: turned(known[kind]) for kind in ("names", "foods", "types", "times")}
-        self._openings = turned(known["time_openings"])
+        tables = read_table(__package__, "mwzeval.toml")
+        self._maps = {kind: invert(tables[kind]) for kind in ("names", "foods", "types", "times")}
+        self._openings = invert(tables["time_openings"])
 
     def gold(self, slot: str, values: tuple[str, ...]) -> tuple[str, ...]:
         if DONTCARE in values or (self.book == "dropped" and _is_booking(slot)):
@@ -59,25 +62,55 @@ class MwzEval(Convention):
             plain = value.strip().lower().replace(" & ", " and ").replace("&", " and ").replace(" '", "'")
             return self._maps["names"].get(plain, plain)
         if name in _TIMES:
-            return self._time(value.strip().lower())
+            time = value.strip().lower()
+            if time in self._maps["times"]:
+                return self._maps["times"][time]
+            openings = (canonical for opening, canonical in self._openings.items() if time.startswith(opening))
+            return next(openings, None) or to_clock(time)
         if name == "type":
             return self._maps["types"].get(value, value)
         if name == "food":
             return self._maps["foods"].get(value.strip().lower(), value.strip().lower())
         return "yes" if name in _SWITCHES and value == "free" else value
 
-    def _time(self, time: str) -> str:
-        if time in self._maps["times"]:
-            return self._maps["times"][time]
-        for opening, canonical in self._openings.items():
-            if time.startswith(opening):
-                return canonical
-        return on_the_clock(time)
-
 
 def _name(slot: str) -> str:
-    return bare(slot).lower().replace(" ", "")
+    return bare_slot(slot).lower().replace(" ", "")
 
 
 def _is_booking(slot: str) -> bool:
     return _name(slot).startswith(_BOOK)
+
+
+def to_clock(time: str) -> str:
+    """A time in lower case as HH:MM, as far as the script gets: `by 5:15 pm` -> `17:15`, `9` -> `09:00`.
+
+    This repeats the script expression for expression, misreadings included (noon becomes 24:00); what people mean by a
+    time, `dstress.text.times` reads. Where a p.m. hour is no number the script stops with an error; the text stays.
+    """
+    time = time[3:] if time.startswith("by") else time
+    for word in ("after", "afer"):
+        time = time[len(word) :].strip() if time.startswith(word) else time
+    time = _without_ending(time, _MORNING)
+    if time.endswith(_AFTERNOON):
+        time = _without_ending(time, _AFTERNOON)
+        hour, colon, minutes = time.partition(":")
+        if ":" not in minutes and hour.strip().isdecimal() and len(hour) <= _LONGEST:
+            return f"{int(hour) + 12}:{minutes if colon else '00'}"
+    if not time:
+        return "00:00"
+    time = time[:-1] if time[-1] in ".,?" else time
+    if time.isdigit():
+        return f"{time[:2]}:{time[2:]}" if len(time) == 4 else f"{time.zfill(2)}:00"
+    if ":" in time:
+        time = "".join(time.split(" "))
+    if len(time) == 4 and time[1] == ":":
+        hour, minutes = time.split(":")[:2]
+        return f"{hour.zfill(2)}:{minutes}"
+    return time
+
+
+def _without_ending(time: str, endings: tuple[str, ...]) -> str:
+    for ending in endings:
+        time = time.removesuffix(ending).strip() if time.endswith(ending) else time
+    return time

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dstress.conventions.base import Convention
-from dstress.conventions.labels import NO_VALUE, Misfits, bare, surviving
+from dstress.conventions.labels import NO_VALUE, Misfits, bare_slot, kept_forms
 
 _NEVER_SAID = "not mentioned"
 _IGNORED = (_NEVER_SAID, "dontcare", NO_VALUE)
@@ -26,7 +26,7 @@ class SimpleTod(Convention):
         self._misfits = Misfits("bare")
 
     def gold(self, slot: str, values: tuple[str, ...]) -> tuple[str, ...]:
-        return surviving([self._read(slot, value) for value in values])
+        return kept_forms([self._read(slot, value) for value in values])
 
     def predicted(self, slot: str, value: str) -> str | None:
         if self.dontcare == "keep" and value.split()[-1:] in ([], [NO_VALUE]):
@@ -36,5 +36,5 @@ class SimpleTod(Convention):
     def _read(self, slot: str, value: str) -> str | None:
         if self.dontcare == "keep":
             return None if _NEVER_SAID in value else value
-        mended = self._misfits.mend(bare(slot), value)
-        return None if any(word in mended for word in _IGNORED) else mended
+        fixed = self._misfits.fix(bare_slot(slot), value)
+        return None if any(word in fixed for word in _IGNORED) else fixed

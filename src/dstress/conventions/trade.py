@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dstress.conventions.base import Convention
-from dstress.conventions.labels import NO_VALUE, Misfits, typos
+from dstress.conventions.labels import NO_VALUE, Misfits, read_typos
 
 
 class Trade(Convention):
@@ -21,11 +21,11 @@ class Trade(Convention):
 
     def __init__(self, labels: Literal["trade", "coco"] = "trade") -> None:
         self.labels = labels
-        self._typos = typos("coco") if labels == "coco" else typos()
+        self._typos = read_typos("coco") if labels == "coco" else read_typos()
         self._misfits = Misfits("trade", "coco") if labels == "coco" else Misfits("trade")
 
     def gold(self, slot: str, values: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self._misfits.mend(slot, self._typos.get(value, value)) for value in values))
+        return tuple(dict.fromkeys(self._misfits.fix(slot, self._typos.get(value, value)) for value in values))
 
     def predicted(self, slot: str, value: str) -> str | None:
         return None if value == NO_VALUE else value

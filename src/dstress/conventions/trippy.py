@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from dstress.conventions.base import INFORMED, UNKNOWN_SLOT, Convention
-from dstress.conventions.labels import NO_VALUE, surviving, tables, turned
+from dstress.conventions.labels import NO_VALUE, invert, kept_forms
 from dstress.dialogue import Slot
+from dstress.text.tables import read_table
 
 _PARTS = re.compile(r"(\W+)")
 _UNVARIED = frozenset({NO_VALUE, "dontcare", "true", "false"})
@@ -25,22 +26,23 @@ class TripPy(Convention):
     reads_informed = True
 
     def __init__(self) -> None:
-        known = tables("trippy")
-        self._variants = {_words(label): tuple(map(_words, forms)) for label, forms in known["variants"].items()}
-        self._booleans = {slot: turned(forms) for slot, forms in known["booleans"].items()}
-        self._times = [(re.compile(rule["find"]), rule.get("give", _in_24_hours)) for rule in known["times"]]
+        tables = read_table(__package__, "trippy.toml")
+        self._variants = {_words(label): tuple(map(_words, forms)) for label, forms in tables["variants"].items()}
+        self._booleans = {slot: invert(forms) for slot, forms in tables["booleans"].items()}
+        self._times = [(re.compile(rule["find"]), rule.get("give", _in_24_hours)) for rule in tables["times"]]
 
     def gold(self, slot: str, values: tuple[str, ...]) -> tuple[str, ...]:
-        return surviving([self._read(slot, value) for value in values])
+        return kept_forms([self._read(slot, value) for value in values])
 
     def predicted(self, slot: str, value: str) -> str | None:
         if not value.startswith(INFORMED):
             return self._read(slot, value)
         taken, *forms = value.split(INFORMED)[1:]
-        words = self._read(slot, taken)
+        labels = [self._read(slot, form) or NO_VALUE for form in forms or (NO_VALUE,)]
+        # An empty run of words is in every value, so the script puts gold in place of an empty informed value.
+        words = self._read(slot, taken) if taken.strip() else labels[0]
         if words is None:
             return None
-        labels = [self._read(slot, form) or NO_VALUE for form in forms or (NO_VALUE,)]
         settled = next((label for label in labels if self._near(label, words)), words)
         return None if settled == NO_VALUE else settled
 

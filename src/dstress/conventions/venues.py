@@ -34,7 +34,7 @@ class Venues:
         self.database = database
         self._canonical = MwzEval().canonical
         self._accepted = cache(self._accept)
-        self._found: dict[tuple[str, frozenset[tuple[str, str]]], frozenset[str]] = {}
+        self._ids: dict[tuple[str, frozenset[tuple[str, str]]], frozenset[str]] = {}
 
     def placeholder(self, service: str) -> str:
         """The kind of placeholder that offers a row of a service; empty where none needs to be offered."""
@@ -46,11 +46,10 @@ class Venues:
     def find(self, service: str, constraints: Mapping[str, str]) -> frozenset[str]:
         """The ids of the rows that fit; constraints are by column."""
         key = service, frozenset(constraints.items())
-        found = self._found.get(key)
-        if found is None:
-            wanted = {column: self._accepted(service, column, value) for column, value in self.asked(constraints)}
-            found = self._found[key] = frozenset(map(identify, self.database.query(service, wanted)))
-        return found
+        if key not in self._ids:
+            accepted = {column: self._accepted(service, column, value) for column, value in self.asked(constraints)}
+            self._ids[key] = frozenset(map(identify, self.database.query(service, accepted)))
+        return self._ids[key]
 
     def asked(self, constraints: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         """The constraints that count, in canonical form."""
@@ -58,21 +57,21 @@ class Venues:
             if column not in _NOT_ASKED and value not in _OPEN:
                 yield column, self._canonical(column, value)
 
-    def fits(self, service: str, column: str, known: str, value: str) -> bool:
-        """Whether a value that the database knows fits a wanted one."""
-        if known == _UNKNOWN:
+    def fits(self, service: str, column: str, stored: str, value: str) -> bool:
+        """Whether a value of the database fits a wanted one."""
+        if stored == _UNKNOWN:
             return True
         if column == _LATEST:
-            return _minutes(known) <= _minutes(value)
+            return _minutes(stored) <= _minutes(value)
         if column == _EARLIEST:
-            return _minutes(known) >= _minutes(value)
+            return _minutes(stored) >= _minutes(value)
         if column in _ALIKE_COLUMNS.get(service, {"name"}):
-            return partial_ratio(known.casefold(), value) >= _ALIKE
-        return self._canonical(column, known) == value
+            return partial_ratio(stored.casefold(), value) >= _ALIKE
+        return self._canonical(column, stored) == value
 
     def _accept(self, service: str, column: str, value: str) -> frozenset[str]:
-        known = self.database.values(service, column)
-        return frozenset(other for other in known if self.fits(service, column, other, value))
+        stored = self.database.values(service, column)
+        return frozenset(other for other in stored if self.fits(service, column, other, value))
 
 
 def identify(row: Mapping[str, str]) -> str:
@@ -83,5 +82,5 @@ def identify(row: Mapping[str, str]) -> str:
 @cache
 def _minutes(time: str) -> int:
     """Since midnight; what is no time is midnight."""
-    found = _CLOCK.match(time)
-    return int(found[1]) * 60 + int(found[2]) if found else 0
+    clock = _CLOCK.match(time)
+    return int(clock[1]) * 60 + int(clock[2]) if clock else 0

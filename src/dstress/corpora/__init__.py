@@ -27,6 +27,10 @@ importers = Registry(
     Importer,
     {
         "dstress": "dstress.corpora.jsonl:Jsonl",
+        "bfcl": "dstress.corpora.bfcl:Bfcl",
+        "apibank": "dstress.corpora.tool_dialogues:ApiBank",
+        "acebench": "dstress.corpora.tool_dialogues:AceBench",
+        "sgd-tools": "dstress.corpora.sgd_tools:SgdTools",
         "multiwoz22": "dstress.corpora.multiwoz22:Multiwoz22",
         "sgd": "dstress.corpora.sgd:Sgd",
         "woz": "dstress.corpora.woz:Woz",
@@ -37,6 +41,7 @@ importers = Registry(
         "bitod": "dstress.corpora.bitod:Bitod",
         "unified": "dstress.corpora.unified:Unified",
         "multiwoz": "dstress.corpora.multiwoz:Multiwoz",
+        "simple": "dstress.corpora.simple:Simple",
     },
 )
 """Layouts, in the order in which they are tried."""
@@ -52,13 +57,12 @@ def load(text: str, *, limit: int = 0, draw: int = 0, seed: int = 1) -> Corpus:
     A name that is imported is that corpus, whatever lies in the working directory; `./sgd` is a folder `sgd` there.
     `limit` takes the first dialogues, `draw` some at random, by the seed.
     """
-    return _load_whole(text).take(limit, draw, seed)
-
-
-def _load_whole(text: str) -> Corpus:
     name, _, split = text.rpartition(":") if ":" in text else (text, "", "")
+    if not name:  # which would be the path of the working folder
+        raise CorpusError("no corpus is named", fix="give one as NAME:SPLIT, such as reminder:test")
     if not (name == EMBEDDED or store.is_stored(name)) and (Path(text).exists() or Path(name).exists()):
-        return _load_path(*((text, "") if Path(text).exists() else (name, split)))
+        path = (text, "") if Path(text).exists() else (name, split)
+        return _load_path(*path).take(limit, draw, seed)
     if name == EMBEDDED:
         ensure_embedded()
     entry = store.require_manifest(name)
@@ -68,7 +72,7 @@ def _load_whole(text: str) -> Corpus:
     if train:
         corpus.train = f"{name}:{train}"
         corpus.seen = frozenset(store.read_schema(name, train).by_name)
-    return corpus
+    return corpus.take(limit, draw, seed)
 
 
 def load_splits(text: str) -> dict[str, Corpus]:
@@ -100,17 +104,17 @@ def add(
 
         if schemas := sgdx.read_variants(source):
             return [
-                store.add_variant(f"{name}/{variant}", source.address, "sgd", splits)
-                for variant, splits in schemas.items()
+                store.add_variant(f"{name}/{variant}", source.address, "sgd", by_split)
+                for variant, by_split in schemas.items()
             ]
-        importer = detect(source)
-        splits = ((importer.name, _in_language(split, language)) for split in importer.splits(source))
-        return [store.add(name, source.address, splits, progress, database=importer.database(source))]
+        importer = importers.create(name) if name in importers and importers.get(name).by_name else detect(source)
 
+        def splits() -> Iterator[tuple[str, Split]]:
+            for split in importer.splits(source):
+                split.language = language or split.language
+                yield importer.name, split
 
-def _in_language(split: Split, language: str) -> Split:
-    split.language = language or split.language
-    return split
+        return [store.add(name, source.address, splits(), progress, database=importer.database(source))]
 
 
 def detect(source: Source) -> Importer:
@@ -128,7 +132,7 @@ def detect(source: Source) -> Importer:
 
 
 def ensure_embedded(progress: Progress = lambda *_: None) -> Manifest:
-    """The embedded corpus, generated at first use."""
+    """The embedded corpus, imported at first use."""
     from dstress.corpora import reminder
 
     return reminder.ensure_stored(progress)
@@ -138,33 +142,33 @@ def _open_variant(entry: Manifest, split: str) -> Corpus:
     """An SGD-X variant: the base corpus's dialogues under the variant's names."""
     base = store.require_manifest(entry.derived_from)
     names = map_names(
-        (store.read_schema(base.name, known), store.read_schema(entry.name, name))
+        (store.read_schema(base.name, of_base), store.read_schema(entry.name, name))
         for name in entry.splits
-        if (known := same_split(base.splits, name))
+        if (of_base := same_split(base.splits, name))
     )
     original = store.open_corpus(base.name, store.find_split(base, split))
 
-    def read() -> Iterator[Dialogue]:
-        for dialogue in original:
-            yield rename_dialogue(dialogue, names)
-
-    variant = Corpus(entry.name, split, store.read_schema(entry.name, split), read)
+    schema = store.read_schema(entry.name, split)
+    variant = Corpus(entry.name, split, schema, lambda: (rename_dialogue(dialogue, names) for dialogue in original))
     variant.language, variant.size = original.language, original.size
     variant.open_database = lambda: original.database
     return variant
 
 
-def _load_path(path: str, wanted: str) -> Corpus:
+def _load_path(path: str, split_name: str) -> Corpus:
     """A source read in place, without importing it. A schema may lie beside a folder of dialogues."""
-    paths: list[str | Path] = [path, *_schema_beside(Path(path))]
+    paths: list[str | Path] = [path]
+    if Path(path).is_dir() and not any(Path(path).rglob("schema*.json")):
+        beside = (Path(path).resolve().parent / name for name in ("schema_test.json", "schema.json"))
+        paths += [file for file in beside if file.is_file()][:1]
     with open_source(*paths) as source:
         importer = detect(source)
         splits = {split.name: split for split in importer.splits(source)}
         described = [decode(_DESCRIPTION, file) for file in source.named("stress.json")]
-    chosen = same_split(splits, wanted or _DEFAULT_SPLIT)
+    chosen = same_split(splits, split_name or _DEFAULT_SPLIT)
     if chosen is None:
-        if wanted or len(splits) > 1:
-            raise unknown("split", wanted or _DEFAULT_SPLIT, splits, where=path)
+        if split_name or len(splits) > 1:
+            raise unknown("split", split_name or _DEFAULT_SPLIT, splits, where=path)
         chosen = next(iter(splits))
 
     def read() -> Iterator[Dialogue]:
@@ -172,39 +176,24 @@ def _load_path(path: str, wanted: str) -> Corpus:
             split = next(split for split in detect(source).splits(source) if split.name == chosen)
             yield from read_checked(split)
 
+    def open_database() -> Database | None:
+        with open_source(*paths) as source:
+            return detect(source).database(source)
+
     corpus = Corpus(Path(path).resolve().name, "" if chosen == UNNAMED else chosen, splits[chosen].schema, read)
     corpus.stressed, corpus.made = bool(described), made_by(described[0]) if described else {}
-    corpus.language, corpus.open_database = splits[chosen].language, lambda: _read_database(paths)
-    train = training_split(splits, chosen)
-    corpus.train = f"{path}:{train}" if train else ""
-    if train:
+    corpus.language, corpus.open_database = splits[chosen].language, open_database
+    if train := training_split(splits, chosen):
+        corpus.train = f"{path}:{train}"
         corpus.seen = frozenset(splits[train].schema.by_name)
-    elif isinstance(importer, sgd.Sgd):
-        corpus.seen = _trained_beside(Path(path))
-    return corpus
-
-
-def _read_database(paths: list[str | Path]) -> Database | None:
-    with open_source(*paths) as source:
-        return detect(source).database(source)
-
-
-def _trained_beside(path: Path) -> frozenset[str] | None:
-    """The services of the training data beside a folder of SGD's, where SGD and SGD-X have them; None if not there."""
-    above = path.resolve().parent
-    for file in (above / "schema_train.json", above / "train" / "schema.json"):
-        if path.is_dir() and file.is_file():
+    elif isinstance(importer, sgd.Sgd) and Path(path).is_dir():
+        # The services of the training data beside a folder of SGD's, where SGD and SGD-X have them.
+        above = Path(path).resolve().parent
+        trained = (above / "schema_train.json", above / "train" / "schema.json")
+        if file := next(filter(Path.is_file, trained), None):
             with open_source(file) as source:
-                return frozenset(sgd.read_schema(source.files[0]).by_name)
-    return None
-
-
-def _schema_beside(path: Path) -> list[Path]:
-    """`schema_test.json` (or `schema.json`) in the folder above one that has dialogues but no schema."""
-    if not path.is_dir() or any(path.rglob("schema*.json")):
-        return []
-    beside = [path.resolve().parent / name for name in ("schema_test.json", "schema.json")]
-    return [file for file in beside if file.is_file()][:1]
+                corpus.seen = frozenset(sgd.read_schema(source.files[0]).by_name)
+    return corpus
 
 
 __all__ = [

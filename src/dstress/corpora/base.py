@@ -28,10 +28,6 @@ LocatedDialogue = tuple[str, Dialogue]
 """A dialogue with the file that it came from, so that every message can name the place."""
 
 
-Finder = Callable[[str], tuple[int, Dialogue] | None]
-"""A dialogue's place in its split and the dialogue, by its id; None if there is none."""
-
-
 class Split:
     """One split of a source, read as it is iterated: a schema, and dialogues that stream."""
 
@@ -54,6 +50,8 @@ class Importer(ABC):
     """
 
     name: ClassVar[str]
+    by_name: ClassVar[bool] = False
+    """It is another view of files that another importer reads, taken where the corpus gets this importer's name."""
 
     @classmethod
     @abstractmethod
@@ -84,8 +82,6 @@ class Corpus(Displayed):
     `corpus[0]` is a dialogue, `corpus[:20]` a corpus again, which is read when it is iterated.
     """
 
-    _tabled_by = "dstress.reports.dialogues:corpus_tables"
-
     def __init__(self, name: str, split: str, schema: Schema, read: Callable[[], Iterator[Dialogue]]) -> None:
         self.name, self.split, self.schema, self._read = name, split, schema, read
         self.seen: frozenset[str] | None = None
@@ -100,10 +96,6 @@ class Corpus(Displayed):
         """What its utterances are written in: stressors that know the words of other languages only refuse it."""
         self.stressed = False
         """Whether a stressor made it."""
-        self.finder: Callable[[], Finder] | None = None
-        """Makes a function that finds a dialogue by its id; a stored split has one."""
-        self.lines: Callable[[], Iterator[bytes]] | None = None
-        """Its dialogues as they are stored, a line each; a stored split has them."""
         self.open_database: Callable[[], Database | None] = lambda: None
         """Reads the tables behind its services."""
         self.made: dict[str, str] = {}
@@ -112,7 +104,8 @@ class Corpus(Displayed):
         """The corpus that it is a part of: stressors are fitted on that, so that a part is stressed as in the whole."""
         self.part = ""
         """Which part, in a signature: `first60`, `draw60`."""
-        self._content = b""
+        self.content: int | None = None
+        """The sum of its dialogues' hashes, in any order: stored with it, or known once they have been read."""
         self._latest: tuple[weakref.ref[Generator[Dialogue, None, None]], list[Dialogue]] | None = None
         """The iterator that was made last, and what it shall give, if that has been read before it began."""
 
@@ -129,13 +122,11 @@ class Corpus(Displayed):
     @property
     def data(self) -> str:
         """What it holds, hashed: dialogues in any order, and the schema. Corpora of one name are told apart by it."""
-        if not self._content:
-            if self.lines is not None:
-                self._content = _hash_lines(self.lines())
-            else:
-                for _ in self:
-                    pass
-        return hashlib.sha256(self._content + msgspec.json.encode(self.schema)).hexdigest()[:8]
+        if self.content is None:
+            for _ in self:
+                pass
+        content = ((self.content or 0) % (1 << 256)).to_bytes(32)
+        return hashlib.sha256(content + msgspec.json.encode(self.schema)).hexdigest()[:8]
 
     @property
     def identity(self) -> dict[str, str]:
@@ -144,21 +135,23 @@ class Corpus(Displayed):
         return {"data": self.data} | stress
 
     def __iter__(self) -> Iterator[Dialogue]:
-        held: list[Dialogue] = []
-        reading = self._reading(held)
-        self._latest = weakref.ref(reading), held
+        buffered: list[Dialogue] = []
+        reading = self._reading(buffered)
+        self._latest = weakref.ref(reading), buffered
         return reading
 
-    def _reading(self, held: list[Dialogue]) -> Generator[Dialogue, None, None]:
-        yield from held or (self._read() if self._content or self.lines else self._read_hashing())
-
-    def _read_hashing(self) -> Iterator[Dialogue]:
-        """The first to read all of it knows what it holds."""
-        content, size = _Content(), 0
-        for size, dialogue in enumerate(self._read(), start=1):  # noqa: B007  counted to the end
-            content.add(msgspec.json.encode(dialogue))
-            yield dialogue
-        self._content, self.size = content.digest(), size
+    def _reading(self, buffered: list[Dialogue]) -> Generator[Dialogue, None, None]:
+        if buffered:
+            yield from buffered
+        elif self.content is not None:
+            yield from self._read()
+        else:  # the first to read all of it knows what it holds
+            content = size = 0
+            for dialogue in self._read():
+                content += hash_line(msgspec.json.encode(dialogue))
+                size += 1
+                yield dialogue
+            self.content, self.size = content, size
 
     def __len__(self) -> int:
         """How many dialogues there are; where that is not known, they are read to count them.
@@ -167,11 +160,11 @@ class Corpus(Displayed):
         gives, so that nothing is read twice.
         """
         if self.size is None:
-            begun, held = self._latest or (lambda: None, [])
+            begun, buffered = self._latest or (lambda: None, [])
             waiting = begun()
             if waiting is not None and inspect.getgeneratorstate(waiting) == inspect.GEN_CREATED:
-                held.extend(self._reading([]))
-                self.size, self._latest = len(held), None  # from now on only the iterator holds them
+                buffered.extend(self._reading([]))
+                self.size, self._latest = len(buffered), None  # from now on only the iterator holds them
             else:
                 self.size = sum(1 for _ in self)
         return self.size
@@ -187,12 +180,21 @@ class Corpus(Displayed):
     def __getitem__(self, place: slice) -> Corpus: ...
 
     def __getitem__(self, place: int | slice) -> Dialogue | Corpus:
-        if isinstance(place, slice):
-            return self._slice(place)
-        wanted = place if place >= 0 else len(self) + place
-        for dialogue in islice(self, wanted, wanted + 1) if wanted >= 0 else ():
-            return dialogue
-        raise IndexError(f"{self.signature} has no dialogue {place}")
+        if isinstance(place, int):
+            index = place if place >= 0 else len(self) + place
+            for dialogue in islice(self, index, index + 1) if index >= 0 else ():
+                return dialogue
+            raise IndexError(f"{self.signature} has no dialogue {place}")
+        if place.step is not None and place.step < 1:
+            raise DstressError("a corpus is read forwards", fix="list(corpus)[::-1] holds it in memory and turns it")
+        start, stop, step = place.start or 0, place.stop, place.step or 1
+        if start < 0 or (stop is not None and stop < 0):
+            start, stop, step = place.indices(len(self))
+        if (start, stop, step) == (0, None, 1):
+            return self
+        name = f"first{stop}" if (start, step) == (0, 1) else f"{start}to{'end' if stop is None else stop}"
+        size = None if self.size is None else len(range(*slice(start, stop, step).indices(self.size)))
+        return self._part(name if step == 1 else f"{name}by{step}", size, lambda: islice(iter(self), start, stop, step))
 
     def take(self, limit: int = 0, draw: int = 0, seed: int = 1) -> Corpus:
         """The first `limit` dialogues, or `draw` of them at random, as a corpus; 0 of both is all of it.
@@ -205,37 +207,43 @@ class Corpus(Displayed):
             raise DstressError(f"{min(limit, draw)} dialogues cannot be", fix="give a number above 0, or none for all")
         if not draw:
             return self[:limit] if limit else self
-        lots = (draw_lot(seed, dialogue.id) for dialogue in self)
-        drawn = frozenset(place for _, place in nsmallest(draw, ((lot, place) for place, lot in enumerate(lots))))
+        lots = ((draw_lot(seed, dialogue.id), place) for place, dialogue in enumerate(self))
+        drawn = frozenset(place for _, place in nsmallest(draw, lots))
+        return self._part(
+            f"draw{draw}",
+            len(drawn),
+            lambda: (dialogue for place, dialogue in enumerate(self) if place in drawn),
+        )
 
-        def read() -> Iterator[Dialogue]:
-            return (dialogue for place, dialogue in enumerate(self) if place in drawn)
-
-        return self._part(f"draw{draw}", len(drawn), read)
-
-    def _slice(self, wanted: slice) -> Corpus:
-        if wanted.step is not None and wanted.step < 1:
-            raise DstressError("a corpus is read forwards", fix="list(corpus)[::-1] holds it in memory and turns it")
-        start, stop, step = wanted.start or 0, wanted.stop, wanted.step or 1
-        if start < 0 or (stop is not None and stop < 0):
-            start, stop, step = wanted.indices(len(self))
-        if (start, stop, step) == (0, None, 1):
-            return self
-        name = f"first{stop}" if (start, step) == (0, 1) else f"{start}to{'end' if stop is None else stop}"
-        size = None if self.size is None else len(range(*slice(start, stop, step).indices(self.size)))
-        return self._part(name if step == 1 else f"{name}by{step}", size, lambda: islice(iter(self), start, stop, step))
+    def map(self, read: Callable[[], Iterator[Dialogue]]) -> Corpus:
+        """A corpus of other dialogues, of which all else is known that is known of this one."""
+        other = Corpus(self.name, self.split, self.schema, read)
+        other.seen, other.train, other.stressed, other.made = self.seen, self.train, self.stressed, self.made
+        other.language, other.size, other.open_database = self.language, self.size, lambda: self.database
+        other.part = self.part
+        return other
 
     def _part(self, name: str, size: int | None, read: Callable[[], Iterator[Dialogue]]) -> Corpus:
-        part = Corpus(self.name, self.split, self.schema, read)
-        part.seen, part.train, part.stressed, part.made = self.seen, self.train, self.stressed, self.made
-        part.language, part.size, part.open_database = self.language, size, lambda: self.database
+        part = self.map(read)
+        part.size = size
         part.whole, part.part = self.whole or self, ".".join(filter(None, (self.part, name)))
         return part
+
+    def _table(self, name: str) -> Any:
+        """A table by its name; the first is that of all turns, for which every dialogue is read."""
+        return super()._table(name) if name not in ("", "turns") else CorpusTurns(self)._table("turns")
 
     def __repr__(self) -> str:
         named = f"{self.name}:{self.split}".rstrip(":") + (f", {self.part}" if self.part else "")
         size = "" if self.size is None else f", {self.size:,} dialogues"
         return f"{type(self).__name__}({named}{size}, {len(self.schema.services)} services)"
+
+
+class CorpusTurns(Displayed):
+    """Every turn of a corpus: what `to_pandas` gives, and a display of the corpus does not read."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.corpus = corpus
 
 
 def draw_lot(seed: int, dialogue: str) -> bytes:
@@ -251,21 +259,6 @@ def made_by(description: Mapping[str, Any]) -> dict[str, str]:
     return {"stress": stress} | ({"plugins": plugins} if (plugins := description.get("plugins")) else {})
 
 
-class _Content:
-    """A hash of dialogues that does not depend on their order."""
-
-    def __init__(self) -> None:
-        self._sum = 0
-
-    def add(self, line: bytes) -> None:
-        self._sum += int.from_bytes(hashlib.sha256(line).digest())
-
-    def digest(self) -> bytes:
-        return (self._sum % (1 << 256)).to_bytes(32)
-
-
-def _hash_lines(lines: Iterator[bytes]) -> bytes:
-    content = _Content()
-    for line in lines:
-        content.add(line.rstrip(b"\n"))
-    return content.digest()
+def hash_line(dialogue: bytes) -> int:
+    """The hash of a dialogue as JSON."""
+    return int.from_bytes(hashlib.sha256(dialogue).digest())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from dstress.corpora.base import Split
-from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn, service_of
+from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn, service_of, split_values
 from dstress.errors import CorpusError, place, unknown
 
 _MOST_VALUES = 200
@@ -13,7 +13,7 @@ _MOST_VALUES = 200
 
 def read_checked(split: Split) -> Iterator[Dialogue]:
     """The split's dialogues, each checked. Raises a CorpusError at the first that is wrong; never an empty split."""
-    check_schema(split.schema, split.name)
+    _check_schema(split.schema, split.name)
     seen: set[int] = set()  # hashes: the ids of a long stream would be most of the memory
     for file, dialogue in split.dialogues():
         if hash(dialogue.id) in seen:
@@ -21,13 +21,17 @@ def read_checked(split: Split) -> Iterator[Dialogue]:
                 "the dialogue is there twice", where=place(file, dialogue.id), fix="remove or rename one of the two"
             )
         seen.add(hash(dialogue.id))
-        _check_dialogue(dialogue, split.schema, file)
+        if not dialogue.id or not dialogue.turns:
+            problem = "has no user turns" if dialogue.id else "has no id"
+            raise CorpusError(f"the dialogue {problem}", where=place(file, dialogue.id))
+        for index, turn in enumerate(dialogue.turns):
+            _check_turn(turn, split.schema, place(file, dialogue.id, index))
         yield dialogue
     if not seen:
         raise CorpusError(f"the split {split.name!r} has no dialogues", fix="leave it out, or check the source's files")
 
 
-def check_schema(schema: Schema, split: str) -> None:
+def _check_schema(schema: Schema, split: str) -> None:
     """Unique names, and none that would make a slot id ambiguous."""
     for service in schema.services:
         if not service.name or "-" in service.name:
@@ -43,40 +47,27 @@ def check_schema(schema: Schema, split: str) -> None:
             raise CorpusError(f"the schema of split {split!r} has the {kind} {doubled!r} twice")
 
 
-def _check_dialogue(dialogue: Dialogue, schema: Schema, file: str) -> None:
-    if not dialogue.id or not dialogue.turns:
-        problem = "has no user turns" if dialogue.id else "has no id"
-        raise CorpusError(f"the dialogue {problem}", where=place(file, dialogue.id))
-    slots = schema.slots
-    for index, turn in enumerate(dialogue.turns):
-        if not turn.user.strip():
+def _check_turn(turn: Turn, schema: Schema, where: str) -> None:
+    if not turn.user.strip():
+        raise CorpusError(
+            "the turn has no user utterance",
+            where=where,
+            fix="every turn needs the user's words; remove the turn, or the dialogue",
+        )
+    for slot, values in turn.state.items():
+        if slot not in schema.slots:
+            service = service_of(slot)
+            if service in schema.by_name:
+                hint = unknown("slot", slot, [other for other in schema.slots if service_of(other) == service])
+            else:
+                hint = unknown("service", service, schema.by_name)
             raise CorpusError(
-                "the turn has no user utterance",
-                where=place(file, dialogue.id, index),
-                fix="every turn needs the user's words; remove the turn, or the dialogue",
+                f"the state names {slot!r}, which the schema does not have: {hint.problem}",
+                where=where,
+                fix="correct the name, or add the slot to the schema",
             )
-        for slot, values in turn.state.items():
-            if slot not in slots:
-                raise _outside_schema(slot, schema, place(file, dialogue.id, index))
-            if not values or not all(values):
-                raise CorpusError(f"the slot {slot!r} has an empty value", where=place(file, dialogue.id, index))
-        _check_spans(turn, place(file, dialogue.id, index))
-
-
-def _outside_schema(slot: str, schema: Schema, where: str) -> CorpusError:
-    service = service_of(slot)
-    if service in schema.by_name:
-        hint = unknown("slot", slot, [known for known in schema.slots if service_of(known) == service])
-    else:
-        hint = unknown("service", service, schema.by_name)
-    return CorpusError(
-        f"the state names {slot!r}, which the schema does not have: {hint.problem}",
-        where=where,
-        fix="correct the name, or add the slot to the schema",
-    )
-
-
-def _check_spans(turn: Turn, where: str) -> None:
+        if not values or not all(values):
+            raise CorpusError(f"the slot {slot!r} has an empty value", where=where)
     for text, frames in ((turn.user, turn.frames), (turn.system, turn.system_frames)):
         for frame in frames:
             for span in frame.spans:
@@ -97,7 +88,9 @@ def derive_schema(dialogues: Iterable[Dialogue]) -> Schema:
         for turn in dialogue.turns:
             for slot, values in turn.state.items():
                 service, _, bare = slot.partition("-")
-                values_of.setdefault(service, {}).setdefault(bare, {}).update(dict.fromkeys(values))
+                values_of.setdefault(service, {}).setdefault(bare, {}).update(
+                    dict.fromkeys(value for form in values for value in split_values(form))
+                )
     return Schema(
         tuple(
             Service(name, slots=tuple(Slot(slot, values=tuple(seen)[:_MOST_VALUES]) for slot, seen in slots.items()))

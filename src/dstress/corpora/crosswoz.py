@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
-from dstress.corpora.base import Importer, LocatedDialogue, Split
-from dstress.corpora.checks import derive_schema
 from dstress.corpora.json_files import decode
-from dstress.corpora.languages import find_language
-from dstress.corpora.split_names import sort_splits, split_of_file
+from dstress.corpora.json_importer import JsonImporter, frames_of
 from dstress.dialogue import Act, Dialogue, Frame, Goal, State, Turn, service_of, slot_id
 from dstress.errors import CorpusError, place
-from dstress.storage.sources import Source, SourceFile
+from dstress.storage.sources import SourceFile
 
 _RESULTS = "selectedResults"
 """What the system found, which stands among the slots of its state."""
@@ -36,36 +32,24 @@ class _RawDialogue(msgspec.Struct, gc=False, rename={"task": "task description"}
 _FILE = msgspec.json.Decoder(dict[str, _RawDialogue])
 
 
-class Crosswoz(Importer):
+class Crosswoz(JsonImporter):
     """CrossWOZ: five services of Beijing, in Chinese; the state is the system's first query of a turn."""
 
-    name: ClassVar[str] = "crosswoz"
+    name = "crosswoz"
+    marks = (b'"sys-usr"', b'"messages"')
 
-    @classmethod
-    def matches(cls, source: Source) -> bool:
-        return bool(_files(source))
+    def language(self, file: SourceFile) -> str:
+        return ""  # it has been translated
 
-    def splits(self, source: Source) -> Iterator[Split]:
-        by_name = {split_of_file(file, ".json"): file for file in _files(source)}
-        for name in sort_splits(by_name):
-            read = partial(_read_dialogues, by_name[name])
-            yield Split(name, derive_schema(dialogue for _, dialogue in read()), read, find_language(read()))
-
-
-def _files(source: Source) -> list[SourceFile]:
-    heads = ((file, file.head()) for file in source.ending(".json"))
-    return [file for file, head in heads if b'"sys-usr"' in head and b'"messages"' in head]
-
-
-def _read_dialogues(file: SourceFile) -> Iterator[LocatedDialogue]:
-    for name, raw in decode(_FILE, file).items():
-        turns = tuple(
-            _turn(raw.messages, position, place(file.label, name, position // 2))
-            for position, message in enumerate(raw.messages)
-            if message.role == "usr"
-        )
-        services = dict.fromkeys(service_of(slot) for turn in turns for slot in turn.state)
-        yield file.label, Dialogue(name, turns, tuple(services), Goal("\n".join(raw.task)) if raw.task else None)
+    def dialogues(self, file: SourceFile) -> Iterator[Dialogue]:
+        for name, raw in decode(_FILE, file).items():
+            turns = tuple(
+                _turn(raw.messages, position, place(file.label, name, position // 2))
+                for position, message in enumerate(raw.messages)
+                if message.role == "usr"
+            )
+            services = dict.fromkeys(service_of(slot) for turn in turns for slot in turn.state)
+            yield Dialogue(name, turns, tuple(services), Goal("\n".join(raw.task)) if raw.task else None)
 
 
 def _turn(messages: list[_Message], position: int, where: str) -> Turn:
@@ -79,17 +63,14 @@ def _turn(messages: list[_Message], position: int, where: str) -> Turn:
         for slot, value in slots.items()
         if slot != _RESULTS and str(value).strip()
     }
-    said = system.content.strip() if system else ""
-    return Turn(user.content.strip(), said, state, _frames(user), _frames(system) if system else ())
+    system_text = system.content.strip() if system else ""
+    return Turn(user.content.strip(), system_text, state, _frames(user), _frames(system) if system else ())
 
 
 def _frames(message: _Message) -> tuple[Frame, ...]:
     acts: dict[str, list[Act]] = {}
     for intent, service, slot, value in message.dialog_act:
         if intent != "General":
-            named = Act(intent.upper(), "" if slot == "none" else slot, (value,) if value not in ("", "none") else ())
-            acts.setdefault(service, []).append(named)
-    return tuple(
-        Frame(service, requested=tuple(act.slot for act in own if act.act == "REQUEST"), acts=tuple(own))
-        for service, own in acts.items()
-    )
+            act = Act(intent.upper(), "" if slot == "none" else slot, (value,) if value not in ("", "none") else ())
+            acts.setdefault(service, []).append(act)
+    return frames_of(acts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +35,19 @@ class Database:
         `dontcare` and columns that the table does not have leave all rows in; a service without a table has none.
         """
         rows = self.tables.get(service, ())
-        found = (1 << len(rows)) - 1
-        for column, wanted in constraints.items():
-            if wanted != DONTCARE and (rows_with := self._index(service, column)):
+        matches = (1 << len(rows)) - 1  # a set of rows is a number with a bit for each
+        for column, accepted_values in constraints.items():
+            if accepted_values != DONTCARE and (rows_with := self._index(service, column)):
                 accepted = 0
-                for value in (wanted,) if isinstance(wanted, str) else wanted:
+                for value in (accepted_values,) if isinstance(accepted_values, str) else accepted_values:
                     accepted |= rows_with.get(value, 0)
-                found &= accepted
-        return [rows[place] for place in _places(found)]
+                matches &= accepted
+        chosen = []
+        while matches:
+            lowest = matches & -matches
+            chosen.append(rows[lowest.bit_length() - 1])
+            matches ^= lowest
+        return chosen
 
     def values(self, service: str, column: str) -> Collection[str]:
         """The distinct values of a column."""
@@ -58,21 +63,12 @@ class Database:
 
     def _index(self, service: str, column: str) -> dict[str, int]:
         """Each value of a column with the rows that have it, as the bits of a number."""
-        known = self._rows_with.get((service, column))
-        if known is None:
-            known = self._rows_with[service, column] = {}
+        if (service, column) not in self._rows_with:
+            rows_with = self._rows_with[service, column] = dict[str, int]()
             for place, row in enumerate(self.tables.get(service, ())):
                 if column in row:
-                    known[row[column]] = known.get(row[column], 0) | 1 << place
-        return known
-
-
-def _places(bits: int) -> Iterator[int]:
-    """Where a number has its ones, from the lowest on."""
-    while bits:
-        lowest = bits & -bits
-        yield lowest.bit_length() - 1
-        bits ^= lowest
+                    rows_with[row[column]] = rows_with.get(row[column], 0) | 1 << place
+        return self._rows_with[service, column]
 
 
 def table_file(service: str) -> str:

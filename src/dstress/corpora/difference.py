@@ -7,7 +7,6 @@ from collections import Counter
 import msgspec
 
 from dstress.corpora.base import Corpus
-from dstress.dialogue import State
 
 
 class LabelDifference(msgspec.Struct, frozen=True):
@@ -32,15 +31,11 @@ class Difference(msgspec.Struct, frozen=True):
     labels: list[LabelDifference]
 
 
-_Label = tuple[str, str | None, str | None]
-"""A slot, and what it is in the first and in the second corpus."""
-
-
 def compare_corpora(first: Corpus, second: Corpus) -> Difference:
     """Compare the states of two corpora, turn by turn; ids match whatever their case."""
     mine = {dialogue.id.casefold(): dialogue for dialogue in first}
-    labels: Counter[_Label] = Counter()
-    examples: dict[_Label, str] = {}
+    labels: Counter[tuple[str, str | None, str | None]] = Counter()  # a slot, and what it is in each corpus
+    examples: dict[tuple[str, str | None, str | None], str] = {}
     shared, only_second, other_length = set(), [], []
     turns = differing = 0
     for theirs in second:
@@ -54,20 +49,13 @@ def compare_corpora(first: Corpus, second: Corpus) -> Difference:
             continue
         turns += len(ours.turns)
         for index, (our_turn, their_turn) in enumerate(zip(ours.turns, theirs.turns, strict=True)):
-            different = _compare_states(our_turn.state, their_turn.state)
-            differing += bool(different)
-            labels.update(different)
-            for label in different:
-                examples.setdefault(label, f"{ours.id} turn {index}")
+            differing += our_turn.state != their_turn.state
+            for slot in our_turn.state | their_turn.state:
+                forms = our_turn.state.get(slot), their_turn.state.get(slot)
+                if forms[0] != forms[1]:
+                    before, after = (None if values is None else "|".join(values) for values in forms)
+                    labels[slot, before, after] += 1
+                    examples.setdefault((slot, before, after), f"{ours.id} turn {index}")
     only_first = [dialogue.id for key, dialogue in mine.items() if key not in shared]
     rows = [LabelDifference(*label, count, examples[label]) for label, count in labels.most_common()]
     return Difference(len(shared), turns, differing, only_first, only_second, other_length, rows)
-
-
-def _compare_states(first: State, second: State) -> list[_Label]:
-    slots = [slot for slot in first | second if first.get(slot) != second.get(slot)]
-    return [(slot, _text(first.get(slot)), _text(second.get(slot))) for slot in slots]
-
-
-def _text(forms: tuple[str, ...] | None) -> str | None:
-    return "|".join(forms) if forms is not None else None

@@ -96,21 +96,21 @@ def _fetch(url: str, part: Path, tag: Path, *, is_verified: bool, progress: Prog
 
 def _fetch_rest(url: str, part: Path, tag: Path, *, is_verified: bool, progress: Progress) -> None:
     """Fetch what is not there yet. `tag` says which version of the file the part is of; without it we start anew."""
-    there = part.stat().st_size if part.exists() and tag.exists() else 0
+    size = part.stat().st_size if part.exists() and tag.exists() else 0
     headers = {"Accept-Encoding": "identity"}
-    if there:
-        headers |= {"Range": f"bytes={there}-", "If-Range": tag.read_text(encoding="utf-8")}
+    if size:
+        headers |= {"Range": f"bytes={size}-", "If-Range": tag.read_text(encoding="utf-8")}
     with httpx.stream("GET", url, headers=headers, follow_redirects=True, timeout=_TIMEOUT) as answer:
         if url.startswith("https:") and any(step.url.scheme != "https" for step in (*answer.history, answer)):
             raise DownloadError("the server leads on to an address without https", where=url, fix=_BY_HAND)
-        if there and answer.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
+        if size and answer.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
             tag.unlink()  # there is more than the server has
             raise httpx.ReadError("the file has changed")
         rest = _RANGE.fullmatch(answer.headers.get("content-range", ""))
-        if there and answer.status_code == httpx.codes.PARTIAL_CONTENT and rest and int(rest[1]) == there:
+        if size and answer.status_code == httpx.codes.PARTIAL_CONTENT and rest and int(rest[1]) == size:
             total = int(rest[2])
         elif answer.status_code == httpx.codes.OK:
-            there, total = 0, int(answer.headers.get("content-length", 0))
+            size, total = 0, int(answer.headers.get("content-length", 0))
             version = answer.headers.get("etag", "")
             version = answer.headers.get("last-modified", "") if version.startswith("W/") else version
             tag.write_text(version, encoding="utf-8") if version else tag.unlink(missing_ok=True)
@@ -119,16 +119,16 @@ def _fetch_rest(url: str, part: Path, tag: Path, *, is_verified: bool, progress:
         if not (total or is_verified or "transfer-encoding" in answer.headers):
             problem = "the server does not say how long the file is, so a part could pass for the whole"
             raise DownloadError(problem, where=url, fix=_BY_HAND)
-        with part.open("ab" if there else "wb") as out:
+        with part.open("ab" if size else "wb") as out:
             for chunk in answer.iter_raw(_CHUNK) if total <= MAX_BYTES else ():
                 out.write(chunk)
-                there += len(chunk)
-                progress(there, total)
-                if there > MAX_BYTES:
+                size += len(chunk)
+                progress(size, total)
+                if size > MAX_BYTES:
                     break
-        if max(there, total) > MAX_BYTES:
+        if max(size, total) > MAX_BYTES:
             part.unlink()
             tag.unlink(missing_ok=True)
             raise DownloadError(f"the file is larger than {MAX_BYTES:,} bytes", where=url, fix=_BY_HAND)
-        if total and there != total:
-            raise httpx.ReadError(f"it ended after {there:,} of {total:,} bytes")
+        if total and size != total:
+            raise httpx.ReadError(f"it ended after {size:,} of {total:,} bytes")

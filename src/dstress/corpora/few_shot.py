@@ -13,14 +13,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from dstress.corpora import EMBEDDED, load_splits, store
 from dstress.corpora.base import LocatedDialogue, Split, draw_lot
 from dstress.corpora.split_names import same_split
 from dstress.corpora.store import Manifest, Selection
-from dstress.dialogue import Dialogue, Goal, Schema, State, Turn, service_of
+from dstress.dialogue import Dialogue, Schema, service_of
 from dstress.errors import CorpusError, unknown
+from dstress.schema_names import map_labels
 
 TRAIN, DEV, TEST, SHOTS = "train", "dev", "test", "shots"
 MOST_DRAWS = 100
@@ -33,10 +34,9 @@ LEAVE_ONE_OUT = (
     "train and dev without the dialogues that {domain} comes up in, test with those only; shots are such dialogues of "
     "training, in the order of their lots; test and shots have the labels of {domain} only"
 )
-_replace = msgspec.structs.replace
 
 
-class _Drawn(NamedTuple):
+class _Candidate(NamedTuple):
     """A dialogue that may be drawn: where it is from, which services it is about, and whether its goal is known."""
 
     split: str
@@ -48,7 +48,7 @@ class _Drawn(NamedTuple):
 class _Part(NamedTuple):
     """A split to be. `only` is the one service whose labels it keeps, if there is such a one."""
 
-    chosen: Sequence[_Drawn]
+    chosen: Sequence[_Candidate]
     schema: Schema
     only: str = ""
 
@@ -58,77 +58,90 @@ class Pool:
 
     def __init__(self, name: str, seed: int = 1) -> None:
         self.name, self.splits = name, load_splits(name)
-        self._all = [
-            _Drawn(split, one.id, _services(one), one.goal is not None)
+        self._candidates = [
+            # What it is about: the services that it names, and those of its labels.
+            _Candidate(
+                split,
+                dialogue.id,
+                frozenset((*dialogue.services, *(service_of(slot) for turn in dialogue.turns for slot in turn.state))),
+                dialogue.goal is not None,
+            )
             for split, corpus in self.splits.items()
-            for one in corpus
+            for dialogue in corpus
         ]
-        self._often = {id for id, count in Counter(one.id for one in self._all).items() if count > 1}
+        ids = Counter(candidate.id for candidate in self._candidates)
+        self._ambiguous = {id for id, count in ids.items() if count > 1}
         """Ids that several splits have, as SGD's do: here they need another."""
         self.reseed(seed)
 
     def reseed(self, seed: int) -> None:
         """Draw the lots anew."""
         self.seed = seed
-        self._lots = sorted(self._all, key=lambda one: (draw_lot(seed, one.id), one.split))
+        self._candidates.sort(key=lambda candidate: (draw_lot(seed, candidate.id), candidate.split))
 
-    def of(self, split: str, wanted: Callable[[_Drawn], bool] = lambda _: True) -> list[_Drawn]:
+    def of(self, split: str, accepts: Callable[[_Candidate], bool] = lambda _: True) -> list[_Candidate]:
         """The dialogues of one split, by any of its names."""
-        return [one for one in self._lots if one.split == self.split(split) and wanted(one)]
+        name = self.split(split)
+        return [candidate for candidate in self._candidates if candidate.split == name and accepts(candidate)]
 
-    def split(self, wanted: str) -> str:
+    def split(self, split: str) -> str:
         """What the corpus calls a split."""
-        if known := same_split(self.splits, wanted):
-            return known
-        raise unknown(f"split of {self.name}", wanted, self.splits, fix="such a task needs train and test")
+        if name := same_split(self.splits, split):
+            return name
+        raise unknown(f"split of {self.name}", split, self.splits, fix="such a task needs train and test")
 
-    def alone(self, domain: str) -> list[_Drawn]:
+    def alone(self, domain: str) -> list[_Candidate]:
         """The dialogues that are about one domain and no other, of all splits."""
-        return [one for one in self._lots if one.services == {domain}]
+        return [candidate for candidate in self._candidates if candidate.services == {domain}]
 
     def transferable(self) -> list[str]:
         """The domains that dialogues of both training and test are about: MultiWOZ's test has no police."""
-        met = [frozenset().union(*(one.services for one in self.of(split))) for split in (TRAIN, TEST)]
-        return [domain for domain in self.splits[self.split(TRAIN)].schema.by_name if all(domain in one for one in met)]
+        train, test = (frozenset().union(*(c.services for c in self.of(split))) for split in (TRAIN, TEST))
+        return [domain for domain in self.train_schema.by_name if domain in train and domain in test]
+
+    @property
+    def train_schema(self) -> Schema:
+        """The schema of the training split."""
+        return self.splits[self.split(TRAIN)].schema
 
     def schema(self, *domains: str) -> Schema:
         """The services of these names."""
-        known = {service.name: service for corpus in self.splits.values() for service in corpus.schema.services}
+        services = {service.name: service for corpus in self.splits.values() for service in corpus.schema.services}
         for domain in domains:
-            if domain not in known:
-                raise unknown(f"domain of {self.name}", domain, known)
-        return Schema(tuple(known[domain] for domain in domains))
+            if domain not in services:
+                raise unknown(f"domain of {self.name}", domain, services)
+        return Schema(tuple(services[domain] for domain in domains))
 
     def store(self, name: str, rule: str, parts: Mapping[str, _Part], notes: Sequence[str] = ()) -> Manifest:
         """Store a task as a corpus; one of this name that is there already must be the same."""
         for split, part in parts.items():
             if not part.chosen:
                 raise CorpusError(f"no dialogue of {self.name} is left for {split}", fix="ask for other sizes")
-        tested = [one.has_goal for one in parts[TEST].chosen]
-        if not all(tested):
-            need = f"{sum(tested)} of {len(tested)} test dialogues have a goal; inform and success need one"
-            notes = [*notes, need]
-        ids = {split: [self._id(one) for one in part.chosen] for split, part in parts.items()}
+        have_goals = [candidate.has_goal for candidate in parts[TEST].chosen]
+        if not all(have_goals):
+            goals = f"{sum(have_goals)} of {len(have_goals)} test dialogues have a goal"
+            notes = [*notes, f"{goals}; inform and success need one"]
+        ids = {split: [self._new_id(candidate) for candidate in part.chosen] for split, part in parts.items()}
         selection = Selection(self.name, rule, self.seed, ids, tuple(notes))
-        there = store.read_manifest(name)
-        if name == EMBEDDED or (there and there.selection != selection):
+        stored = store.read_manifest(name)
+        if name == EMBEDDED or (stored and stored.selection != selection):
             fix = f"choose another --name, or `dstress corpora remove {name}` first"
             raise CorpusError(f"there is a corpus {name!r}, and it is another one", fix=fix)
         splits = (("few-shot", self._split(split, part)) for split, part in parts.items())
         return store.add(name, selection, splits, database=store.stored_database(self.name))
 
-    def _id(self, one: _Drawn) -> str:
-        return f"{one.split}-{one.id}" if one.id in self._often else one.id
+    def _new_id(self, candidate: _Candidate) -> str:
+        return f"{candidate.split}-{candidate.id}" if candidate.id in self._ambiguous else candidate.id
 
     def _split(self, name: str, part: _Part) -> Split:
-        chosen = {(one.split, one.id): self._id(one) for one in part.chosen}
+        new_ids = {(candidate.split, candidate.id): self._new_id(candidate) for candidate in part.chosen}
 
         def read() -> Iterator[LocatedDialogue]:
             for split, corpus in self.splits.items():
                 for dialogue in corpus:
-                    if id := chosen.get((split, dialogue.id)):
+                    if new_id := new_ids.get((split, dialogue.id)):
                         kept = _keep_service(dialogue, part.only) if part.only else dialogue
-                        yield f"{self.name}:{split}", _replace(kept, id=id)
+                        yield f"{self.name}:{split}", replace(kept, id=new_id)
 
         return Split(name, part.schema, read, self.splits[part.chosen[0].split].language)
 
@@ -137,17 +150,18 @@ def store_single_domain(pool: Pool, name: str, domains: Sequence[str], sizes: Ma
     """Single-domain dialogues, as RADDLE and CheckDST take them: for each split a size for each domain."""
     schema = pool.schema(*domains)
     order = [split for split in (TEST, DEV, TRAIN) if any(sizes.get(split, ()))]
-    chosen: dict[str, list[_Drawn]] = {split: [] for split in reversed(order)}
+    chosen: dict[str, list[_Candidate]] = {split: [] for split in reversed(order)}
     notes = []
     for place, domain in enumerate(domains):
-        there, wanted = pool.alone(domain), [sizes[split][place] for split in order]
-        given = _shares(wanted, len(there))
-        if given != wanted:
-            got = ", ".join(f"{n} of {w} for {s}" for s, n, w in zip(order, given, wanted, strict=True))
-            notes.append(f"{domain} has {len(there)} single-domain dialogues: {got}")
-        for split, end, count in zip(order, accumulate(given), given, strict=True):
-            chosen[split] += there[end - count : end]
-    return pool.store(name, SINGLE_DOMAIN, {split: _Part(found, schema) for split, found in chosen.items()}, notes)
+        candidates, requested = pool.alone(domain), [sizes[split][place] for split in order]
+        shares = _shares(requested, len(candidates))
+        if shares != requested:
+            shortage = ", ".join(f"{n} of {w} for {s}" for s, n, w in zip(order, shares, requested, strict=True))
+            notes.append(f"{domain} has {len(candidates)} single-domain dialogues: {shortage}")
+        for split, end, count in zip(order, accumulate(shares), shares, strict=True):
+            chosen[split] += candidates[end - count : end]
+    parts = {split: _Part(candidates, schema) for split, candidates in chosen.items()}
+    return pool.store(name, SINGLE_DOMAIN, parts, notes)
 
 
 def store_k_shot(pool: Pool, name: str, sizes: Mapping[str, str]) -> Manifest:
@@ -156,11 +170,11 @@ def store_k_shot(pool: Pool, name: str, sizes: Mapping[str, str]) -> Manifest:
     for split in (TRAIN, DEV, TEST):
         if split == DEV and (sizes.get(split) == "0" or not same_split(pool.splits, split)):
             continue
-        there = pool.of(split)
-        wanted = _count(sizes[split], len(there)) if split in sizes else len(there)
-        if wanted > len(there):
-            notes.append(f"{len(there)} of {wanted} for {split}: there are no more")
-        parts[split] = _Part(there[:wanted], pool.splits[pool.split(split)].schema)
+        candidates = pool.of(split)
+        count = _count(sizes[split], len(candidates)) if split in sizes else len(candidates)
+        if count > len(candidates):
+            notes.append(f"{len(candidates)} of {count} for {split}: there are no more")
+        parts[split] = _Part(candidates[:count], pool.splits[pool.split(split)].schema)
     return pool.store(name, K_SHOT, parts, notes)
 
 
@@ -170,70 +184,51 @@ def store_left_out(pool: Pool, name: str, domain: str, shots: str = "0", test: s
     Several draws of the shots are splits of one corpus (`shots.d1`), since all else is the same.
     """
     target = pool.schema(domain)
+    others = pool.schema(*(service for service in pool.train_schema.by_name if service != domain))
 
-    def about(one: _Drawn) -> bool:
-        return domain in one.services
+    def about(candidate: _Candidate) -> bool:
+        return domain in candidate.services
 
-    others = [service for service in pool.splits[pool.split(TRAIN)].schema.by_name if service != domain]
     parts = {
-        split: _Part(pool.of(split, lambda one: not about(one)), pool.schema(*others))
+        split: _Part(pool.of(split, lambda candidate: not about(candidate)), others)
         for split in (TRAIN, DEV)
         if split == TRAIN or same_split(pool.splits, split)
     }
-    found, candidates = pool.of(TEST, about), pool.of(TRAIN, about)
-    parts[TEST] = _Part(found[: _count(test, len(found))] if test else found, target, domain)
+    tested, candidates = pool.of(TEST, about), pool.of(TRAIN, about)
+    parts[TEST] = _Part(tested[: _count(test, len(tested))] if test else tested, target, domain)
     if count := _count(shots, len(candidates)):
         for draw in range(draws):
-            lots = sorted(candidates, key=lambda one: draw_lot(pool.seed + draw, one.id))
+            lots = sorted(candidates, key=lambda candidate: draw_lot(pool.seed + draw, candidate.id))
             parts[f"{SHOTS}.d{draw + 1}" if draws > 1 else SHOTS] = _Part(lots[:count], target, domain)
     return pool.store(name, LEAVE_ONE_OUT.format(domain=domain), parts)
 
 
-def _services(dialogue: Dialogue) -> frozenset[str]:
-    """The services that it is about: those it names, and those of its labels."""
-    return frozenset(dialogue.services) | {service_of(slot) for turn in dialogue.turns for slot in turn.state}
-
-
-def _count(size: str, there: int) -> int:
+def _count(size: str, available: int) -> int:
     """`50`, or `5%` of those that are there, but at least one."""
     number = size.removesuffix("%")
     if not number.isascii() or not number.isdigit():
         raise CorpusError(f"{size!r} is no number of dialogues", fix="write 50, or 5% of those that are there")
-    return int(number) if number == size else min(there, max(1, there * int(number) // 100))
+    return int(number) if number == size else min(available, max(1, available * int(number) // 100))
 
 
-def _shares(wanted: Sequence[int], there: int) -> list[int]:
+def _shares(sizes: Sequence[int], available: int) -> list[int]:
     """The sizes asked for; where there are fewer dialogues, all of them in that proportion (largest remainders)."""
-    total = sum(wanted)
-    if total <= there:
-        return list(wanted)
-    shares = [size * there // total for size in wanted]
-    left = sorted(range(len(wanted)), key=lambda place: -(wanted[place] * there % total))
-    for place in left[: there - sum(shares)]:
+    total = sum(sizes)
+    if total <= available:
+        return list(sizes)
+    shares = [size * available // total for size in sizes]
+    by_remainder = sorted(range(len(sizes)), key=lambda place: -(sizes[place] * available % total))
+    for place in by_remainder[: available - sum(shares)]:
         shares[place] += 1
     return shares
 
 
 def _keep_service(dialogue: Dialogue, service: str) -> Dialogue:
     """The dialogue with the labels of one service only; the words stay."""
-
-    def state(whole: State) -> State:
-        return {slot: values for slot, values in whole.items() if service_of(slot) == service}
-
-    def turn(whole: Turn) -> Turn:
-        return _replace(
-            whole,
-            state=state(whole.state),
-            frames=tuple(frame for frame in whole.frames if frame.service == service),
-            system_frames=tuple(frame for frame in whole.system_frames if frame.service == service),
-            coreferences=tuple(one for one in whole.coreferences if service_of(one.slot) == service),
-            booked=tuple(one for one in whole.booked if one == service),
-        )
-
-    goal = dialogue.goal
-    if goal:
-        asked = tuple(slot for slot in goal.request if service_of(slot) == service)
-        goal = Goal(goal.description, state(goal.inform), state(goal.fallback), asked)
-    last = tuple(frame for frame in dialogue.closing_frames if frame.service == service)
-    turns = tuple(map(turn, dialogue.turns))
-    return _replace(dialogue, turns=turns, services=(service,), goal=goal, closing_frames=last)
+    kept = map_labels(
+        dialogue,
+        service=lambda other: other if other == service else "",
+        slot=lambda slot: slot if service_of(slot) == service else "",
+        frame=lambda frame: frame if frame.service == service else None,
+    )
+    return replace(kept, services=(service,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,20 +25,26 @@ def decode_part(decoder: msgspec.json.Decoder[T], data: bytes | msgspec.Raw, whe
     try:
         return decoder.decode(data)
     except UNREADABLE_JSON as error:
-        raise _misfit(error, where, bytes(data)) from None
+        fix = ""
+        if not bytes(data).strip():
+            problem = "the file is empty"
+        elif isinstance(error, UnicodeDecodeError):
+            problem, fix = f"not UTF-8 text ({error.reason} at byte {error.start:,})", "save as UTF-8"
+        elif isinstance(error, RecursionError):
+            problem = "nested too deeply to be dialogues"
+        elif isinstance(error, msgspec.ValidationError):
+            problem = f"does not have the layout's shape: {error}"
+        else:
+            problem, fix = f"not valid JSON: {error}", "fetch the file again, it may be truncated"
+        raise CorpusError(problem, where=where, fix=fix) from None
 
 
-def _misfit(error: Exception, where: str, data: bytes) -> CorpusError:
-    """The message for bytes that are not what the layout says."""
-    if not data.strip():
-        return CorpusError("the file is empty", where=where)
-    if isinstance(error, UnicodeDecodeError):
-        return CorpusError(f"not UTF-8 text ({error.reason} at byte {error.start:,})", where=where, fix="save as UTF-8")
-    if isinstance(error, RecursionError):
-        return CorpusError("nested too deeply to be dialogues", where=where)
-    if isinstance(error, msgspec.ValidationError):
-        return CorpusError(f"does not have the layout's shape: {error}", where=where)
-    return CorpusError(f"not valid JSON: {error}", where=where, fix="fetch the file again, it may be truncated")
+def decode_lines(decoder: msgspec.json.Decoder[T], file: SourceFile) -> Iterator[tuple[str, T]]:
+    """Each line that is not blank, decoded, with its place."""
+    for number, line in enumerate(file.lines(), start=1):
+        if line.strip():
+            where = f"{file.label}, line {number}"
+            yield where, decode_part(decoder, line, where)
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -49,15 +55,18 @@ def write_json(path: Path, content: Any) -> None:
 
 def write_list(path: Path, items: Iterable[Any]) -> None:
     """Write a list, an item a line, without holding it."""
-    with replacing(path) as out:
-        for number, item in enumerate(items):
-            out.write((b",\n" if number else b"[\n") + msgspec.json.encode(item))
-        out.write(b"\n]\n")
+    _write_lines(path, b"[", map(msgspec.json.encode, items), b"]")
 
 
 def write_object(path: Path, members: Iterable[tuple[str, Any]]) -> None:
     """Write an object, a member a line, without holding it."""
+    lines = (msgspec.json.encode(name) + b":" + msgspec.json.encode(member) for name, member in members)
+    _write_lines(path, b"{", lines, b"}")
+
+
+def _write_lines(path: Path, opening: bytes, lines: Iterable[bytes], closing: bytes) -> None:
     with replacing(path) as out:
-        for number, (name, member) in enumerate(members):
-            out.write((b",\n" if number else b"{\n") + msgspec.json.encode(name) + b":" + msgspec.json.encode(member))
-        out.write(b"\n}\n")
+        out.write(opening)
+        for number, line in enumerate(lines):
+            out.write((b",\n" if number else b"\n") + line)
+        out.write(b"\n" + closing + b"\n")

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar
+from functools import partial
 
 import msgspec
 
 from dstress.corpora import multiwoz_schema
 from dstress.corpora.base import Importer, LocatedDialogue, Split
 from dstress.corpora.json_files import decode
-from dstress.corpora.sgd import RawDialogue, RawFrame, dialogue_files, read_dialogue, read_schema, schema_file
+from dstress.corpora.sgd import RawDialogue, dialogue_files, read_dialogue, read_schema, schema_file
 from dstress.corpora.split_names import split_of_folder
-from dstress.dialogue import Act, Dialogue, Frame, Schema, Service
+from dstress.dialogue import Act, Frame, Schema, Service
 from dstress.storage.sources import Source, SourceFile
 from dstress.text.slot_names import SlotNames
 
 _DIALOGUES = msgspec.json.Decoder(list[RawDialogue])
-_Pair = Annotated[list[Any], msgspec.Meta(min_length=2)]
 
 
 class _Annotation(msgspec.Struct, frozen=True):
-    dialog_act: dict[str, list[_Pair]] = {}
+    dialog_act: dict[str, list[multiwoz_schema.RawAct]] = {}
 
 
 _Acts = dict[str, dict[str, _Annotation]]
@@ -32,7 +31,7 @@ _STATEFUL = frozenset({"attraction", "bus", "hospital", "hotel", "police", "rest
 class Multiwoz22(Importer):
     """MultiWOZ 2.2: folders train, dev, test, one schema.json, and perhaps dialog_acts.json."""
 
-    name: ClassVar[str] = "multiwoz22"
+    name = "multiwoz22"
 
     @classmethod
     def matches(cls, source: Source) -> bool:
@@ -46,7 +45,7 @@ class Multiwoz22(Importer):
             acts |= published
         for folder, files in dialogue_files(source).items():
             schema = _settle_schema(read_schema(schema_file(source, folder)))
-            yield Split(split_of_folder(folder, source), schema, _Stream(files, SlotNames(schema), acts))
+            yield Split(split_of_folder(folder, source), schema, partial(_read, files, SlotNames(schema), acts))
 
 
 def _settle_schema(published: Schema) -> Schema:
@@ -56,11 +55,11 @@ def _settle_schema(published: Schema) -> Schema:
     services = []
     for service in published.services:
         settled = {_bare(names, service.name, slot.name): slot for slot in service.slots}
-        held = {name: slot for name, slot in settled.items() if f"{service.name}-{name}" in reference.slots}
-        kept = tuple(msgspec.structs.replace(slot, name=name) for name, slot in held.items())
-        requestable = tuple(name for name in settled if name not in held)
+        stateful = {name: slot for name, slot in settled.items() if f"{service.name}-{name}" in reference.slots}
+        slots = tuple(msgspec.structs.replace(slot, name=name) for name, slot in stateful.items())
+        requestable = tuple(name for name in settled if name not in stateful)
         intents = reference.by_name[service.name].intents if service.name in reference.by_name else ()
-        services.append(Service(service.name, service.description, kept, intents or service.intents, requestable))
+        services.append(Service(service.name, service.description, slots, intents or service.intents, requestable))
     return Schema(tuple(services))
 
 
@@ -70,48 +69,36 @@ def _bare(names: SlotNames, service: str, slot: str) -> str:
     return settled.removeprefix(f"{service}-")
 
 
-class _Stream:
+def _read(files: list[SourceFile], names: SlotNames, all_acts: _Acts) -> Iterator[LocatedDialogue]:
     """Dialogues with settled slot names and with their acts, file by file."""
-
-    def __init__(self, files: list[SourceFile], names: SlotNames, acts: _Acts) -> None:
-        self.files, self.names, self.acts = files, names, acts
-
-    def __call__(self) -> Iterator[LocatedDialogue]:
-        for file in self.files:
-            for raw in decode(_DIALOGUES, file):
-                for turn in raw.turns:
-                    for frame in turn.frames:
-                        self._settle_frame(frame)
-                raw.dialogue_id = raw.dialogue_id.removesuffix(".json")
-                yield file.label, self._add_acts(read_dialogue(raw, file.label))
-
-    def _settle_frame(self, frame: RawFrame) -> None:
-        for span in frame.slots:
-            span.slot = _bare(self.names, frame.service, span.slot)
-        if frame.state is not None:
-            requested = tuple(_bare(self.names, frame.service, slot) for slot in frame.state.requested_slots)
-            values = {_bare(self.names, frame.service, slot): forms for slot, forms in frame.state.slot_values.items()}
-            frame.state.requested_slots, frame.state.slot_values = requested, values
-
-    def _add_acts(self, dialogue: Dialogue) -> Dialogue:
-        """Utterances are numbered over both sides, from the user's first: turn i is 2i, the system before it 2i - 1."""
-        acts = self.acts.get(dialogue.id) or self.acts.get(f"{dialogue.id}.json")
-        if not acts:
-            return dialogue
-        turns = [
-            msgspec.structs.replace(
-                turn,
-                frames=_join_acts(turn.frames, acts.get(str(2 * index), _Annotation())),
-                system_frames=_join_acts(turn.system_frames, acts.get(str(2 * index - 1), _Annotation())),
-            )
-            for index, turn in enumerate(dialogue.turns)
-        ]
-        return msgspec.structs.replace(dialogue, turns=tuple(turns))
+    for file in files:
+        for raw in decode(_DIALOGUES, file):
+            for frame in (frame for turn in raw.turns for frame in turn.frames):
+                for span in frame.slots:
+                    span.slot = _bare(names, frame.service, span.slot)
+                if state := frame.state:
+                    state.requested_slots = tuple(_bare(names, frame.service, slot) for slot in state.requested_slots)
+                    values = state.slot_values.items()
+                    state.slot_values = {_bare(names, frame.service, slot): forms for slot, forms in values}
+            raw.dialogue_id = raw.dialogue_id.removesuffix(".json")
+            dialogue = read_dialogue(raw, file.label)
+            if acts := all_acts.get(dialogue.id) or all_acts.get(f"{dialogue.id}.json"):
+                # Utterances are numbered over both sides, from the user's first, which is 0.
+                turns = [
+                    msgspec.structs.replace(
+                        turn,
+                        frames=_join_acts(turn.frames, acts.get(str(2 * index))),
+                        system_frames=_join_acts(turn.system_frames, acts.get(str(2 * index - 1))),
+                    )
+                    for index, turn in enumerate(dialogue.turns)
+                ]
+                dialogue = msgspec.structs.replace(dialogue, turns=tuple(turns))
+            yield file.label, dialogue
 
 
-def _join_acts(frames: tuple[Frame, ...], annotation: _Annotation) -> tuple[Frame, ...]:
+def _join_acts(frames: tuple[Frame, ...], annotation: _Annotation | None) -> tuple[Frame, ...]:
     by_service = {frame.service: frame for frame in frames}
-    for title, pairs in annotation.dialog_act.items():
+    for title, pairs in annotation.dialog_act.items() if annotation else ():
         service, _, act = title.casefold().partition("-")
         if service == "general":
             continue

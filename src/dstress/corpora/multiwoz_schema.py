@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Container
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
-from dstress.dialogue import DONTCARE, Intent, Schema, Service, Slot
+from dstress.dialogue import DONTCARE, Intent, Schema, Service, Slot, slot_id
 from dstress.errors import CorpusError
 from dstress.text.tables import read_table
+
+RawAct = Annotated[list[Any], msgspec.Meta(min_length=2)]
+"""A short name for a slot and its value, in what MultiWOZ 2.1 and 2.2 publish of dialogue acts; there may be more."""
 
 CORE = frozenset({"attraction", "hotel", "restaurant", "taxi", "train"})
 """The five services with the thirty slots that trackers are scored on."""
 
 
 @cache
-def _table() -> dict[str, Any]:
-    return read_table(__package__, "multiwoz.toml")
-
-
-@cache
 def _services() -> tuple[Service, ...]:
     services = []
-    for entry in _table()["services"]:
+    for entry in read_table(__package__, "multiwoz.toml")["services"]:
         slots = [
             Slot(s["name"], s["description"], "values" in s, tuple(s.get("values", ()))) for s in entry.get("slots", ())
         ]
@@ -40,8 +38,8 @@ def select_services(used: Container[str] = ()) -> Schema:
 
 def require_multiwoz(schema: Schema, layout: str) -> None:
     """Refuse to write a schema with other slots into a layout that is MultiWOZ's own."""
-    known = Schema(_services()).slots
-    if stranger := next((slot for slot in schema.slots if slot not in known), None):
+    own = Schema(_services()).slots
+    if stranger := next((slot for slot in schema.slots if slot not in own), None):
         raise CorpusError(
             f"the layout {layout} holds MultiWOZ's slots only, and this schema has {stranger!r}",
             fix="write dstress, sgd or unified",
@@ -60,16 +58,15 @@ def settle(value: str) -> str:
 
 @cache
 def _words(meaning: str) -> frozenset[str]:
-    return frozenset(_table()[meaning])
+    return frozenset(read_table(__package__, "multiwoz.toml")[meaning])
 
 
 @cache
 def act_slot(service: str, short: str) -> str:
     """`Dest` -> `destination`; bookable slots get their `book` (`hotel`, `Day` -> `book day`); `none` -> ``."""
-    name = str(_table()["acts"].get(short.casefold(), short.casefold()))
-    booked = f"book {name}"
-    if any(slot.name == booked for known in _services() if known.name == service for slot in known.slots):
-        return booked
+    name = str(read_table(__package__, "multiwoz.toml")["acts"].get(short.casefold(), short.casefold()))
+    if slot_id(service, f"book {name}") in Schema(_services()).slots:
+        return f"book {name}"
     return "" if name == "none" else name
 
 
@@ -77,5 +74,12 @@ def act_slot(service: str, short: str) -> str:
 def short_name(slot: str) -> str:
     """The other way round, as annotators wrote it: `destination` -> `Dest`, `book day` -> `Day`, `` -> `none`."""
     bare = slot.removeprefix("book ")
-    short = next((short for short, name in _table()["acts"].items() if name == bare and short != "car"), bare)
+    short = next(
+        (
+            short
+            for short, name in read_table(__package__, "multiwoz.toml")["acts"].items()
+            if name == bare and short != "car"
+        ),
+        bare,
+    )
     return short.capitalize() if short else "none"

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
-from typing import Any, ClassVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
+from msgspec.structs import astuple
 
 from dstress.corpora.base import Corpus, Importer, LocatedDialogue, Split
 from dstress.corpora.json_files import decode, write_json, write_list
@@ -23,11 +24,14 @@ _FILE_SIZE = 1000
 
 
 class _Raw(msgspec.Struct, gc=False):
-    """Only the fields that are read: the rest of the file is skipped without building objects."""
+    """A piece of a file as SGD writes it. Only fields that are read: the rest is skipped without building objects.
+
+    Slots and intents, spans and acts have the fields of `dstress.dialogue`'s in the same order, under other names.
+    """
 
 
 class RawAction(_Raw):
-    """An action as SGD writes it."""
+    """An act."""
 
     act: str
     slot: str = ""
@@ -36,7 +40,7 @@ class RawAction(_Raw):
 
 
 class RawSpan(_Raw):
-    """A span as SGD writes it. MultiWOZ 2.2 adds slots that were copied from elsewhere and have no place."""
+    """A span. MultiWOZ 2.2 adds slots that were copied from elsewhere and have no place."""
 
     slot: str
     start: int = -1
@@ -44,7 +48,7 @@ class RawSpan(_Raw):
 
 
 class RawState(_Raw):
-    """A frame's state as SGD writes it."""
+    """A frame's state."""
 
     active_intent: str = ""
     requested_slots: tuple[str, ...] = ()
@@ -52,12 +56,12 @@ class RawState(_Raw):
 
 
 class RawFrame(_Raw):
-    """A frame as SGD writes it; system frames have no state."""
+    """A frame; system frames have no state."""
 
     service: str
     slots: tuple[RawSpan, ...] = ()
     actions: tuple[RawAction, ...] = ()
-    state: RawState | None = None
+    state: RawState | UnsetType | None = UNSET
 
 
 class RawTurn(_Raw):
@@ -68,12 +72,12 @@ class RawTurn(_Raw):
     frames: tuple[RawFrame, ...] = ()
 
 
-class RawDialogue(_Raw):
-    """A dialogue as SGD writes it."""
+class RawDialogue(_Raw, kw_only=True):
+    """A dialogue."""
 
     dialogue_id: str
-    turns: tuple[RawTurn, ...]
     services: tuple[str, ...] = ()
+    turns: tuple[RawTurn, ...]
 
 
 class _RawSlot(_Raw):
@@ -106,7 +110,7 @@ _SERVICES = msgspec.json.Decoder(list[_RawService])
 class Sgd(Importer):
     """Schema-Guided Dialogue: folders train, dev, test with schema.json and dialogues_*.json."""
 
-    name: ClassVar[str] = "sgd"
+    name = "sgd"
 
     @classmethod
     def matches(cls, source: Source) -> bool:
@@ -115,11 +119,20 @@ class Sgd(Importer):
     def splits(self, source: Source) -> Iterator[Split]:
         for folder, files in dialogue_files(source).items():
             schema = read_schema(schema_file(source, folder))
-            yield Split(split_of_folder(folder, source), schema, partial(_read_dialogues, files))
+            yield Split(split_of_folder(folder, source), schema, partial(_read, files))
 
     def write(self, corpus: Corpus, folder: Path) -> None:
         inside = folder / file_name(corpus.split)
-        write_json(inside / "schema.json", [_written_service(one) for one in corpus.schema.services])
+        services = [
+            _RawService(
+                service.name,
+                service.description,
+                tuple(_RawSlot(*astuple(slot)) for slot in service.slots),
+                tuple(_RawIntent(*astuple(intent)) for intent in service.intents),
+            )
+            for service in corpus.schema.services
+        ]
+        write_json(inside / "schema.json", services)
         dialogues = map(_written, corpus)
         for number in count(1):
             if not (some := list(islice(dialogues, _FILE_SIZE))):
@@ -127,7 +140,7 @@ class Sgd(Importer):
             write_list(inside / f"dialogues_{number:03}.json", some)
 
 
-def _read_dialogues(files: list[SourceFile]) -> Iterator[LocatedDialogue]:
+def _read(files: list[SourceFile]) -> Iterator[LocatedDialogue]:
     for file in files:
         for raw in decode(_DIALOGUES, file):
             yield file.label, read_dialogue(raw, file.label)
@@ -160,16 +173,16 @@ def _schema_files(source: Source) -> list[SourceFile]:
 
 def read_schema(file: SourceFile) -> Schema:
     """A `schema.json` in SGD's layout."""
-    return Schema(tuple(_service(raw) for raw in decode(_SERVICES, file)))
-
-
-def _service(raw: _RawService) -> Service:
-    slots = tuple(Slot(slot.name, slot.description, slot.is_categorical, slot.possible_values) for slot in raw.slots)
-    intents = tuple(
-        Intent(i.name, i.description, i.is_transactional, i.required_slots, i.optional_slots, i.result_slots)
-        for i in raw.intents
-    )
-    return Service(raw.service_name, raw.description, slots, intents)
+    services = [
+        Service(
+            raw.service_name,
+            raw.description,
+            tuple(Slot(*astuple(slot)) for slot in raw.slots),
+            tuple(Intent(*astuple(intent)) for intent in raw.intents),
+        )
+        for raw in decode(_SERVICES, file)
+    ]
+    return Schema(tuple(services))
 
 
 def read_dialogue(raw: RawDialogue, label: str) -> Dialogue:
@@ -182,7 +195,13 @@ def read_dialogue(raw: RawDialogue, label: str) -> Dialogue:
         if side.speaker == "SYSTEM":
             system, system_frames = side.utterance, tuple(map(_frame, side.frames))
         elif side.speaker == "USER":
-            state = _carry(state, side.frames)
+            # A frame holds its service's whole state; services without a frame in this turn keep theirs.
+            for frame in side.frames:
+                if frame.state:
+                    prefix = frame.service + "-"
+                    state = {slot: values for slot, values in state.items() if not slot.startswith(prefix)}
+                    for slot, values in frame.state.slot_values.items():
+                        state[prefix + slot] = values
             turns.append(Turn(side.utterance, system, state, tuple(map(_frame, side.frames)), system_frames))
             system, system_frames = "", ()
         else:
@@ -191,66 +210,33 @@ def read_dialogue(raw: RawDialogue, label: str) -> Dialogue:
     return Dialogue(raw.dialogue_id, tuple(turns), raw.services)
 
 
-def _carry(state: State, frames: tuple[RawFrame, ...]) -> State:
-    """A frame holds its service's whole state; services without a frame in this turn keep theirs."""
-    for frame in frames:
-        if frame.state is not None:
-            prefix = frame.service + "-"
-            state = {slot: values for slot, values in state.items() if not slot.startswith(prefix)}
-            for slot, values in frame.state.slot_values.items():
-                state[prefix + slot] = values
-    return state
-
-
 def _frame(raw: RawFrame) -> Frame:
+    # Not `astuple`: this runs for every frame of the largest corpora.
     spans = tuple([Span(span.slot, span.start, span.exclusive_end) for span in raw.slots if span.start >= 0])
     acts = tuple([Act(act.act, act.slot, act.values, act.canonical_values) for act in raw.actions])
-    if raw.state is None:
-        return Frame(raw.service, "", (), spans, acts)
-    return Frame(raw.service, raw.state.active_intent, raw.state.requested_slots, spans, acts)
+    state = raw.state or RawState()
+    return Frame(raw.service, state.active_intent, state.requested_slots, spans, acts)
 
 
-def _written_service(service: Service) -> dict[str, Any]:
-    slots = [
-        {"name": s.name, "description": s.description, "is_categorical": s.categorical, "possible_values": s.values}
-        for s in service.slots
-    ]
-    intents = [
-        {
-            "name": intent.name,
-            "description": intent.description,
-            "is_transactional": intent.transactional,
-            "required_slots": intent.required,
-            "optional_slots": intent.optional,
-            "result_slots": intent.result,
-        }
-        for intent in service.intents
-    ]
-    return {"service_name": service.name, "description": service.description, "slots": slots, "intents": intents}
-
-
-def _written(dialogue: Dialogue) -> dict[str, Any]:
-    turns: list[dict[str, Any]] = []
+def _written(dialogue: Dialogue) -> RawDialogue:
+    turns: list[RawTurn] = []
     before: State = {}
     for turn in dialogue.turns:
         if turn.system:
-            frames = [_written_frame(frame) for frame in turn.system_frames]
-            turns.append({"speaker": "SYSTEM", "utterance": turn.system, "frames": frames})
+            turns.append(RawTurn("SYSTEM", turn.system, tuple(map(_written_frame, turn.system_frames))))
         # A state travels in frames, so a service whose state changes has one.
+        framed = {frame.service for frame in turn.frames}
         changed = dict.fromkeys(map(service_of, update(before, turn.state)))
-        named = {frame.service for frame in turn.frames}
-        user_frames = [*turn.frames, *(Frame(service) for service in changed if service not in named)]
-        frames = [_written_frame(frame, turn.state_of(frame.service)) for frame in user_frames]
-        turns.append({"speaker": "USER", "utterance": turn.user, "frames": frames})
+        frames = []
+        for frame in (*turn.frames, *(Frame(service) for service in changed if service not in framed)):
+            raw = _written_frame(frame)
+            raw.state = RawState(frame.intent or "NONE", frame.requested, turn.state_of(frame.service))
+            frames.append(raw)
+        turns.append(RawTurn("USER", turn.user, tuple(frames)))
         before = turn.state
-    return {"dialogue_id": dialogue.id, "services": dialogue.services, "turns": turns}
+    return RawDialogue(dialogue_id=dialogue.id, services=dialogue.services, turns=tuple(turns))
 
 
-def _written_frame(frame: Frame, state: State | None = None) -> dict[str, Any]:
-    spans = [{"slot": span.slot, "start": span.start, "exclusive_end": span.end} for span in frame.spans]
-    acts = [{"act": a.act, "slot": a.slot, "values": a.values, "canonical_values": a.canonical} for a in frame.acts]
-    written: dict[str, Any] = {"service": frame.service, "slots": spans, "actions": acts}
-    if state is not None:
-        requested, intent = frame.requested, frame.intent or "NONE"
-        written["state"] = {"active_intent": intent, "requested_slots": requested, "slot_values": state}
-    return written
+def _written_frame(frame: Frame) -> RawFrame:
+    spans = tuple(RawSpan(*astuple(span)) for span in frame.spans)
+    return RawFrame(frame.service, spans, tuple(RawAction(*astuple(act)) for act in frame.acts))

@@ -61,30 +61,22 @@ def write_variant(source: Source, names: Names, folder: Path) -> Iterator[Path]:
         for file in files:
             dialogues = json.loads(file.read())
             for dialogue in dialogues:
-                _rename_published(dialogue, names)
+                dialogue["services"] = [names.services.get(service, service) for service in dialogue["services"]]
+                for turn in dialogue["turns"]:
+                    for frame in turn["frames"]:
+                        _rename_frame(frame, names)
             path = folder / split_of_folder(inside, source) / f"{file_name(Path(file.stem).stem)}.json"
             with replacing(path) as out:
-                out.write(_encode_published(dialogues))
+                # Sorted keys, two blanks, ASCII only: the layout of the official files, at the speed of msgspec.
+                text = msgspec.json.format(msgspec.json.encode(dialogues, order="sorted"), indent=2).decode()
+                out.write(_NOT_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], text).encode())
             yield path
 
 
-def _encode_published(dialogues: list[Any]) -> bytes:
-    """Sorted keys, two blanks, ASCII only: the layout of the official files, at the speed of msgspec."""
-    text = msgspec.json.format(msgspec.json.encode(dialogues, order="sorted"), indent=2).decode()
-    return _NOT_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], text).encode()
-
-
-def _rename_published(dialogue: dict[str, Any], names: Names) -> None:
-    dialogue["services"] = [names.services.get(service, service) for service in dialogue["services"]]
-    for turn in dialogue["turns"]:
-        for frame in turn["frames"]:
-            slots = names.slots.get(frame["service"], {})
-            intents = names.intents.get(frame["service"], {})
-            frame["service"] = names.services.get(frame["service"], frame["service"])
-            _rename_frame(frame, slots, intents)
-
-
-def _rename_frame(frame: dict[str, Any], slots: dict[str, str], intents: dict[str, str]) -> None:
+def _rename_frame(frame: dict[str, Any], names: Names) -> None:
+    slots = names.slots.get(frame["service"], {})
+    intents = names.intents.get(frame["service"], {})
+    frame["service"] = names.services.get(frame["service"], frame["service"])
     for span in frame["slots"]:
         span["slot"] = slots.get(span["slot"], span["slot"])
     if state := frame.get("state"):

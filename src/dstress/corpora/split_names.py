@@ -34,21 +34,21 @@ def training_split(names: Iterable[str], split: str) -> str | None:
 
 def _part(name: str) -> tuple[str, str]:
     """`test_de` -> `test`, `_de`."""
-    found = _OF_LANGUAGE.fullmatch(name)
-    return (found[1], found[2]) if found else (name, "")
+    match = _OF_LANGUAGE.fullmatch(name)
+    return (match[1], match[2]) if match else (name, "")
 
 
-def same_split(names: Iterable[str], wanted: str) -> str | None:
+def same_split(names: Iterable[str], split: str) -> str | None:
     """The first of the names that means the wanted split: `dev`, `val` and `validation` all find the same one."""
-    return next((name for name in names if canonical_split(name) == canonical_split(wanted)), None)
+    return next((name for name in names if canonical_split(name) == canonical_split(split)), None)
 
 
 def sort_splits(names: Iterable[str]) -> list[str]:
     """Splits as people list them: train, dev, test, then the others by name."""
 
     def key(name: str) -> tuple[int, str]:
-        known = canonical_split(find_split(name) or name)
-        return (_ORDER.index(known) if known in _ORDER else len(_ORDER), name)
+        split = canonical_split(find_split(name) or name)
+        return (_ORDER.index(split) if split in _ORDER else len(_ORDER), name)
 
     return sorted(names, key=key)
 
@@ -57,16 +57,6 @@ def find_split(text: str) -> str | None:
     """The split that a file or folder name tells of, in the source's own word: `test_dials.json` -> `test`."""
     words = _WORDS.findall(text.casefold())
     return next((word for word in reversed(words) if word in SPLIT_NAMES), None)
-
-
-def name_by_language(files: Iterable[tuple[SourceFile, str]]) -> dict[str, SourceFile]:
-    """JSON files, each with its language, by split: `test`, or `test_de` where there are several languages."""
-    listed = list(files)
-    several = len({language for _, language in listed}) > 1
-    return {
-        f"{split_of_file(file, '.json')}_{language}" if several else split_of_file(file, ".json"): file
-        for file, language in listed
-    }
 
 
 def split_of_file(file: SourceFile, ending: str) -> str:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import msgspec
 
-from dstress.corpora.base import ENGLISH, Corpus, Finder, Split
+from dstress.corpora.base import ENGLISH, Corpus, Split, hash_line
 from dstress.corpora.catalogue import catalogue
 from dstress.corpora.checks import read_checked
 from dstress.corpora.database import Database, read_database, table_file
@@ -41,13 +41,12 @@ _INCOMING = ".incoming-"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}(/[A-Za-z0-9][A-Za-z0-9._-]{0,79})?")
 _REPORT_EVERY = 100
 _GLANCED = 200_000
-_ID = re.compile(rb'\{"id":"([^"\\]*)"')
 _DIALOGUE = msgspec.json.Decoder(Dialogue)
 _SCHEMA = msgspec.json.Decoder(Schema)
 
 
 class SplitEntry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the manifest knows of a split; the checksums are those of its two files."""
+    """What the manifest knows of a split; the checksums are those of its two files, `content` is `Corpus.content`."""
 
     dialogues: int
     turns: int
@@ -57,6 +56,7 @@ class SplitEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     sha256: str = ""
     language: str = ENGLISH
     stressed: bool = False
+    content: str = ""
 
 
 class Selection(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -124,17 +124,18 @@ def require_manifest(name: str) -> Manifest:
     manifest = read_manifest(name)
     if manifest is None:
         source = name.partition("/")[0]  # sgd-x/v1 comes with sgd-x
-        known = source in catalogue()
-        fix = f"`dstress corpora add {source}` downloads it" if known else f"`dstress corpora add {name} PATH_OR_URL`"
+        fix = f"`dstress corpora add {name} PATH_OR_URL`"
+        if source in catalogue():
+            fix = f"`dstress corpora add {source}` downloads it"
         raise unknown("corpus", name, [*stored_names(), "reminder", *catalogue()], fix=fix)
     return manifest
 
 
-def find_split(entry: Manifest, wanted: str) -> str:
+def find_split(entry: Manifest, split: str) -> str:
     """The split's name as the corpus spells it: `dev`, `val` and `validation` all find the same one."""
-    if name := same_split(entry.splits, wanted):
+    if name := same_split(entry.splits, split):
         return name
-    raise unknown(f"split of {entry.name}", wanted, entry.splits, fix=f"`dstress corpora show {entry.name}` lists them")
+    raise unknown(f"split of {entry.name}", split, entry.splits, fix=f"`dstress corpora show {entry.name}` lists them")
 
 
 def schema_file(split: str) -> str:
@@ -150,16 +151,14 @@ def dialogue_file(split: str) -> str:
 def stored_database(name: str, split: str = "") -> Database | None:
     """The stored tables of a corpus, without the rows whose column `splits` names other splits than this one."""
     tables = require_manifest(name).tables
-    database = read_database(require_intact(name, table_file(one), tables[one]) for one in tables)
+    database = read_database(require_intact(name, table_file(service), tables[service]) for service in tables)
     if database is None:
         return None
-    kept = {
-        service: [row for row in rows if not split or "splits" not in row or split in row["splits"].split()]
-        for service, rows in database.tables.items()
-    }
-    return Database(
-        {service: [{c: v for c, v in row.items() if c != "splits"} for row in rows] for service, rows in kept.items()}
-    )
+    of_split = {}
+    for service, rows in database.tables.items():
+        kept = (row for row in rows if not split or "splits" not in row or split in row["splits"].split())
+        of_split[service] = [{column: v for column, v in row.items() if column != "splits"} for row in kept]
+    return Database(of_split)
 
 
 def read_schema(name: str, split: str) -> Schema:
@@ -172,8 +171,8 @@ def require_intact(name: str, file: str, sha256: str) -> Path:
     """A file of a stored corpus, which must be as it was imported: one changed value would change every score."""
     path = folder_of(name) / file
     try:
-        there = path.stat()
-        if _sha256(path, there.st_ino, there.st_size, there.st_mtime_ns) != sha256:
+        stat = path.stat()
+        if _sha256(path, stat.st_ino, stat.st_size, stat.st_mtime_ns) != sha256:
             raise _damaged(name, "the file has changed since it was imported", str(path))
     except FileNotFoundError:
         raise _damaged(name, "the file is gone", str(path)) from None
@@ -198,31 +197,18 @@ def open_corpus(name: str, split: str) -> Corpus:
     path = require_intact(name, dialogue_file(split), entry.sha256)
 
     def read() -> Iterator[Dialogue]:
-        with path.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
+        with path.open("rb") as stored:
+            for number, line in enumerate(stored, start=1):
                 try:
                     yield _DIALOGUE.decode(line)
                 except UNREADABLE_JSON as error:
                     raise _damaged(name, f"damaged: {error}", f"{path}, line {number}") from None
 
-    def finder() -> Finder:
-        with path.open("rb") as lines:
-            known = {match[1].decode(): (place, line) for place, line in enumerate(lines) if (match := _ID.match(line))}
-
-        def find(wanted: str) -> tuple[int, Dialogue] | None:
-            place, line = known.get(wanted, (-1, b""))
-            return (place, _DIALOGUE.decode(line)) if line else None
-
-        return find
-
-    def lines() -> Iterator[bytes]:
-        with path.open("rb") as stored:
-            yield from stored
-
     corpus = Corpus(name, split, read_schema(name, split), read)
-    corpus.finder, corpus.lines, corpus.size, corpus.language = finder, lines, entry.dialogues, entry.language
+    corpus.size, corpus.language = entry.dialogues, entry.language
+    corpus.content = int(entry.content, 16) if entry.content else None  # an older manifest does not tell
     corpus.open_database = lambda: stored_database(name, split)
-    with path.open("rb") as stored:  # an older manifest does not tell; most stressors leave marks early
+    with path.open("rb") as stored:  # nor this; most stressors leave marks early
         corpus.stressed = entry.stressed or b'"stress":{' in stored.read(_GLANCED)
     return corpus
 
@@ -240,25 +226,22 @@ def add(
 
     A source of `generated` dialogues tells their content: from the same one nothing is read again, another is replaced.
     """
-    folder = folder_of(name)
-    selection = source if isinstance(source, Selection) else None
-    source = str(source)
-    with _only_import(folder, progress), _aside(folder) as aside:
-        before = read_manifest(name) or Manifest(name, source, {})
-        if generated and before.source == source and before.splits:
+    with _arriving(name, progress) as aside:
+        before = read_manifest(name)
+        if generated and before and before.source == str(source) and before.splits:
             return before
-        if generated:
-            before = Manifest(name, source, {})
+        if generated or before is None:
+            before = Manifest(name, str(source), {})
         entries = dict(before.splits)
-        arrived = []
+        files = []
         for layout, split in splits:
             entry = _write_split(aside, split, layout, progress)
-            known = same_split(entries, split.name)
-            if known is None:
+            stored = same_split(entries, split.name)
+            if stored is None:
                 entries[split.name] = entry
-                arrived.append(split.name)
-            elif (entries[known].sha256, entries[known].schema_sha256) != (entry.sha256, entry.schema_sha256):
-                raise _would_change(name, known, entries[known], entry)
+                files += [schema_file(split.name), dialogue_file(split.name)]
+            elif (entries[stored].sha256, entries[stored].schema_sha256) != (entry.sha256, entry.schema_sha256):
+                raise _would_change(name, stored, entries[stored], entry)
         written = database.write(aside) if database else {}
         tables = {service: hashlib.sha256(path.read_bytes()).hexdigest() for service, path in written.items()}
         if changed := [service for service in tables if before.tables.get(service, tables[service]) != tables[service]]:
@@ -266,16 +249,13 @@ def add(
                 f"the corpus {name!r} already has a table of {changed[0]!r} and this one is different",
                 fix=f"choose another name, or `dstress corpora remove {name}` first",
             )
-        after = Manifest(
-            name,
-            before.source,
-            {split: entries[split] for split in sort_splits(entries)},
-            before.derived_from,
-            before.tables | tables,
-            selection or before.selection,
+        after = msgspec.structs.replace(
+            before,
+            splits={split: entries[split] for split in sort_splits(entries)},
+            tables=before.tables | tables,
+            selection=source if isinstance(source, Selection) else before.selection,
         )
-        files = [file(split) for split in arrived for file in (schema_file, dialogue_file)]
-        commit(folder, aside, after, files + [table_file(service) for service in tables])
+        _commit(aside, after, files + [table_file(service) for service in tables])
     return after
 
 
@@ -283,14 +263,12 @@ def add_variant(name: str, source: str, base: str, schemas: dict[str, Schema]) -
     """Store a variant's schemas; its dialogues stay those of `base`, renamed as they are read."""
     origin = require_manifest(base)
     entries: dict[str, SplitEntry] = {}
-    folder = folder_of(name)
-    with _only_import(folder), _aside(folder) as aside:
+    with _arriving(name) as aside:
         for split in sort_splits(schemas):
-            data = msgspec.json.encode(schemas[split])
-            (aside / schema_file(split)).write_bytes(data)
-            known = same_split(origin.splits, split)
-            if known:
-                counts = origin.splits[known]
+            if of_base := same_split(origin.splits, split):
+                data = msgspec.json.encode(schemas[split])
+                (aside / schema_file(split)).write_bytes(data)
+                counts = origin.splits[of_base]
                 digest = hashlib.sha256(data).hexdigest()
                 entries[split] = SplitEntry(counts.dialogues, counts.turns, counts.frames, "sgd-x", digest)
         before = read_manifest(name)
@@ -298,12 +276,13 @@ def add_variant(name: str, source: str, base: str, schemas: dict[str, Schema]) -
             if before and split in before.splits and before.splits[split].schema_sha256 != entry.schema_sha256:
                 raise _would_change(name, split, before.splits[split], entry)
         after = Manifest(name, source, entries, base)
-        commit(folder, aside, after, [schema_file(split) for split in entries])
+        _commit(aside, after, [schema_file(split) for split in entries])
     return after
 
 
-def commit(folder: Path, aside: Path, after: Manifest, files: list[str]) -> None:
+def _commit(aside: Path, after: Manifest, files: list[str]) -> None:
     """Move new files in, then let the manifest name them."""
+    folder = folder_of(after.name)
     for file in files:
         (aside / file).replace(folder / file)
     with replacing(folder / _MANIFEST) as out:
@@ -337,12 +316,14 @@ def _write_split(folder: Path, split: Split, layout: str, progress: Progress) ->
     schema = msgspec.json.encode(split.schema)
     (folder / schema_file(split.name)).write_bytes(schema)
     digest = hashlib.sha256()
-    dialogues = turns = frames = 0
+    dialogues = turns = frames = content = 0
     stressed = False
     encoder = msgspec.json.Encoder()
     with (folder / dialogue_file(split.name)).open("wb", buffering=1 << 20) as out:
         for dialogue in read_checked(split):
-            line = encoder.encode(dialogue) + b"\n"
+            line = encoder.encode(dialogue)
+            content += hash_line(line)
+            line += b"\n"
             digest.update(line)
             out.write(line)
             dialogues += 1
@@ -353,7 +334,7 @@ def _write_split(folder: Path, split: Split, layout: str, progress: Progress) ->
                 progress(split.name, dialogues)
     progress(split.name, dialogues)
     checksums = hashlib.sha256(schema).hexdigest(), digest.hexdigest()
-    return SplitEntry(dialogues, turns, frames, layout, *checksums, split.language, stressed)
+    return SplitEntry(dialogues, turns, frames, layout, *checksums, split.language, stressed, f"{content:x}")
 
 
 @contextmanager
@@ -372,20 +353,22 @@ def _only_import(folder: Path, progress: Progress = lambda *_: None) -> Iterator
 
 
 @contextmanager
-def _aside(folder: Path) -> Iterator[Path]:
+def _arriving(name: str, progress: Progress = lambda *_: None) -> Iterator[Path]:
     """A folder beside the corpus's files for what is arriving; leftovers of killed imports go away with it."""
-    for stale in folder.glob(f"{_INCOMING}*"):
-        shutil.rmtree(stale)
-    aside = Path(tempfile.mkdtemp(prefix=_INCOMING, dir=folder))
-    try:
-        yield aside
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise CorpusError(
-                "no space left on the disk; nothing was imported",
-                where=str(home()),
-                fix="free some, or set DSTRESS_HOME",
-            ) from error
-        raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    folder = folder_of(name)
+    with _only_import(folder, progress):
+        for stale in folder.glob(f"{_INCOMING}*"):
+            shutil.rmtree(stale)
+        aside = Path(tempfile.mkdtemp(prefix=_INCOMING, dir=folder))
+        try:
+            yield aside
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise CorpusError(
+                    "no space left on the disk; nothing was imported",
+                    where=str(home()),
+                    fix="free some, or set DSTRESS_HOME",
+                ) from error
+            raise
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)

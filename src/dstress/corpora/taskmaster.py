@@ -1,22 +1,19 @@
-"""Taskmaster 1 to 3: lists of conversations with annotated segments; TM-1's written ones are parted by lists of ids."""
+"""Taskmaster 1 to 3: conversations with annotated segments; TM-1's written ones are split by lists of ids."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
-from typing import ClassVar
 
 import msgspec
 
-from dstress.corpora.base import Importer, LocatedDialogue, Split
-from dstress.corpora.checks import derive_schema
+from dstress.corpora.base import ENGLISH, LocatedDialogue, Split
 from dstress.corpora.json_files import decode
+from dstress.corpora.json_importer import JsonImporter, complete_split, frames_of
 from dstress.corpora.split_names import SPLIT_NAMES, UNNAMED, sort_splits
 from dstress.dialogue import Act, Dialogue, Frame, Span, State, Turn, service_of, slot_id
 from dstress.storage.sources import Source, SourceFile
 
-_SHAPE = re.compile(rb'^\s*\[\s*\{\s*"conversation_id"\s*:')
 _OUTCOMES = ("accept", "reject")
 _DELETED = "(deleted)"
 
@@ -43,117 +40,103 @@ class _Conversation(msgspec.Struct, gc=False):
     vertical: str = ""
 
 
-class _Said(msgspec.Struct, gc=False):
-    """A value that an utterance says, or only mentions to turn it down."""
+class _Mention(msgspec.Struct, gc=False):
+    """A value in an utterance, and what becomes of it: an act may reject it."""
 
-    slot: str
+    service: str
     span: Span
-    text: str
+    value: str
     act: str
 
 
 _FILE = msgspec.json.Decoder(list[_Conversation])
 
 
-class Taskmaster(Importer):
+class Taskmaster(JsonImporter):
     """Taskmaster: states are made of the segments that either side says and that are not rejected, as ConvLab does."""
 
-    name: ClassVar[str] = "taskmaster"
-
-    @classmethod
-    def matches(cls, source: Source) -> bool:
-        return bool(_files(source))
+    name = "taskmaster"
+    marks = (rb'^\s*\[\s*\{\s*"conversation_id"\s*:',)
 
     def splits(self, source: Source) -> Iterator[Split]:
-        files = _files(source)
-        names = {name: split for split, listed in _read_lists(source).items() for name in listed}
-        found = {names.get(raw.conversation_id, UNNAMED) for file in files for raw in decode(_FILE, file)}
-        for split in sort_splits(found):
-            read = partial(_read_dialogues, files, names, split)
-            yield Split(split, derive_schema(dialogue for _, dialogue in read()), read)
+        """`train.csv`, `dev.csv` and `test.csv` list the ids of their split, an id a line, before a comma."""
+        split_of = {
+            line.decode("utf-8", "replace").split(",")[0].strip(): file.stem.removesuffix(".csv")
+            for file in source.ending(".csv")
+            if file.stem.removesuffix(".csv") in SPLIT_NAMES
+            for line in file.lines()
+        }
+        files = self.files(source)
+        names = {split_of.get(raw.conversation_id, UNNAMED) for file in files for raw in decode(_FILE, file)}
 
+        def read(split: str) -> Iterator[LocatedDialogue]:
+            for file in files:
+                for dialogue in self.dialogues(file):
+                    if split_of.get(dialogue.id, UNNAMED) == split:
+                        yield file.label, dialogue
 
-def _files(source: Source) -> list[SourceFile]:
-    return [file for file in source.ending(".json") if _SHAPE.match(file.head())]
+        for name in sort_splits(names):
+            yield complete_split(name, partial(read, name), ENGLISH)
 
-
-def _read_lists(source: Source) -> dict[str, list[str]]:
-    """`train.csv`, `dev.csv`, `test.csv`: an id a line, before a comma."""
-    lists = [file for file in source.ending(".csv") if file.stem.removesuffix(".csv") in SPLIT_NAMES]
-    return {
-        file.stem.removesuffix(".csv"): [line.decode("utf-8", "replace").split(",")[0].strip() for line in file.lines()]
-        for file in lists
-    }
-
-
-def _read_dialogues(files: Sequence[SourceFile], names: dict[str, str], split: str) -> Iterator[LocatedDialogue]:
-    for file in files:
+    def dialogues(self, file: SourceFile) -> Iterator[Dialogue]:
         for raw in decode(_FILE, file):
-            # Some were collected, but nobody said anything.
-            if names.get(raw.conversation_id, UNNAMED) == split and (turns := tuple(_turns(raw))):
+            if turns := tuple(_turns(raw)):  # some were collected, but nobody said anything
                 services = dict.fromkeys(service_of(slot) for turn in turns for slot in turn.state)
-                yield file.label, Dialogue(raw.conversation_id, turns, tuple(services))
+                yield Dialogue(raw.conversation_id, turns, tuple(services))
+
+
+class _Side:
+    """The utterances of one side until the other goes on: they are one."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.acts: dict[str, list[Act]] = {}
+        self.spans: dict[str, list[Span]] = {}
+
+    def add(self, text: str, mentions: list[_Mention]) -> None:
+        shift = len(self.text) + 1 if self.text else 0
+        self.text = f"{self.text} {text}" if self.text else text
+        for mention in mentions:
+            slot, start, end = mention.span.slot, mention.span.start + shift, mention.span.end + shift
+            self.acts.setdefault(mention.service, []).append(Act(mention.act, slot, (mention.value,)))
+            self.spans.setdefault(mention.service, []).append(Span(slot, start, end))
+
+    def frames(self) -> tuple[Frame, ...]:
+        return frames_of(self.acts, self.spans)
 
 
 def _turns(raw: _Conversation) -> Iterator[Turn]:
-    """Utterances of one side that follow each other are one."""
     system, user, state = _Side(), _Side(), State()
     for utterance in raw.utterances:
         text = utterance.text.strip()
         if not text or text == _DELETED:
             continue
-        asked = utterance.speaker.casefold() != "user"
-        if asked and user.text:
+        by_user = utterance.speaker.casefold() == "user"
+        if not by_user and user.text:
             yield Turn(user.text, system.text, state, user.frames(), system.frames())
             system, user = _Side(), _Side()
-        said = list(_values(utterance, raw.vertical))
-        (system if asked else user).add(text, said)
-        state = state | {value.slot: (value.text,) for value in said if value.act != "REJECT"}
+        mentions = _mentions(utterance, raw.vertical)
+        (user if by_user else system).add(text, mentions)
+        state = state | {slot_id(m.service, m.span.slot): (m.value,) for m in mentions if m.act != "REJECT"}
     if user.text:
         yield Turn(user.text, system.text, state, user.frames(), system.frames())
 
 
-class _Side:
-    """What one side says before the other goes on."""
-
-    def __init__(self) -> None:
-        self.text = ""
-        self.said: dict[str, list[tuple[Span, Act]]] = {}
-
-    def add(self, text: str, said: Sequence[_Said]) -> None:
-        shift = len(self.text) + 1 if self.text else 0
-        self.text = f"{self.text} {text}" if self.text else text
-        for value in said:
-            span = Span(value.span.slot, value.span.start + shift, value.span.end + shift)
-            act = Act(value.act, value.span.slot, (value.text,))
-            self.said.setdefault(service_of(value.slot), []).append((span, act))
-
-    def frames(self) -> tuple[Frame, ...]:
-        return tuple(
-            Frame(service, spans=tuple(span for span, _ in own), acts=tuple(act for _, act in own))
-            for service, own in self.said.items()
-        )
-
-
-def _values(utterance: _Utterance, vertical: str) -> Iterator[_Said]:
-    """The first of each segment's two annotations; of segments that overlap the shortest. In the order of the words."""
+def _mentions(utterance: _Utterance, vertical: str) -> list[_Mention]:
+    """The first of each segment's two annotations; of segments that overlap the shortest. In the order of the text."""
     blanks = len(utterance.text) - len(utterance.text.lstrip())
     text = utterance.text.strip()
-    found: list[_Said] = []
-    for segment in sorted(utterance.segments, key=lambda one: one.end_index - one.start_index):
+    mentions: list[_Mention] = []
+    for segment in sorted(utterance.segments, key=lambda segment: segment.end_index - segment.start_index):
         start, end = segment.start_index - blanks, segment.end_index - blanks
         if not segment.annotations or not 0 <= start < end <= len(text):
             continue
-        service, slot, outcome = _name(segment.annotations[0].name, vertical)
-        if slot and all(end <= other.span.start or other.span.end <= start for other in found):
-            found.append(_Said(slot_id(service, slot), Span(slot, start, end), text[start:end], outcome))
-    return iter(sorted(found, key=lambda value: value.span.start))
-
-
-def _name(annotation: str, vertical: str) -> tuple[str, str, str]:
-    """`pizza_ordering.size.pizza.reject` -> service, slot and act. TM-3 leaves the service to the conversation."""
-    service, _, slot = ("", "", annotation) if vertical else annotation.partition(".")
-    *parts, last = slot.split(".")
-    outcome = last if last in _OUTCOMES else "inform"
-    slot = ".".join(parts) if last in _OUTCOMES else slot
-    return (service or vertical.casefold()).replace(" ", "_").replace("-", "_"), slot, outcome.upper()
+        # `pizza_ordering.size.pizza.reject`; TM-3 leaves the service to the conversation.
+        annotation = segment.annotations[0].name
+        service, _, slot = ("", "", annotation) if vertical else annotation.partition(".")
+        act = slot.rpartition(".")[2]
+        act, slot = (act, slot.rpartition(".")[0]) if act in _OUTCOMES else ("inform", slot)
+        if slot and all(end <= other.span.start or other.span.end <= start for other in mentions):
+            service = (service or vertical.casefold()).replace(" ", "_").replace("-", "_")
+            mentions.append(_Mention(service, Span(slot, start, end), text[start:end], act.upper()))
+    return sorted(mentions, key=lambda mention: mention.span.start)

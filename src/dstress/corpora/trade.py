@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
 from dstress.corpora import multiwoz_schema
-from dstress.corpora.base import Corpus, Importer, LocatedDialogue, Split
+from dstress.corpora.base import Corpus
 from dstress.corpora.json_files import decode, write_list
-from dstress.corpora.split_names import sort_splits, split_of_file
+from dstress.corpora.json_importer import JsonImporter
 from dstress.dialogue import Dialogue, Frame, Schema, State, Turn, service_of
 from dstress.errors import CorpusError, place
 from dstress.storage.file_names import file_name
-from dstress.storage.sources import Source, SourceFile
+from dstress.storage.sources import SourceFile
 from dstress.text.slot_names import SlotNames
-
-_SHAPE = re.compile(rb'^\s*\[\s*\{[^{}]*"(?:dialogue_idx|dialogue)"')
 
 
 class _Belief(msgspec.Struct, gc=False):
@@ -43,62 +39,50 @@ class _RawDialogue(msgspec.Struct, gc=False):
 _FILE = msgspec.json.Decoder(list[_RawDialogue])
 
 
-class Trade(Importer):
+class Trade(JsonImporter):
     """MultiWOZ as TRADE, SOM-DST, CoCo and many others prepare it: a list of dialogues a split."""
 
-    name: ClassVar[str] = "trade"
+    name = "trade"
+    marks = (rb'^\s*\[\s*\{[^{}]*"(?:dialogue_idx|dialogue)"', b'"transcript"')
 
-    @classmethod
-    def matches(cls, source: Source) -> bool:
-        return bool(_files(source))
+    def schema(self) -> Schema:
+        return multiwoz_schema.select_services()
 
-    def splits(self, source: Source) -> Iterator[Split]:
-        by_name = {split_of_file(file, ".json"): file for file in _files(source)}
-        schema = multiwoz_schema.select_services()
-        for name in sort_splits(by_name):
-            yield Split(name, schema, partial(_read_dialogues, by_name[name], schema))
+    def dialogues(self, file: SourceFile) -> Iterator[Dialogue]:
+        schema = self.schema()
+        names = SlotNames(schema)
+        for raw in decode(_FILE, file):
+            dialogue_id = raw.dialogue_idx.removesuffix(".json")
+            turns = []
+            for index, turn in enumerate(raw.dialogue):
+                state: State = {}
+                for slot, value in (pair for belief in turn.belief_state for pair in belief.slots):
+                    settled, forms = names.split(slot), (multiwoz_schema.settle(value),)
+                    if settled not in schema.slots or multiwoz_schema.is_absent(value):
+                        continue
+                    if state.setdefault(settled, forms) != forms:
+                        where = place(file.label, dialogue_id, index)
+                        raise CorpusError(f"{slot} has two values, {state[settled][0]!r} and {value!r}", where=where)
+                services = dict.fromkeys((*map(service_of, state), turn.domain))
+                frames = tuple(Frame(service) for service in services if service in schema.by_name)
+                turns.append(Turn(turn.transcript.strip(), turn.system_transcript.strip(), state, frames))
+            yield Dialogue(dialogue_id, tuple(turns), tuple(d for d in raw.domains if d in schema.by_name))
 
     def write(self, corpus: Corpus, folder: Path) -> None:
         multiwoz_schema.require_multiwoz(corpus.schema, self.name)
         write_list(folder / f"{file_name(corpus.split)}_dials.json", map(_written, corpus))
 
 
-def _files(source: Source) -> list[SourceFile]:
-    return [file for file in source.ending(".json") if _SHAPE.match(file.head()) and b'"transcript"' in file.head()]
-
-
-def _read_dialogues(file: SourceFile, schema: Schema) -> Iterator[LocatedDialogue]:
-    names = SlotNames(schema)
-    for raw in decode(_FILE, file):
-        yield file.label, _dialogue(raw, names, schema, file.label)
-
-
-def _dialogue(raw: _RawDialogue, names: SlotNames, schema: Schema, label: str) -> Dialogue:
-    dialogue_id = raw.dialogue_idx.removesuffix(".json")
-    turns = []
-    for index, turn in enumerate(raw.dialogue):
-        state = _state(turn, names, schema, place(label, dialogue_id, index))
-        services = dict.fromkeys((*map(service_of, state), turn.domain))
-        frames = tuple(Frame(service) for service in services if service in schema.by_name)
-        turns.append(Turn(turn.transcript.strip(), turn.system_transcript.strip(), state, frames))
-    return Dialogue(dialogue_id, tuple(turns), tuple(d for d in raw.domains if d in schema.by_name))
-
-
-def _state(turn: _RawTurn, names: SlotNames, schema: Schema, where: str) -> State:
-    state: State = {}
-    for belief in turn.belief_state:
-        for slot, value in belief.slots:
-            settled = names.split(slot)
-            if settled in schema.slots and not multiwoz_schema.is_absent(value):
-                forms = (multiwoz_schema.settle(value),)
-                if state.setdefault(settled, forms) != forms:
-                    raise CorpusError(f"{slot} has two values, {state[settled][0]!r} and {value!r}", where=where)
-    return state
-
-
 def _written(dialogue: Dialogue) -> dict[str, Any]:
     turns: list[dict[str, Any]] = []
+    domain = ""
     for index, (turn, update) in enumerate(zip(dialogue.turns, dialogue.updates(), strict=True)):
+        # What a turn is about: a service that has no state yet, else one whose state changes, else the last one.
+        stateful = set(map(service_of, turn.state))
+        fresh = [frame.service for frame in turn.frames if frame.service not in stateful]
+        changed = [service_of(slot) for slot, forms in update.items() if forms]
+        going_on = [frame.service for frame in turn.frames if frame.service == domain]
+        domain = next(iter([*fresh, *changed, *going_on]), "")
         turns.append(
             {
                 "system_transcript": turn.system,
@@ -107,16 +91,7 @@ def _written(dialogue: Dialogue) -> dict[str, Any]:
                 "turn_label": [[slot, forms[0]] for slot, forms in update.items() if forms],
                 "transcript": turn.user,
                 "system_acts": [],
-                "domain": _domain(turn, update, turns[-1]["domain"] if turns else ""),
+                "domain": domain,
             }
         )
     return {"dialogue_idx": f"{dialogue.id}.json", "domains": dialogue.services, "dialogue": turns}
-
-
-def _domain(turn: Turn, update: State, last: str) -> str:
-    """What a turn is about: a service that has no state yet, else the one whose state changes, else the last one."""
-    stateful = set(map(service_of, turn.state))
-    fresh = [frame.service for frame in turn.frames if frame.service not in stateful]
-    going_on = [last] if any(frame.service == last for frame in turn.frames) else []
-    set_now = [service_of(slot) for slot, forms in update.items() if forms]
-    return next(iter([*fresh, *set_now, *going_on]), "")

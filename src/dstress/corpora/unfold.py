@@ -6,11 +6,12 @@ turns. So each becomes the end of a dialogue of its own: `SNG0073`'s turn 3 is t
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 
 import msgspec
 
-from dstress.dialogue import Dialogue, Turn
+from dstress.dialogue import Dialogue, Schema, Turn
 
 _replace = msgspec.structs.replace
 
@@ -32,6 +33,20 @@ def unfold(dialogue: Dialogue, whole: bool) -> Iterator[Dialogue]:
 def unfolded_id(dialogue: str, turn: int) -> str:
     """The id of the dialogue that ends with a turn. No hyphen or underscore: scripts part their ids there."""
     return f"{dialogue}.turn{turn}"
+
+
+def fingerprint(dialogue: Dialogue, schema: Schema) -> str:
+    """What a tracker reads of a dialogue, hashed: every utterance as it is and as it is remembered, and slot ids.
+
+    It binds answers to the text that they answer.
+    """
+    texts = [(text.system, text.user) for turn in dialogue.turns for text in (turn, turn.remembered)]
+    return hashlib.sha256(msgspec.json.encode((texts, sorted(schema.slots)))).hexdigest()[:8]
+
+
+def mark(dialogue: Dialogue, schema: Schema) -> Dialogue:
+    """The dialogue with its fingerprint at the end of its id, which comes back with a tracker's answers."""
+    return _replace(dialogue, id=f"{dialogue.id}.{fingerprint(dialogue, schema)}")
 
 
 def _without_record(turn: Turn) -> Turn:

@@ -5,24 +5,21 @@ A data set's folder holds them in `data.zip` or, unpacked, in `data/`, beside sc
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
-from dstress.corpora.base import Corpus, Importer, LocatedDialogue, Split
-from dstress.corpora.checks import derive_schema
+from dstress.corpora.base import Corpus, LocatedDialogue, Split
 from dstress.corpora.json_files import decode, decode_part, write_json, write_list
-from dstress.corpora.languages import find_language
+from dstress.corpora.json_importer import JsonImporter, complete_split, frames_of
 from dstress.corpora.split_names import sort_splits
 from dstress.dialogue import Act, Dialogue, Frame, Goal, Intent, Schema, Service, Slot, Span, State, Turn, slot_id
 from dstress.errors import CorpusError, place
 from dstress.storage.sources import Source, SourceFile
 from dstress.text.slot_names import SlotNames
-
-_SHAPE = re.compile(rb'^\s*\[\s*\{[^{}\[\]]*"data_split"\s*:')
 
 _SAMPLE = "dummy_data.json"
 
@@ -77,34 +74,52 @@ class _RawOntology(msgspec.Struct):
     intents: dict[str, dict[str, str]] = {}
 
 
+_Names = Callable[[str, str], str]
+"""The slot id of a service and a slot."""
+
 _FILE = msgspec.json.Decoder(list[msgspec.Raw])
 _LABEL = msgspec.json.Decoder(_Label)
 _DIALOGUE = msgspec.json.Decoder(_RawDialogue)
 _ONTOLOGY = msgspec.json.Decoder(_RawOntology)
 
 
-class Unified(Importer):
+class Unified(JsonImporter):
     """ConvLab-2/3 unified data sets: CamRest676, Stanford in-car (kvret), DailyDialog, MultiWOZ and dozens more."""
 
-    name: ClassVar[str] = "unified"
-
-    @classmethod
-    def matches(cls, source: Source) -> bool:
-        return bool(_files(source))
+    name = "unified"
+    marks = (rb'^\s*\[\s*\{[^{}\[\]]*"data_split"\s*:',)
 
     def splits(self, source: Source) -> Iterator[Split]:
-        file = _choose_file(source)
-        raw = decode(_FILE, file)
-        labels = [decode_part(_LABEL, item, file.label) for item in raw]
+        file = self._choose_file(source)
+        items = decode(_FILE, file)
+        labels = [decode_part(_LABEL, item, file.label) for item in items]
         ontology = [other for other in source.named("ontology.json") if other.folder == file.folder]
-        names = SlotNames() if any(label.dataset.startswith("multiwoz") for label in labels) else _AsTheyAre()
+        # ConvLab respells MultiWOZ's slots; other corpora have one spelling, their ontology's.
+        names = SlotNames() if any(label.dataset.startswith("multiwoz") for label in labels) else slot_id
+        schema = _read_schema(ontology[0], names) if ontology else None
         for split in sort_splits({label.data_split for label in labels}):
-            part = [item for item, label in zip(raw, labels, strict=True) if label.data_split == split]
-            stream = _Stream(part, file, names)
-            schema = (
-                _read_schema(ontology[0], names) if ontology else derive_schema(dialogue for _, dialogue in stream())
+            part = [item for item, label in zip(items, labels, strict=True) if label.data_split == split]
+            yield complete_split(split, partial(_read, part, file, names), schema=schema)
+
+    def _choose_file(self, source: Source) -> SourceFile:
+        """The whole data set rather than a sample of it; of its two copies the one that is unpacked."""
+        files = self.files(source)
+        whole = [file for file in files if file.stem.casefold() == "dialogues.json"] or files
+        unpacked = [file for file in whole if file.size is not None] or whole
+        if whole[0].stem.casefold() == _SAMPLE and source.named("data.zip"):
+            raise CorpusError(
+                "data.zip is an archive inside an archive, and is not opened",
+                where=source.address,
+                fix="unpack the outer one and give its folder",
             )
-            yield Split(split, schema, stream, find_language(stream()))
+        if len(unpacked) > 1:
+            folders = ", ".join(file.folder or file.stem for file in unpacked)
+            raise CorpusError(
+                f"{len(unpacked)} data sets lie here ({folders})",
+                where=source.address,
+                fix="give the folder of one of them",
+            )
+        return unpacked[0]
 
     def write(self, corpus: Corpus, folder: Path) -> None:
         writer = _Writer(corpus)
@@ -112,70 +127,30 @@ class Unified(Importer):
         write_list(folder / "dialogues.json", map(writer.dialogue, corpus))
 
 
-class _AsTheyAre(SlotNames):
-    """Other corpora have one spelling, their ontology's."""
-
-    def _settle(self, service: str, slot: str) -> str:
-        return slot_id(service, slot)
-
-
-def _files(source: Source) -> list[SourceFile]:
-    return [file for file in source.ending(".json") if _SHAPE.match(file.head())]
-
-
-def _choose_file(source: Source) -> SourceFile:
-    """The whole data set rather than a sample of it; of its two copies the one that is unpacked."""
-    files = _files(source)
-    whole = [file for file in files if file.stem.casefold() == "dialogues.json"] or files
-    unpacked = [file for file in whole if file.size is not None] or whole
-    if whole[0].stem.casefold() == _SAMPLE and source.named("data.zip"):
-        fix = "unpack the outer one and give its folder"
-        raise CorpusError("data.zip is an archive inside an archive, and is not opened", where=source.address, fix=fix)
-    if len(unpacked) == 1:
-        return unpacked[0]
-    folders = ", ".join(file.folder or file.stem for file in unpacked)
-    raise CorpusError(
-        f"{len(unpacked)} data sets lie here ({folders})", where=source.address, fix="give the folder of one of them"
-    )
-
-
-def _read_schema(file: SourceFile, names: SlotNames) -> Schema:
-    ontology = decode(_ONTOLOGY, file)
-    services = []
-    for domain, entry in ontology.domains.items():
-        # The ontology also lists what only the system says; a tracker answers for what a state can hold.
-        tracked = ontology.state.get(domain, {})
-        slots = tuple(
-            Slot(
-                names(_service(domain), name).partition("-")[2],
-                slot.description,
-                slot.is_categorical,
-                slot.possible_values,
-            )
-            for name, slot in entry.slots.items()
-            if name in tracked
-        )
-        services.append(Service(_service(domain), entry.description, slots))
-    intents = tuple(Intent(name, entry.get("description", "")) for name, entry in ontology.intents.items())
-    return Schema(tuple(msgspec.structs.replace(service, intents=intents) for service in services))
-
-
 def _service(domain: str) -> str:
-    """A slot id is parted at its first hyphen, so a service's name has none."""
+    """A slot id is split at its first hyphen, so a service's name has none."""
     return domain.replace("-", "_")
 
 
-class _Stream:
-    """One split's dialogues, each decoded when it is asked for."""
+def _read_schema(file: SourceFile, names: _Names) -> Schema:
+    ontology = decode(_ONTOLOGY, file)
+    intents = tuple(Intent(name, entry.get("description", "")) for name, entry in ontology.intents.items())
+    services = []
+    for domain, entry in ontology.domains.items():
+        service = _service(domain)
+        # The ontology also lists what only the system says; a tracker answers for what a state can hold.
+        slots = tuple(
+            Slot(names(service, name).partition("-")[2], slot.description, slot.is_categorical, slot.possible_values)
+            for name, slot in entry.slots.items()
+            if name in ontology.state.get(domain, {})
+        )
+        services.append(Service(service, entry.description, slots, intents))
+    return Schema(tuple(services))
 
-    def __init__(self, part: list[msgspec.Raw], file: SourceFile, names: SlotNames) -> None:
-        self.part, self.file, self.names = part, file, names
 
-    def __call__(self) -> Iterator[LocatedDialogue]:
-        for item in self.part:
-            yield self.file.label, self._dialogue(decode_part(_DIALOGUE, item, self.file.label))
-
-    def _dialogue(self, raw: _RawDialogue) -> Dialogue:
+def _read(items: list[msgspec.Raw], file: SourceFile, names: _Names) -> Iterator[LocatedDialogue]:
+    for item in items:
+        raw = decode_part(_DIALOGUE, item, file.label)
         turns: list[Turn] = []
         state: State = {}
         replies: list[_RawTurn] = []  # the system's, since the user's last words
@@ -183,54 +158,49 @@ class _Stream:
             if turn.speaker == "system":
                 replies.append(turn)
             elif turn.speaker == "user":
-                before, state = state, self._state(turn.state) if turn.state is not None else state
+                before, state = state, _state(turn.state, names) if turn.state is not None else state
                 # Stanford's in-car users are silent now and then; the system goes on, and so does its turn.
                 if turn.utterance.strip() or state != before:
                     system = " ".join(reply.utterance for reply in replies if reply.utterance)
-                    frames = self._frames(replies[0]) if len(replies) == 1 else ()
-                    turns.append(Turn(turn.utterance, system, state, self._frames(turn), frames))
+                    system_frames = _frames(replies[0], names) if len(replies) == 1 else ()
+                    turns.append(Turn(turn.utterance, system, state, _frames(turn, names), system_frames))
                     replies = []
             else:
-                where = place(self.file.label, raw.dialogue_id, position)
+                where = place(file.label, raw.dialogue_id, position)
                 raise CorpusError(f"the speaker is {turn.speaker!r}, not user or system", where=where)
         goal = None
         if raw.goal is not None:
-            questions = ((_service(domain), slot) for domain, slots in raw.goal.request.items() for slot in slots)
-            request = tuple(self.names(*question) for question in questions)
-            goal = Goal(raw.goal.description, self._state(raw.goal.inform), {}, request)
-        return Dialogue(raw.dialogue_id, tuple(turns), tuple(map(_service, raw.domains)), goal)
-
-    def _state(self, raw: dict[str, dict[str, str]]) -> State:
-        """An empty value is an absent slot; alternatives are joined by a bar."""
-        return {
-            self.names(_service(domain), slot): tuple(dict.fromkeys(value.split("|")))
-            for domain, slots in raw.items()
-            for slot, value in slots.items()
-            if value not in ("", "not mentioned")
-        }
-
-    def _frames(self, turn: _RawTurn) -> tuple[Frame, ...]:
-        acts: dict[str, list[Act]] = {}
-        spans: dict[str, list[Span]] = {}
-        listed = turn.dialogue_acts
-        for entry in (*listed.binary, *listed.categorical, *listed.noncategorical):
-            service = _service(str(entry.get("domain", "")))
-            slot = str(entry.get("slot", ""))
-            bare = self.names(service, slot).partition("-")[2] if slot else ""
-            values = (str(entry["value"]),) if entry.get("value") else ()
-            acts.setdefault(service, []).append(Act(str(entry.get("intent", "")).upper(), bare, values))
-            if isinstance(entry.get("start"), int) and isinstance(entry.get("end"), int):
-                spans.setdefault(service, []).append(Span(bare, entry["start"], entry["end"]))
-        return tuple(
-            Frame(
-                service,
-                requested=tuple(act.slot for act in own if act.act == "REQUEST" and act.slot),
-                spans=tuple(spans.get(service, ())),
-                acts=tuple(own),
+            request = tuple(
+                names(_service(domain), slot) for domain, slots in raw.goal.request.items() for slot in slots
             )
-            for service, own in acts.items()
-            if service
-        )
+            goal = Goal(raw.goal.description, _state(raw.goal.inform, names), {}, request)
+        yield file.label, Dialogue(raw.dialogue_id, tuple(turns), tuple(map(_service, raw.domains)), goal)
+
+
+def _state(raw: dict[str, dict[str, str]], names: _Names) -> State:
+    """An empty value is an absent slot; alternatives are joined by a bar."""
+    return {
+        names(_service(domain), slot): tuple(dict.fromkeys(value.split("|")))
+        for domain, slots in raw.items()
+        for slot, value in slots.items()
+        if value not in ("", "not mentioned")
+    }
+
+
+def _frames(turn: _RawTurn, names: _Names) -> tuple[Frame, ...]:
+    acts: dict[str, list[Act]] = {}
+    spans: dict[str, list[Span]] = {}
+    listed = turn.dialogue_acts
+    for entry in (*listed.binary, *listed.categorical, *listed.noncategorical):
+        service = _service(str(entry.get("domain", "")))
+        slot = str(entry.get("slot", ""))
+        bare = names(service, slot).partition("-")[2] if slot else ""
+        values = (str(entry["value"]),) if entry.get("value") else ()
+        acts.setdefault(service, []).append(Act(str(entry.get("intent", "")).upper(), bare, values))
+        if isinstance(entry.get("start"), int) and isinstance(entry.get("end"), int):
+            spans.setdefault(service, []).append(Span(bare, entry["start"], entry["end"]))
+    acts.pop("", None)
+    return frames_of(acts, spans)
 
 
 _KINDS = ("binary", "categorical", "non-categorical")
@@ -242,16 +212,17 @@ class _Writer:
     """Writes one corpus."""
 
     def __init__(self, corpus: Corpus) -> None:
-        self.corpus, self.schema = corpus, corpus.schema
+        self.corpus = corpus
         self.spelling = _CONVLAB if corpus.name.startswith("multiwoz") else {}
 
     def ontology(self) -> dict[str, Any]:
         """`ontology.json`."""
+        schema = self.corpus.schema
         domains = {
             service.name: {
                 "description": service.description,
                 "slots": {
-                    self._spelled(slot.name): {
+                    self.spelling.get(slot.name, slot.name): {
                         "description": slot.description,
                         "is_categorical": slot.categorical,
                         "possible_values": slot.values,
@@ -259,10 +230,14 @@ class _Writer:
                     for slot in service.slots
                 },
             }
-            for service in self.schema.services
+            for service in schema.services
         }
-        intents = {one.name: {"description": one.description} for each in self.schema.services for one in each.intents}
-        state = self._by_domain(dict.fromkeys(self.schema.slots, ""))
+        intents = {
+            intent.name: {"description": intent.description}
+            for service in schema.services
+            for intent in service.intents
+        }
+        state = self._by_domain(dict.fromkeys(schema.slots, ()))
         return {"domains": domains, "intents": intents, "state": state, "dialogue_acts": {kind: [] for kind in _KINDS}}
 
     def dialogue(self, dialogue: Dialogue) -> dict[str, Any]:
@@ -271,8 +246,8 @@ class _Writer:
         for turn in dialogue.turns:
             if turn.system:
                 turns.append(self._turn("system", turn.system, turn.system_frames, len(turns)))
-            state = self._by_domain({slot: "|".join(forms) for slot, forms in turn.state.items()})
-            turns.append(self._turn("user", turn.user, turn.frames, len(turns)) | {"state": state})
+            state = {"state": self._by_domain(turn.state)}
+            turns.append(self._turn("user", turn.user, turn.frames, len(turns)) | state)
         goal = dialogue.goal or Goal()
         return {
             "dataset": self.corpus.name,
@@ -282,8 +257,8 @@ class _Writer:
             "domains": dialogue.services,
             "goal": {
                 "description": goal.description,
-                "inform": self._by_domain({slot: "|".join(forms) for slot, forms in goal.inform.items()}),
-                "request": self._by_domain(dict.fromkeys(goal.request, "")),
+                "inform": self._by_domain(goal.inform),
+                "request": self._by_domain(dict.fromkeys(goal.request, ())),
             },
             "turns": turns,
         }
@@ -294,8 +269,9 @@ class _Writer:
         for frame in frames:
             spans = {span.slot: {"start": span.start, "end": span.end} for span in frame.spans}
             for act in frame.acts:
-                slot = self.schema.slots.get(slot_id(frame.service, act.slot))
-                entry = {"intent": act.act.lower(), "domain": frame.service, "slot": self._spelled(act.slot)}
+                slot = self.corpus.schema.slots.get(slot_id(frame.service, act.slot))
+                spelled = self.spelling.get(act.slot, act.slot)
+                entry = {"intent": act.act.lower(), "domain": frame.service, "slot": spelled}
                 if not act.values:
                     acts["binary"].append(entry)
                 elif slot is not None and slot.categorical:
@@ -304,12 +280,9 @@ class _Writer:
                     acts["non-categorical"].append(entry | {"value": act.values[0]} | spans.get(act.slot, {}))
         return {"speaker": speaker, "utterance": text, "utt_idx": place, "dialogue_acts": acts}
 
-    def _spelled(self, slot: str) -> str:
-        return self.spelling.get(slot, slot)
-
-    def _by_domain(self, values: dict[str, str]) -> dict[str, dict[str, str]]:
+    def _by_domain(self, state: State) -> dict[str, dict[str, str]]:
         nested: dict[str, dict[str, str]] = {}
-        for slot, value in values.items():
+        for slot, forms in state.items():
             service, _, bare = slot.partition("-")
-            nested.setdefault(service, {})[self._spelled(bare)] = value
+            nested.setdefault(service, {})[self.spelling.get(bare, bare)] = "|".join(forms)
         return nested

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import shutil
+import signal
 import socket
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from dstress.engines.base import Engine, Job, Task, pack
+from dstress.engines.base import ERROR, READY, RESULT, Backlog, Engine, Job, Task, pack, read_reply, reply
 from dstress.errors import DstressError, MissingExtraError
 
 _CHANCES = 3
 """How often a piece is tried: a lost node is no fault of the piece."""
 
 
+_FOLDER = "ray-dstress-"
 _KNOCK = 5.0
 """Seconds in which a cluster's door must open."""
 
@@ -35,7 +40,7 @@ class Ray(Engine):
             raise DstressError("ray: workers and gpus cannot be below 0, and cpus must be above")
         self.address, self.workers, self.cpus, self.gpus = address, workers, cpus, gpus
 
-    def process(self, job: Job, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    def process(self, job: Job, pieces: Iterable[Any]) -> Iterator[tuple[int, Any]]:
         """Results as they come."""
         with self.joined():
             import ray
@@ -53,8 +58,9 @@ class Ray(Engine):
         if ray.is_initialized():
             yield
             return
+        end_orphans()
         # Sockets need a short path on a local disk.
-        with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory(prefix=f"{_FOLDER}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
             self._connect(ray, folder)
             try:
                 yield
@@ -92,8 +98,22 @@ class Ray(Engine):
             ) from None
 
 
+def end_orphans() -> None:
+    """End what clusters of ours left behind whose process was killed: Ray's agents live on, and so does the folder."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*-*"):
+        owner = folder.name.removeprefix(_FOLDER).partition("-")[0]
+        is_ours = owner.isdigit() and folder.stat().st_uid == os.getuid()
+        if not is_ours or Path(f"/proc/{owner}").exists() or not Path("/proc/self").exists():
+            continue
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):  # it has ended, or is somebody else's
+                if str(folder).encode() in (process / "cmdline").read_bytes():
+                    os.kill(int(process.name), signal.SIGKILL)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 class _Pool:
-    """Actors, what they are busy with, and what is left to do."""
+    """Actors, and what they are busy with."""
 
     def __init__(self, ray: Any, engine: Ray, job: Job) -> None:
         self.ray, self.job = ray, job
@@ -102,7 +122,6 @@ class _Pool:
         self.idle: deque[Any] = deque()
         self.joining: dict[Any, Any] = {}
         self.busy: dict[Any, tuple[Any, Task]] = {}
-        self.again: deque[Task] = deque()
         self.most = engine.workers or max(1, int(ray.cluster_resources().get("CPU", 1) // engine.cpus))
 
     def _invite(self) -> None:
@@ -110,65 +129,38 @@ class _Pool:
         actor = self.actor.remote(self.pickled)
         self.joining[actor.has_come.remote()] = actor
 
-    def results(self, pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    def results(self, pieces: Iterable[Any]) -> Iterator[tuple[int, Any]]:
         pieces = iter(pieces)
         first = list(islice(pieces, self.most))
         for _ in first:  # a worker without a piece would only be in the way of somebody else's
             self._invite()
-        tasks = (Task(number, piece, _CHANCES) for number, piece in enumerate(chain(first, pieces)))
-        while self._assign_tasks(tasks):
-            (first, *_), _rest = self.ray.wait([*self.busy, *self.joining], num_returns=1)
-            if first in self.joining:
-                self._welcome(first)
-            else:
-                yield from self._collect(first)
+        backlog = Backlog(self.job, chain(first, pieces), _CHANCES, patient=True)
+        while (task := backlog.take()) or self.busy:
+            if task and self.idle:
+                actor = self.idle.popleft()
+                self.busy[actor.run.remote(task.piece)] = (actor, task)
+                continue
+            if task:
+                backlog.put_back(task)
+            yield from self._wait(backlog)
 
-    def _assign_tasks(self, tasks: Iterator[Task]) -> bool:
-        """Work for every idle worker, lost pieces first; whether anything is under way or left."""
-        while self.idle:
-            task = self.again.popleft() if self.again else next(tasks, None)
-            if task is None:
-                break
-            actor = self.idle.popleft()
-            self.busy[actor.run.remote(task.piece)] = (actor, task)
-        if not self.busy and not self.again and (task := next(tasks, None)) is not None:
-            self.again.append(task)  # there is work, and no worker has come yet
-        return bool(self.busy or self.again)
-
-    def _welcome(self, call: Any) -> None:
-        actor = self.joining.pop(call)
+    def _wait(self, backlog: Backlog) -> Iterator[tuple[int, Any]]:
+        """Wait for a worker that comes, or is done with its piece."""
+        (call, *_), _rest = self.ray.wait([*self.busy, *self.joining], num_returns=1)
+        actor, task = self.busy.pop(call, None) or (self.joining.pop(call, None), None)
         try:
-            self.ray.get(call)
-        except self.ray.exceptions.RayError:
-            self._invite()
-        else:
-            self.idle.append(actor)
-
-    def _collect(self, call: Any) -> Iterator[tuple[int, bytes]]:
-        actor, task = self.busy.pop(call)
-        try:
-            result = self.ray.get(call)
+            content = self.ray.get(call)
         except self.ray.exceptions.RayTaskError as error:
             raise error.cause from None
-        except self.ray.exceptions.RayError as error:
+        except self.ray.exceptions.RayError:  # it is lost
             self._invite()
-            yield from self._try_again(task, error)
+            if task:
+                yield from backlog.lose(task, "the worker process died")
         else:
+            _, result = read_reply(content)
             self.idle.append(actor)
-            yield task.number, result
-
-    def _try_again(self, task: Task, error: Exception) -> Iterator[tuple[int, bytes]]:
-        """Put a lost piece back; at the last chance in parts, and then give it up."""
-        parts = self.job.parts(task.piece)
-        if task.chances > 1:
-            self.again.append(task._replace(chances=task.chances - 1))
-        elif len(parts) > 1:
-            self.again.extend(Task(task.number, part, _CHANCES) for part in parts)
-        else:
-            result = self.job.lost(task.piece, "the worker process died")
-            if result is None:
-                raise DstressError(f"the cluster lost every worker on the same piece of work: {error}") from None
-            yield task.number, result
+            if task:
+                yield task.number, result
 
 
 class _Actor:
@@ -178,14 +170,17 @@ class _Actor:
         self.pickled = job
         self.job: Job | None = None
 
-    def has_come(self) -> bool:
+    def has_come(self) -> bytes:
         """Says that it has."""
-        return True
+        return reply(READY)
 
-    def run(self, piece: bytes) -> bytes:
+    def run(self, piece: Any) -> bytes:
         """Do a piece; the job is opened with the first, so that what is missing is told as what it is."""
-        if self.job is None:
-            job: Job = pickle.loads(self.pickled)
-            job.open()
-            self.job = job
-        return self.job.run(piece)
+        try:
+            if self.job is None:
+                job: Job = pickle.loads(self.pickled)
+                job.open()
+                self.job = job
+            return reply(RESULT, self.job.run(piece))
+        except Exception as error:
+            return reply(ERROR, error)

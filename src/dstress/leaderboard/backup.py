@@ -10,24 +10,40 @@ import base64
 import json
 import shutil
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
 from sqlalchemy import Connection, DateTime, LargeBinary, MetaData, Table, func, insert, select, text
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from dstress._version import __version__
 from dstress.errors import DstressError
-from dstress.leaderboard.database import Database
+from dstress.leaderboard.database import Database, migration_config
 from dstress.leaderboard.files import Files, check_name
-from dstress.leaderboard.tables.base import now
+from dstress.leaderboard.tables import now
 from dstress.storage.atomic import replacing
 
 _MANIFEST = "manifest.json"
 _FORMAT = 1
 _BATCH = 500
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    ValueError,
+    LookupError,
+    TypeError,
+    NotImplementedError,
+    SQLAlchemyError,
+)
 OnProgress = Callable[[str, int], None]
 
 
@@ -43,10 +59,13 @@ class Contents(NamedTuple):
 def back_up(database: Database, files: Files, path: Path, on_progress: OnProgress = lambda *_: None) -> Contents:
     """Write a backup while the server runs: the tables as they are at one moment, then the files."""
     rows: dict[str, int] = {}
+    is_postgresql = database.engine.dialect.name == "postgresql"
+    # All tables are read as of one moment.
+    one_moment: dict[str, Any] = {"isolation_level": "REPEATABLE READ"} if is_postgresql else {"dstress_write": False}
     with (
         replacing(path) as out,
         zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=5) as archive,
-        database.engine.execution_options(**_one_moment(database)).connect() as connection,
+        database.engine.execution_options(**one_moment).connect() as connection,
     ):
         revision = MigrationContext.configure(connection).get_current_revision()
         if revision is None:
@@ -67,39 +86,57 @@ def back_up(database: Database, files: Files, path: Path, on_progress: OnProgres
 
 
 def restore(database: Database, files: Files, path: Path, on_progress: OnProgress = lambda *_: None) -> Contents:
-    """Fill an empty server from a backup. One that has rows or files is left alone."""
+    """Fill an empty server from a backup: all of it, or nothing. One that has rows or files is left alone."""
+    saved: list[str] = []
     try:
         with zipfile.ZipFile(path) as archive:
-            contents = _read_manifest(archive, path)
+            contents = _verify(archive, path)
             if next(files.names(), None) is not None:
                 raise DstressError("there are files already", where=str(path), fix="restore into an empty server")
             database.migrate(contents.revision)
-            with database.engine.begin() as connection:
+            with database.engine.begin() as connection:  # the rows are there only once all files are
                 for table in _tables(connection):
                     _read_table(connection, table, archive, path)
-                    on_progress(table.name, contents.rows.get(table.name, 0))
-            database.migrate()
-            names = [name for name in archive.namelist() if name.startswith("files/")]
-            for count, name in enumerate(names, start=1):
-                with archive.open(name) as member:
-                    files.save(check_name(name.removeprefix("files/")), member)
-                on_progress("files", count)
-    except (zipfile.BadZipFile, EOFError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise DstressError(f"the backup is damaged: {error}", where=str(path)) from None
+                    on_progress(table.name, contents.rows[table.name])
+                for name in _file_names(archive):
+                    with archive.open(f"files/{name}") as member:
+                        saved.append(name)
+                        files.save(name, member)
+                    on_progress("files", len(saved))
+    except BaseException as error:
+        for name in saved:
+            files.delete(name)
+        if isinstance(error, _DAMAGED) and not isinstance(error, OperationalError):
+            reason = str(error).partition("\n")[0]  # what follows in an error of the database has rows
+            raise DstressError(f"the backup is damaged: {reason}", where=str(path)) from None
+        raise
+    database.migrate()
     return contents
 
 
-def _one_moment(database: Database) -> dict[str, Any]:
-    """What makes all tables be read as of one moment."""
-    postgresql = database.engine.dialect.name == "postgresql"
-    return {"isolation_level": "REPEATABLE READ"} if postgresql else {"dstress_write": False}
+def _verify(archive: zipfile.ZipFile, path: Path) -> Contents:
+    """Read all of an archive before anything of it is written: checksums, rows, files, and that none is missing."""
+    contents = _read_manifest(archive, path)
+    if damaged := archive.testzip():
+        raise zipfile.BadZipFile(f"Bad CRC-32 for file {damaged!r}")
+    rows = {}
+    for name in contents.rows:
+        with archive.open(f"tables/{name}.jsonl") as member:
+            rows[name] = sum(1 for _ in map(dict, map(json.loads, member)))
+    if rows != contents.rows or len(_file_names(archive)) != contents.files:
+        raise ValueError("rows or files are missing")
+    return contents
+
+
+def _file_names(archive: zipfile.ZipFile) -> list[str]:
+    return [check_name(name.removeprefix("files/")) for name in archive.namelist() if name.startswith("files/")]
 
 
 def _tables(connection: Connection) -> list[Table]:
     """The tables as they are in the database, each after those that it points to."""
-    found = MetaData()
-    found.reflect(connection)
-    return [table for table in found.sorted_tables if table.name != "alembic_version"]
+    metadata = MetaData()
+    metadata.reflect(connection)
+    return [table for table in metadata.sorted_tables if table.name != "alembic_version"]
 
 
 def _write_table(connection: Connection, table: Table, archive: zipfile.ZipFile) -> int:
@@ -107,29 +144,17 @@ def _write_table(connection: Connection, table: Table, archive: zipfile.ZipFile)
     with archive.open(f"tables/{table.name}.jsonl", "w", force_zip64=True) as member:
         asked = select(table).order_by(*table.primary_key.columns)
         for row in connection.execution_options(yield_per=_BATCH).execute(asked):
-            values = {name: _as_json(value) for name, value in row._mapping.items()}
-            member.write(json.dumps(values, ensure_ascii=False).encode() + b"\n")
+            member.write(msgspec.json.encode(dict(row._mapping)) + b"\n")  # bytes as base64
             count += 1
     return count
-
-
-def _as_json(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 
 def _read_table(connection: Connection, table: Table, archive: zipfile.ZipFile, path: Path) -> None:
     if connection.scalar(select(func.count()).select_from(table)):
         fix = "restore into an empty database"
         raise DstressError(f"the database has rows in {table.name} already", where=str(path), fix=fix)
-    batch: list[dict[str, Any]] = []
-    for row in _lines(archive, table):
-        batch.append(row)
-        if len(batch) == _BATCH:
-            connection.execute(insert(table), batch)
-            batch = []
-    if batch:
+    rows = _lines(archive, table)
+    while batch := list(islice(rows, _BATCH)):
         connection.execute(insert(table), batch)
     if connection.dialect.name == "postgresql" and "id" in table.columns:
         place = connection.dialect.identifier_preparer.format_table(table)
@@ -138,12 +163,8 @@ def _read_table(connection: Connection, table: Table, archive: zipfile.ZipFile, 
 
 
 def _lines(archive: zipfile.ZipFile, table: Table) -> Iterator[dict[str, Any]]:
-    readers: dict[str, Callable[[Any], Any]] = {}
-    for column in table.columns:
-        if isinstance(column.type, DateTime):
-            readers[column.name] = datetime.fromisoformat
-        elif isinstance(column.type, LargeBinary):
-            readers[column.name] = base64.b64decode
+    kinds = ((DateTime, datetime.fromisoformat), (LargeBinary, base64.b64decode))
+    readers = {column.name: read for column in table.columns for kind, read in kinds if isinstance(column.type, kind)}
     with archive.open(f"tables/{table.name}.jsonl") as member:
         for line in member:
             row = json.loads(line)
@@ -156,6 +177,12 @@ def _read_manifest(archive: zipfile.ZipFile, path: Path) -> Contents:
         manifest = json.loads(archive.read(_MANIFEST))
     except KeyError:
         raise DstressError("this is no backup of a server", where=str(path)) from None
+    newer = DstressError("a newer dstress made this backup", where=str(path), fix=f"use {manifest['dstress']}")
     if manifest["format"] != _FORMAT:
-        raise DstressError("a newer dstress made this backup", where=str(path), fix=f"use {manifest['dstress']}")
-    return Contents(manifest["made_at"], manifest["revision"], manifest["rows"], manifest["files"])
+        raise newer
+    contents = msgspec.convert([manifest[field] for field in Contents._fields], Contents)
+    try:
+        ScriptDirectory.from_config(migration_config()).get_revision(contents.revision)
+    except CommandError:
+        raise newer from None
+    return contents

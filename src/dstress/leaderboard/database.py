@@ -11,6 +11,7 @@ from typing import Any
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.orm import Session
 
@@ -42,7 +43,7 @@ class Database:
             session.commit()
 
     def migrate(self, revision: str = "head") -> None:
-        """Bring the tables to a revision, from nothing or from any older one; one process at a time."""
+        """Bring the tables to a revision, from scratch or from any older one; one process at a time."""
         with self.engine.connect() as connection:
             if connection.dialect.name == "postgresql":  # SQLite has let nobody else in since the first statement
                 connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
@@ -54,6 +55,11 @@ class Database:
     def close(self) -> None:
         """Let go of all connections."""
         self.engine.dispose()
+
+
+def upsert_into(db: Session, table: Any) -> Any:
+    """An insert that takes `on_conflict_do_update`, which SQLAlchemy has for each kind of database by itself."""
+    return (postgresql if db.get_bind().dialect.name == "postgresql" else sqlite).insert(table)
 
 
 def migration_config() -> Config:

@@ -7,15 +7,13 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from dstress.leaderboard.benchmark_store import BenchmarkTerms, add_benchmark, save_package, summarise
 from dstress.leaderboard.benchmarks.answers import read_answers, take_fingerprint
 from dstress.leaderboard.benchmarks.package import Package, Plan, create_package
 from dstress.leaderboard.benchmarks.results import score_answers
+from dstress.leaderboard.benchmarks.service import BenchmarkTerms, add_benchmark, save_package
 from dstress.leaderboard.benchmarks.tracking import track_inputs
-from dstress.leaderboard.jobs import JobStore, pack_scored, stored_result
-from dstress.leaderboard.tables.accounts import Team
-from dstress.leaderboard.tables.base import now
-from dstress.leaderboard.tables.benchmarks import DONE, Benchmark, Submission, System
+from dstress.leaderboard.jobs import JobStore, stored_result
+from dstress.leaderboard.tables import DONE, Benchmark, Plots, Submission, System, Team, now
 from dstress.trackers import create
 
 TITLE = "Reminder, quick look"
@@ -43,8 +41,7 @@ def add_example(store: JobStore) -> bool:
         with store.database.session() as db:
             if db.scalar(select(Benchmark.id).limit(1)) is not None:  # another process was faster
                 return False
-            benchmark = add_benchmark(db, PLAN, BenchmarkTerms(TITLE, _ABOUT, view="jga"), None)
-            benchmark.state, benchmark.finished_at, benchmark.summary = DONE, now(), summarise(package)
+            benchmark = add_benchmark(db, PLAN, BenchmarkTerms(TITLE, _ABOUT, view="jga"), None, package)
             team = db.scalar(select(Team).where(Team.name == TEAM)) or Team(name=TEAM, slug="baselines-of-dstress")
             db.add(team)
             db.flush()
@@ -68,12 +65,14 @@ def _answer(package: Package, name: str, spec: str, folder: Path) -> tuple[Path,
         state=DONE,
         finished_at=now(),
         published_at=now(),
+        shown_at=now(),
         file=f"submissions/{path.name}",
         file_name=path.name,
         size=path.stat().st_size,
         format=answers.format,
         notes=answers.notes,
         fingerprint=take_fingerprint(package, answers).tobytes(),
+        plots=Plots(),
     )
-    submission.result = stored_result(0, pack_scored(score_answers(package, answers, name)), "example")
+    submission.result = stored_result(0, score_answers(package, answers).packed(), "example")
     return path, submission

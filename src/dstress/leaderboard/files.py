@@ -26,6 +26,9 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(?:[./][a-z0-9_-]+)*")
 class Files(ABC):
     """Where files are kept."""
 
+    cache: Path
+    """A folder of this machine for what is unpacked of them."""
+
     @abstractmethod
     def save(self, name: str, content: IO[bytes]) -> None:
         """Keep what a stream has, in place of what was there."""
@@ -61,12 +64,14 @@ def pieces(stream: IO[bytes]) -> Iterator[bytes]:
 
 def open_files(settings: Settings) -> Files:
     """The store that the settings name."""
-    if not settings.files:
-        return Folder(settings.folder / "files")
-    if not settings.files.startswith("s3://"):
-        return Folder(Path(settings.files))
     bucket, _, prefix = settings.files.removeprefix("s3://").partition("/")
-    return Bucket(bucket, prefix.strip("/"), settings.s3_endpoint)
+    files: Files
+    if settings.files.startswith("s3://"):
+        files = Bucket(bucket, prefix.strip("/"), settings.s3_endpoint)
+    else:
+        files = Folder(Path(settings.files) if settings.files else settings.folder / "files")
+    files.cache = settings.folder / "cache"
+    return files
 
 
 def check_name(name: str) -> str:
@@ -136,5 +141,5 @@ class Bucket(Files):
     def names(self) -> Iterator[str]:
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self.prefix)
         for page in pages:
-            for found in page.get("Contents", []):
-                yield found["Key"].removeprefix(self.prefix)
+            for entry in page.get("Contents", []):
+                yield entry["Key"].removeprefix(self.prefix)

@@ -1,9 +1,9 @@
-"""Work that takes a while: scoring answers, and making benchmarks. Done by worker processes, each job exactly once.
+"""Work that takes a while: scoring answers, making benchmarks, drawing plots. Workers do each job exactly once.
 
-The row of a submission is the truth, and the queue is made of such rows: huey's consumer asks this storage for the next
-job, which leases a row that waits or whose lease has run out. A lease is prolonged while the work goes on. A result is
-written in the one transaction that ends the lease, so that a worker that was taken for dead, or a second one, writes
-nothing. So a kill -9 anywhere loses nothing and scores nothing twice.
+The row of a submission is the truth, and the queue is made of such rows: a worker leases one that waits, or whose
+lease has run out. A lease is prolonged while the work goes on. A result is written in the one transaction that ends
+the lease, so that a worker that was taken for dead, or a second one, writes nothing. So a kill -9 anywhere loses
+nothing and scores nothing twice.
 """
 
 from __future__ import annotations
@@ -17,45 +17,45 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from huey.api import Huey
-from huey.consumer import Consumer
-from huey.storage import BlackHoleStorage
 from sqlalchemy import or_, select, update
-from sqlalchemy.exc import OperationalError, ProgrammingError
+from sqlalchemy.exc import OperationalError, ProgrammingError, SQLAlchemyError
 
 from dstress import engines
 from dstress._version import __version__
 from dstress.engines import Engine, Local
 from dstress.errors import DstressError
-from dstress.leaderboard.benchmark_store import open_package, save_package, summarise
 from dstress.leaderboard.benchmarks.answers import read_answers
 from dstress.leaderboard.benchmarks.package import Plan, create_package
-from dstress.leaderboard.benchmarks.results import Scored, pack_results, pack_statistics, score_answers
+from dstress.leaderboard.benchmarks.results import score_answers
+from dstress.leaderboard.benchmarks.service import open_package, save_package, summarise
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.files import Files, open_files
 from dstress.leaderboard.settings import Settings
-from dstress.leaderboard.tables.base import now
-from dstress.leaderboard.tables.benchmarks import DONE, FAILED, WAITING, Benchmark, StoredResult, Submission
+from dstress.leaderboard.submissions.plots import draw_plots
+from dstress.leaderboard.tables import DONE, FAILED, WAITING, Benchmark, Plots, StoredResult, Submission, now, record
 
 LEASE = timedelta(seconds=15)
 _PROLONG_EVERY = LEASE.total_seconds() / 3
 ATTEMPTS = 5
-"""Workers that a job may cost before it is given up."""
+"""Times that a job is begun before it is given up."""
+_PAUSE = timedelta(minutes=1)
+"""Before the second try after an error; each later pause is four times as long, and all of them over an hour."""
 _POLL = 0.3
 """Seconds between two looks for work."""
 _YIELD = 10
 """How far a worker beside a server lets the server go first: people wait for pages, and not for scores."""
 _log = logging.getLogger(__name__)
 
-Kind = type[Submission] | type[Benchmark]
+Kind = type[Submission] | type[Benchmark] | type[Plots]
+_KINDS: tuple[Kind, ...] = (Submission, Benchmark, Plots)
 
 
 class Job(NamedTuple):
@@ -64,6 +64,7 @@ class Job(NamedTuple):
     kind: Kind
     id: int
     lease: str
+    attempt: int
 
 
 class JobStore:
@@ -76,7 +77,7 @@ class JobStore:
 
     def claim(self) -> Job | None:
         """Lease the first row that waits; None if there is nothing to do."""
-        for kind in (Submission, Benchmark):
+        for kind in _KINDS:
             free = (kind.state == WAITING, or_(kind.leased_until.is_(None), kind.leased_until < now()))
             with self.database.session(write=False) as db:
                 waiting = db.execute(select(kind.id, kind.attempts).where(*free).order_by(kind.id).limit(1)).first()
@@ -91,7 +92,7 @@ class JobStore:
                     continue
                 values = {"lease": lease, "leased_until": now() + LEASE, "attempts": kind.attempts + 1}
                 if _rows(db.execute(taken.values(values))):
-                    return Job(kind, waiting.id, lease)
+                    return Job(kind, waiting.id, lease, waiting.attempts + 1)
         return None
 
     def await_tables(self) -> None:
@@ -124,6 +125,21 @@ class JobStore:
             ended.set()
             thread.join()
 
+    def put_back(self, job: Job) -> None:
+        """Let a job that failed wait: the store may be away for a while. After the last try there is no pause."""
+        pause = _PAUSE * 4 ** (job.attempt - 1) if job.attempt < ATTEMPTS else timedelta()
+        with self.database.session() as db:
+            db.execute(_held(job).values(lease=None, leased_until=now() + pause))
+
+    def retry(self) -> int:
+        """Let every job that failed be done again from its first try; tells how many there are."""
+        again: dict[str, Any] = {"state": WAITING, "problem": "", "attempts": 0}
+        again |= dict.fromkeys(("lease", "leased_until", "finished_at"))
+        with self.database.session() as db:
+            count = sum(_rows(db.execute(update(kind).where(kind.state == FAILED).values(**again))) for kind in _KINDS)
+            record(db, None, "jobs.retry", str(count))
+        return count
+
     def finish(self, job: Job, problem: str = "", result: Any = None, **values: Any) -> bool:
         """End a job, with its result in the same transaction; False, and nothing is written, if the lease was lost."""
         state = FAILED if problem else DONE
@@ -149,43 +165,34 @@ def _held(job: Job) -> Any:
 def work(store: JobStore, job: Job) -> bool:
     """Do one job; tells whether it was this worker that finished it.
 
-    After an error the lease runs out, and somebody begins anew: a database or a store may be away for a while.
+    After an error somebody begins anew after a pause: a database or a store may be away for a while.
     """
-    act: Callable[[JobStore, Job], bool] = _score if job.kind is Submission else _make
+    act: Callable[[JobStore, Job], bool] = {Submission: _score, Benchmark: _make, Plots: _draw}[job.kind]
     with store.prolonging(job):
         try:
             return act(store, job)
         except Exception:  # not for people to read: it may name gold
             _log.exception("job %s %s failed", job.kind.__tablename__, job.id)
+            with suppress(SQLAlchemyError):  # then the lease runs out
+                store.put_back(job)
             return False
 
 
 def _score(store: JobStore, job: Job) -> bool:
     with store.database.session(write=False) as db:
         submission = db.get_one(Submission, job.id)
-        system = submission.system
-        handed_in = _HandedIn(
-            system.benchmark_id, system.name, submission.file, submission.file_name, submission.format
-        )
-    ((_, packed),) = store.engine.process(store.scoring, [msgspec.msgpack.encode(handed_in)])
-    return store.finish(job, result=stored_result(job.id, msgspec.msgpack.decode(packed, type=_Packed), job.lease))
+        piece = _Piece(submission.system.benchmark_id, submission.file, submission.file_name, submission.format)
+    ((_, packed),) = store.engine.process(store.scoring, [piece])
+    return store.finish(job, result=stored_result(job.id, packed, job.lease))
 
 
-class _HandedIn(NamedTuple):
+class _Piece(NamedTuple):
     """What must be known of a submission to score it."""
 
     benchmark: int
-    system: str
     file: str
     file_name: str
     format: str
-
-
-class _Packed(NamedTuple):
-    """What is kept of a submission's numbers."""
-
-    results: bytes
-    statistics: bytes
 
 
 class _Scoring(engines.Job):
@@ -194,27 +201,21 @@ class _Scoring(engines.Job):
     def __init__(self, settings: Settings) -> None:
         self.settings = replace(settings, database="", smtp="")
 
-    @cached_property
-    def _files(self) -> Files:
-        return open_files(self.settings)
+    def open(self) -> None:
+        """Reach the files."""
+        self.files = open_files(self.settings)
 
-    def run(self, piece: bytes) -> bytes:
+    def run(self, piece: _Piece) -> dict[str, bytes]:
         """Score one submission."""
-        handed_in = msgspec.msgpack.decode(piece, type=_HandedIn)
-        package = open_package(self.settings, self._files, handed_in.benchmark)
-        with self._files.local(handed_in.file) as path:
-            answers = read_answers(package, path.rename(path.with_name(handed_in.file_name)), handed_in.format)
-        return msgspec.msgpack.encode(pack_scored(score_answers(package, answers, handed_in.system)))
+        package = open_package(self.files, piece.benchmark)
+        with self.files.local(piece.file) as path:
+            answers = read_answers(package, path.rename(path.with_name(piece.file_name)), piece.format)
+        return score_answers(package, answers).packed()
 
 
-def pack_scored(scored: Scored) -> _Packed:
-    """What a submission has reached, as it is kept."""
-    return _Packed(pack_results(scored.results), pack_statistics(scored.statistics))
-
-
-def stored_result(submission_id: int, packed: _Packed, worker: str) -> StoredResult:
+def stored_result(submission_id: int, packed: dict[str, bytes], worker: str) -> StoredResult:
     """The row of a result."""
-    return StoredResult(submission_id=submission_id, **packed._asdict(), version=__version__, worker=worker)
+    return StoredResult(submission_id=submission_id, **packed, version=__version__, worker=worker)
 
 
 def _make(store: JobStore, job: Job) -> bool:
@@ -229,21 +230,10 @@ def _make(store: JobStore, job: Job) -> bool:
         return store.finish(job, summary=summarise(package))
 
 
-class _Queue(BlackHoleStorage):  # type: ignore[misc]  # huey has no types
-    """The queue that huey's consumer reads: rows of the database, which only this class turns into tasks."""
-
-    def __init__(self, name: str, store: JobStore, **options: Any) -> None:
-        super().__init__(name, **options)
-        self.store = store
-        self.message: Callable[[Job], Any] = lambda job: None
-
-    def dequeue(self) -> Any:
-        """The next job as huey's message; None to ask again later."""
-        job = self.store.claim()
-        return None if job is None else self.message(job)
-
-
-_KINDS: dict[str, Kind] = {"submissions": Submission, "benchmarks": Benchmark}
+def _draw(store: JobStore, job: Job) -> bool:
+    with store.database.session(write=False) as db:
+        results = db.get_one(StoredResult, job.id).results
+    return store.finish(job, drawings=draw_plots(results))
 
 
 def run_worker(
@@ -260,23 +250,24 @@ def run_worker(
     store = JobStore(settings, engine=engine)
     store.await_tables()
     begin(store)
-    queue = Huey("dstress", results=False, storage_class=_Queue, store=store)
-
-    @queue.task()  # type: ignore[untyped-decorator]
-    def do(kind: str, row: int, lease: str) -> None:
-        done = work(store, Job(_KINDS[kind], row, lease))
-        _log.info("job %s %s %s", kind, row, "done" if done else "lost")
-
-    queue.storage.message = lambda job: queue.serialize_task(do.s(job.kind.__tablename__, job.id, job.lease))
+    stopped = threading.Event()
     if parent:
         os.nice(_YIELD)
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    with store.engine.joined():
-        Consumer(queue, workers=at_once, periodic=False, max_delay=_POLL, backoff=1.2, graceful_signal="TERM").run()
 
+    def work_on() -> None:
+        # A server that was killed cannot end its workers: they see that they are nobody's.
+        while not stopped.is_set() and (not parent or os.getppid() == parent):
+            try:
+                job = store.claim()
+            except Exception:  # the database may be away for a while
+                _log.exception("no job could be claimed")
+                job = None
+            if job is None:
+                stopped.wait(_POLL)
+            else:
+                done = work(store, job)
+                _log.info("job %s %s %s", job.kind.__tablename__, job.id, "done" if done else "lost")
 
-def _end_with(parent: int) -> None:
-    """A server that was killed cannot end its workers; they see that they are nobody's."""
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os.kill(os.getpid(), signal.SIGTERM)
+    with store.engine.joined(), ThreadPoolExecutor(at_once) as pool:
+        signal.signal(signal.SIGTERM, lambda *_: stopped.set())  # only now: Ray has put a handler of its own
+        wait([pool.submit(work_on) for _ in range(at_once)])

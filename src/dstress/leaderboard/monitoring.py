@@ -1,21 +1,31 @@
-"""What an operator sees: a line of JSON for each request, counts and times for Prometheus, the trace of every bug."""
+"""What an operator sees: a line of JSON for each request, the trace of every bug, health, and counts for Prometheus."""
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import logging
+import os
 import time
 from collections.abc import Awaitable, Callable
+from http import HTTPMethod
 from typing import Any
 from uuid import uuid4
 
-from fastapi import Request
-from prometheus_client import CollectorRegistry, Counter, Histogram
-from starlette.responses import Response
+from fastapi import APIRouter, HTTPException, Request
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+from sqlalchemy import text
+from starlette.responses import JSONResponse, Response
 
+from dstress._version import __version__
+from dstress.leaderboard.web.access import Db, client_address
 from dstress.storage.secrets import redact_text
 
+router = APIRouter()
 _log = logging.getLogger(__name__)
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
+_METHODS = frozenset(HTTPMethod)
 _STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
 
 
@@ -47,7 +57,7 @@ def log_requests() -> None:
 
 
 class Gauges:
-    """What is counted. Each app has its own registry; other areas add theirs to `registry`."""
+    """What is counted, in all processes of a server together: `dstress serve` names the folder that they share."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -56,6 +66,9 @@ class Gauges:
         self.seconds = Histogram(
             "dstress_request_seconds", "Seconds until the answer was sent", ("route",), registry=self.registry
         )
+        if SHARED in os.environ:
+            self.registry = CollectorRegistry()
+            MultiProcessCollector(self.registry)  # type: ignore[no-untyped-call]
 
 
 class Monitor:
@@ -86,12 +99,31 @@ class Monitor:
                 raise
             await self.on_bug(Request(scope, receive), error)(scope, receive, noting)
         finally:
-            self._note(scope, status, time.perf_counter() - begun, number)
+            seconds = time.perf_counter() - begun
+            route = getattr(scope.get("route"), "path", "") or "other"  # the pattern: an address has no end of values
+            method = scope["method"] if scope["method"] in _METHODS else "other"  # a client may invent any
+            self.gauges.requests.labels(method, route, str(status)).inc()
+            self.gauges.seconds.labels(route).observe(seconds)
+            client = scope["client"][0] if scope.get("client") else ""
+            seen = {"method": scope["method"], "path": scope["path"], "status": status, "ms": round(seconds * 1000, 1)}
+            user = scope["state"].get("user")
+            _log.info("request", extra=seen | {"request": number, "client": client, "user": user})
 
-    def _note(self, scope: Any, status: int, seconds: float, number: str) -> None:
-        route = getattr(scope.get("route"), "path", "") or "other"  # the pattern: an address has no end of values
-        self.gauges.requests.labels(scope["method"], route, str(status)).inc()
-        self.gauges.seconds.labels(route).observe(seconds)
-        client = scope["client"][0] if scope.get("client") else ""
-        seen = {"method": scope["method"], "path": scope["path"], "status": status, "ms": round(seconds * 1000, 1)}
-        _log.info("request", extra=seen | {"request": number, "client": client, "user": scope["state"].get("user")})
+
+@router.get("/healthz")
+def show_health(db: Db) -> Response:
+    """200 while the database answers."""
+    db.execute(text("select 1"))
+    return JSONResponse({"status": "ok", "version": __version__})
+
+
+@router.get("/metrics")
+def show_metrics(request: Request) -> Response:
+    """Prometheus's text; only for this machine and its own network, since it tells how busy people are."""
+    try:
+        near = ipaddress.ip_address(client_address(request)).is_private
+    except ValueError:
+        near = False
+    if not near:
+        raise HTTPException(404, "There is no such page.")
+    return Response(generate_latest(request.app.state.gauges.registry), media_type=CONTENT_TYPE_LATEST)

@@ -34,7 +34,7 @@ class Settings:
     proxies: str = "127.0.0.1"
     """Addresses of reverse proxies whose word about a client's address is believed."""
     max_upload: int = 200_000_000
-    """Bytes of one request."""
+    """Bytes of a file that is submitted."""
     session_days: int = 30
 
     def __post_init__(self) -> None:
@@ -59,20 +59,16 @@ class Settings:
 
 def read_settings(**options: Any) -> Settings:
     """Settings from options; one that is None or not given comes from the environment, or is the default."""
-    given: dict[str, Any] = {"folder": home() / "server"}
+    values: dict[str, Any] = {"folder": home() / "server"}
     for field in fields(Settings):
+        variable = f"DSTRESS_{field.name.upper()}"
         value = options.get(field.name)
         if value is None:
-            value = os.environ.get(f"DSTRESS_{field.name.upper()}") or None
-        if value is not None:
-            given[field.name] = _convert(field.name, field.type, value)
-    return Settings(**given)
-
-
-def _convert(name: str, kind: object, value: Any) -> Any:
-    if kind == "Path":
-        return Path(value)
-    try:
-        return int(value) if kind == "int" else value
-    except ValueError:
-        raise DstressError(f"DSTRESS_{name.upper()} is no number: {value!r}", where="settings") from None
+            value = os.environ.get(variable) or None
+        if value is None:
+            continue
+        try:
+            values[field.name] = {"Path": Path, "int": int}.get(str(field.type), lambda text: text)(value)
+        except ValueError:
+            raise DstressError(f"{variable} is no number: {value!r}", where="settings") from None
+    return Settings(**values)

@@ -15,7 +15,7 @@ from random import Random
 from typing import Any, NamedTuple, Protocol
 
 Batch = dict[str, Any]
-"""Tensors by name. The loop moves them to the device; what is no tensor stays as it is."""
+"""Tensors by name. `Learner.place` moves them to the device; what is no tensor stays as it is."""
 
 
 class Example(Protocol):
@@ -56,6 +56,13 @@ class Learner(ABC):
     @abstractmethod
     def embed(self, batch: Batch) -> Any:
         """The embeddings of what the network reads, which adversarial training moves."""
+
+    def place(self, batch: Batch) -> Batch:
+        """A batch on the module's device."""
+        device = next(self.module.parameters()).device
+        return {
+            name: part.to(device, non_blocking=True) if hasattr(part, "to") else part for name, part in batch.items()
+        }
 
     def parameter_groups(self, rate: float) -> list[dict[str, Any]]:
         """What is trained, and how fast: torch's parameter groups."""

@@ -47,20 +47,20 @@ def load_weights(module: Any, folder: Path) -> None:
     from safetensors.torch import load_file
 
     try:
-        kept = load_file(folder / WEIGHTS)
+        weights = load_file(folder / WEIGHTS)
     except (OSError, SafetensorError) as error:
         raise DstressError(f"the weights cannot be read: {error}", where=str(folder / WEIGHTS), fix=_HOW) from error
-    wanted = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
-    shapes = {name: tuple(tensor.shape) for name, tensor in kept.items()}
-    if wrong := sorted(name for name in {*wanted, *shapes} if wanted.get(name) != shapes.get(name)):
+    expected = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
+    shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    if wrong := sorted(name for name in {*expected, *shapes} if expected.get(name) != shapes.get(name)):
         name = wrong[0]
-        problem = f"{name} is {_size(shapes.get(name))} in the weights and {_size(wanted.get(name))} by {NOTES}"
+        problem = f"{name} is {_size(shapes.get(name))} in the weights and {_size(expected.get(name))} by {NOTES}"
         raise DstressError(
             f"the weights do not fit the network: {problem}",
             where=str(folder / WEIGHTS),
             fix=f"{NOTES} (vocabulary, sizes) and the weights must be of one training; {_HOW}",
         )
-    module.load_state_dict(kept)
+    module.load_state_dict(weights)
 
 
 def _size(shape: tuple[int, ...] | None) -> str:
@@ -96,12 +96,14 @@ def read_notes(folder: Path, family: str = "") -> dict[str, Any]:
     """What a checkpoint of this family, or of any, says about itself."""
     try:
         notes: dict[str, Any] = json.loads((folder / NOTES).read_text(encoding="utf-8"))
-        found, version = notes["family"], notes["format"]
+        trained, version = notes["family"], notes["format"]
         _ = notes["corpus"], notes["model"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DstressError(f"this is no checkpoint of a tracker: {error}", where=str(folder), fix=_HOW) from error
-    if family and found != family:
-        raise DstressError(f"this is a checkpoint of {found}, not of {family}", where=str(folder), fix=f"use {found}")
+    if family and trained != family:
+        raise DstressError(
+            f"this is a checkpoint of {trained}, not of {family}", where=str(folder), fix=f"use {trained}"
+        )
     if version != FORMAT:
         raise DstressError(f"the checkpoint has format {version}, not {FORMAT}", where=str(folder), fix=_HOW)
     return notes

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from string import Formatter
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -36,7 +36,7 @@ class Lesson(NamedTuple):
 class TaskFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a task's file says."""
 
-    prompts: tuple[str, ...]
+    prompts: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     """Templates, of which one is drawn for each record, another at each epoch."""
     train: str
     dev: str
@@ -44,8 +44,6 @@ class TaskFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""
-        if not self.prompts:
-            raise ValueError("a task needs one prompt or more")
         for template in (*self.prompts, self.answer):
             try:
                 parts = list(Formatter().parse(template))
@@ -78,18 +76,15 @@ class Tutor:
         try:
             with data.open("rb") as lines:
                 for number, line in enumerate(lines, start=1):
-                    record, prompt = self._read(line, f"{data}, line {number}"), random.choice(self.task.prompts)
-                    answer = self.task.answer.format_map(record)
-                    yield Lesson(f"{data}, line {number}", prompt.format_map(record), f" {answer}")
+                    where = f"{data}, line {number}"
+                    try:
+                        record = _RECORD.decode(line)
+                    except msgspec.DecodeError as error:
+                        raise SpecError(f"this is no object of texts: {error}", where=where) from None
+                    if missing := sorted(self.task.fields - record.keys()):
+                        has, fix = ", ".join(record) or "nothing", f"the templates of {self.path} ask for it"
+                        raise SpecError(f"the record has no {missing[0]!r}, only {has}", where=where, fix=fix)
+                    prompt = random.choice(self.task.prompts)
+                    yield Lesson(where, prompt.format_map(record), f" {self.task.answer.format_map(record)}")
         except OSError as error:
             raise SpecError(f"the task's data cannot be read: {error}", where=str(self.path)) from error
-
-    def _read(self, line: bytes, where: str) -> dict[str, str]:
-        try:
-            record = _RECORD.decode(line)
-        except msgspec.DecodeError as error:
-            raise SpecError(f"this is no object of texts: {error}", where=where) from None
-        if missing := sorted(self.task.fields - record.keys()):
-            has, fix = ", ".join(record) or "nothing", f"the templates of {self.path} ask for it"
-            raise SpecError(f"the record has no {missing[0]!r}, only {has}", where=where, fix=fix)
-        return record

@@ -20,7 +20,7 @@ import torch
 from dstress._version import __version__
 from dstress.errors import DstressError
 from dstress.learning.adversarial import hybrid_losses
-from dstress.learning.base import Batch, Learner, Session, Task
+from dstress.learning.base import Learner, Session, Task
 from dstress.learning.batches import bucket
 from dstress.learning.checkpoints import BEST, KEPT, LOG, RESULT, STATE, write_weights
 from dstress.learning.devices import choose_device, describe_device
@@ -149,16 +149,16 @@ class _Training:
 
     def _set_gradients(self, batches: Sequence[Sequence[Any]]) -> Any:
         """The gradients of the mean loss over all batches, and that loss."""
-        learner, device = self.task.learner, self.session.device
+        learner = self.task.learner
         is_half = self.options.precision == "bf16" and self.is_cuda
         loss_of = torch.autocast("cuda", torch.bfloat16, enabled=is_half)(learner.loss)
         self.optimizer.zero_grad(set_to_none=True)
-        total, units = torch.zeros((), device=device), 0
+        total, units = torch.zeros((), device=self.session.device), 0
         for number, batch in enumerate(batches):
             random = Random(f"{self.options.seed} step {self.step} batch {number}")
             size = math.ceil(len(batch) / self.pieces)
             for at in range(0, len(batch), size):
-                tensors = _on_device(learner.collate(batch[at : at + size], random), device)
+                tensors = learner.place(learner.collate(batch[at : at + size], random))
                 for loss in hybrid_losses(learner, loss_of, tensors, self.options.adversarial):
                     loss.total.backward()
                     total, units = total + loss.total.detach(), units + loss.units
@@ -279,8 +279,8 @@ class _Training:
                 torch.cuda.set_rng_state(state["cuda_random"], self.session.device)
             with (self.out / LOG).open("r+b") as stream:
                 stream.truncate(state["log"])
-        except (OSError, RuntimeError, KeyError, ValueError, TypeError, EOFError) as error:
-            problem = f"there is no going on with this training: {str(error).splitlines()[0]}"
+        except Exception as error:  # torch refuses files that are torn or foreign in many ways
+            problem = f"there is no going on with this training: {f'{type(error).__name__}: {error}'.splitlines()[0]}"
             raise DstressError(problem, where=str(path), fix="train into a new folder") from error
         self.started -= state["seconds"]
         self.session.say(f"going on after step {self.step:,} of {self.total:,}")
@@ -299,19 +299,11 @@ def compile_blocks(module: Any) -> None:
 def mean_loss(learner: Learner, examples: Sequence[Any], options: TrainingOptions) -> float:
     """The loss of a unit, over examples that nothing is learned from."""
     total, units, random = 0.0, 0, Random(0)
-    device = next(learner.module.parameters()).device
     with torch.inference_mode():
         for batch in bucket(examples, options.batch, options.tokens, random):
-            loss = learner.loss(_on_device(learner.collate(batch, random), device))
+            loss = learner.loss(learner.place(learner.collate(batch, random)))
             total, units = total + float(loss.total), units + loss.units
     return total / units
-
-
-def _on_device(batch: Batch, device: Any) -> Batch:
-    return {
-        name: part.to(device, non_blocking=True) if isinstance(part, torch.Tensor) else part
-        for name, part in batch.items()
-    }
 
 
 def pace_of(step: int, total: int, warmup: float, decay: str) -> float:

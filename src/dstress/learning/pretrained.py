@@ -15,11 +15,18 @@ _UNREADABLE = (OSError, ValueError, ImportError, RuntimeError, KeyError, TypeErr
 """What transformers raises where files are missing, torn or of another kind."""
 
 
+def first_token(*tokens: int | None) -> int:
+    """The first of some special tokens that a tokenizer has: kinds of networks name theirs differently."""
+    return next((int(token) for token in tokens if token is not None), 0)
+
+
 class Pretrained:
     """A tokenizer and a network; `auto` names the class of transformers that reads a kind of network."""
 
     def __init__(self, tokenizer: Any, module: Any) -> None:
         self.tokenizer, self.module = tokenizer, module
+        # The token that fills up a batch; some checkpoints have none of their own.
+        self.pad = first_token(tokenizer.pad_token_id, tokenizer.eos_token_id)
 
     @classmethod
     def read(cls, checkpoint: str, auto: str = "AutoModel") -> Self:
@@ -59,10 +66,10 @@ class Pretrained:
             raise DstressError(
                 f"the network cannot be made again: {str(error).splitlines()[0]}", where=str(folder)
             ) from error
-        tokens, known = len(tokenizer), module.get_input_embeddings().num_embeddings
-        if tokens > known:
+        tokens, most = len(tokenizer), module.get_input_embeddings().num_embeddings
+        if tokens > most:
             raise DstressError(
-                f"the tokenizer has {tokens} tokens, the network {known}",
+                f"the tokenizer has {tokens} tokens, the network {most}",
                 where=str(folder),
                 fix="tokenizer, config and weights must be of one training",
             )

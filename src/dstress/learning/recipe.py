@@ -18,12 +18,15 @@ epochs = 20
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import msgspec
+from msgspec import Meta
 
 from dstress.errors import SpecError, unknown
 from dstress.text.tables import read_table, read_table_file
@@ -32,73 +35,65 @@ _RECIPES = f"{__package__}.recipes"
 _HOW = "docs/training.md shows what a recipe may say"
 LOWER_IS_BETTER = ("loss", "perplexity")
 
+Count = Annotated[int, Meta(ge=1)]
+Natural = Annotated[int, Meta(ge=0)]
+Positive = Annotated[float, Meta(gt=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+ProperShare = Annotated[float, Meta(ge=0, lt=1)]
+"""A share that leaves something over."""
+
 
 class AdversarialOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How far adversarial training moves the embeddings of what is read, and what the loss there counts."""
 
-    epsilon: float = 0.05
+    epsilon: Positive = 0.05
     """The radius of the ball around an embedding that it stays in, as a share of its length."""
-    step: float = 0.03
+    step: Positive = 0.03
     """How far one step goes, as a share of the same."""
-    steps: int = 2
-    weight: float = 1.0
+    steps: Count = 2
+    weight: Annotated[float, Meta(ge=0)] = 1.0
     """What the loss of the moved embeddings counts beside that of those that were read."""
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot work."""
-        if min(self.epsilon, self.step, self.steps) <= 0 or self.weight < 0:
-            raise ValueError("epsilon, step and steps are above 0, weight is 0 or more")
 
 
 class TrainingOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How to train, whatever it is that learns."""
 
-    epochs: int = 10
-    batch: int = 32
+    epochs: Count = 10
+    batch: Count = 32
     """Examples of a batch, at most."""
-    tokens: int = 0
+    tokens: Natural = 0
     """Tokens of a batch with its padding, at most; 0: as many as there are."""
-    accumulate: int = 1
+    accumulate: Count = 1
     """Batches of a step."""
-    rate: float = 1e-3
-    warmup: float = 0.05
+    rate: Positive = 1e-3
+    warmup: ProperShare = 0.05
     """The share of all steps in which the rate rises."""
     decay: Literal["cosine", "linear", "none"] = "cosine"
-    weight_decay: float = 0.0
-    clip: float = 1.0
+    weight_decay: Annotated[float, Meta(ge=0)] = 0.0
+    clip: Positive = 1.0
     """The norm of the gradients, at most."""
-    average: float = 0.0
+    average: ProperShare = 0.0
     """Weights are averaged over steps, the newest with one minus this; 0: no average."""
     precision: Literal["bf16", "fp32"] = "bf16"
     """On a GPU; a CPU always computes in full."""
     metric: str = "jga"
     """What the best checkpoint is chosen by."""
     convention: str = "exact"
-    evaluate_every: int = 0
+    evaluate_every: Natural = 0
     """Steps between evaluations; 0: one after each epoch."""
-    evaluate_on: int = 0
+    evaluate_on: Natural = 0
     """Dialogues of the development data, drawn by the seed; 0: all."""
-    patience: int = 0
+    patience: Natural = 0
     """Evaluations without a better one after which it ends; 0: it never does."""
-    keep_every: int = 0
+    keep_every: Natural = 0
     """Of so many evaluations one leaves its checkpoint for good; 0: only the best and the last stay."""
-    log_every: int = 20
+    log_every: Count = 20
     """Steps between lines of the log."""
     compile: bool = False
     """Whether layers are compiled first, which takes a while and pays in long trainings."""
-    seed: int = 1
+    seed: Natural = 1
     adversarial: AdversarialOptions | msgspec.UnsetType = msgspec.UNSET
     """Adversarial training; left out: none."""
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot work."""
-        if min(self.epochs, self.batch, self.accumulate, self.log_every) < 1 or self.rate <= 0 or self.clip <= 0:
-            raise ValueError("epochs, batch, accumulate, log_every, rate and clip are above 0")
-        counts = (self.tokens, self.evaluate_every, self.evaluate_on, self.patience, self.keep_every, self.seed)
-        if min(counts) < 0 or self.weight_decay < 0:
-            raise ValueError("no count is below 0")
-        if not (0 <= self.average < 1 and 0 <= self.warmup < 1):
-            raise ValueError("average and warmup are shares from 0 to below 1")
 
 
 class AugmentOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -106,17 +101,12 @@ class AugmentOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     stressor: str | tuple[str, ...]
     """One, or several, each of which makes versions of its own."""
-    times: int = 1
+    times: Count = 1
     """Versions of each stressor, each with a seed of its own."""
-    seed: int = 1
+    seed: Natural = 1
     """Of the first version; the next count up."""
     keep_out: str = "O"
     """The dictionary of the tests, of which no value may come in; `none` lets everything in."""
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot work."""
-        if self.times < 1 or self.seed < 0:
-            raise ValueError("times is above 0, seed is 0 or more")
 
     @property
     def stressors(self) -> tuple[str, ...]:
@@ -145,10 +135,10 @@ def read_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
     path = Path(name)
     if path.suffix == ".toml":
         table, where = read_table_file(path, "recipe"), name
-    elif name in (known := list(recipe_names())):
-        table, where = read_table(_RECIPES, f"{name}.toml"), f"{name}.toml"
+    elif name in (names := list(recipe_names())):
+        table, where = deepcopy(read_table(_RECIPES, f"{name}.toml")), f"{name}.toml"  # settings change it
     else:
-        raise unknown("recipe", name, known, fix=f"or give the path of a TOML file; {_HOW}")
+        raise unknown("recipe", name, names, fix=f"or give the path of a TOML file; {_HOW}")
     for setting in settings:
         key, is_set, value = setting.partition("=")
         *tables, last = key.split(".")
@@ -177,9 +167,13 @@ def read_settings(table: Mapping[str, Any], kind: type[S], where: str) -> S:
             ):
                 read_settings(table[field.name], part, f"{where}, [{field.name}]")
     try:
-        return msgspec.convert(table, kind, strict=False)  # what --set says is text
+        settings = msgspec.convert(table, kind, strict=False)  # what --set says is text
     except msgspec.ValidationError as error:
         raise SpecError(str(error), where=where, fix=_HOW) from None
+    for name, value in msgspec.structs.asdict(settings).items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise SpecError(f"{name} = {value}: not a finite number", where=where, fix=_HOW)
+    return settings
 
 
 def recipe_names() -> Iterator[str]:

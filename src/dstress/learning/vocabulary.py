@@ -20,10 +20,10 @@ def split_words(text: str) -> list[str]:
 def find_words(text: str, words: Sequence[str]) -> str:
     """The part of a text that is made of these words, as it is written there; empty where there is none."""
     matches = list(_WORD.finditer(text.lower().replace("’", "'")))
-    found = [match.group() for match in matches]
+    spoken = [match.group() for match in matches]
     size = len(words)
-    for at in range(len(found) - size + 1):
-        if found[at : at + size] == list(words):
+    for at in range(len(spoken) - size + 1):
+        if spoken[at : at + size] == list(words):
             return text[matches[at].start() : matches[at + size - 1].end()]
     return ""
 
@@ -46,8 +46,3 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.words)
-
-    def encode(self, words: Iterable[str]) -> list[int]:
-        """The numbers of words."""
-        known, unknown = self.numbers, self.unknown
-        return [known.get(word, unknown) for word in words]

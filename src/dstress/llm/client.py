@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import Annotated, Any, Generic, NamedTuple, Self, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from dstress.errors import SpecError
 from dstress.llm.chat import BAD_REPLY, Endpoint, Reply
@@ -25,6 +26,8 @@ _REFUSALS = ("refusal", "content_filter")
 _MILLION = 1_000_000
 _COUNTED = ("requests", "retries", "cached", "tokens_in", "tokens_out", "cost", "malformed")
 
+_Amount = Annotated[float, Meta(ge=0)]
+
 T = TypeVar("T")
 Chosen = TypeVar("Chosen", bound="Options")
 
@@ -35,28 +38,19 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     A component that asks has these fields, with the same defaults, among the parameters of its constructor.
     """
 
-    concurrency: int = 8
-    budget: float | None = None
+    concurrency: Annotated[int, Meta(ge=1)] = 8
+    budget: _Amount | None = None
     """Money where prices are given, else tokens."""
-    price_in: float = 0.0
+    price_in: _Amount = 0.0
     """Money for a million tokens of prompt."""
-    price_out: float = 0.0
+    price_out: _Amount = 0.0
     """Money for a million tokens of answer."""
     temperature: float | None = 0.0
     seed: int | None = 1
-    max_tokens: int | None = 1024
-    timeout: float = 60.0
-    retries: int = 5
+    max_tokens: Annotated[int, Meta(ge=1)] | None = 1024
+    timeout: Annotated[float, Meta(gt=0)] = 60.0
+    retries: Annotated[int, Meta(ge=0)] = 5
     version: str = ""
-
-    def __post_init__(self) -> None:
-        """Refuse what can never work."""
-        if self.concurrency < 1 or self.timeout <= 0 or self.retries < 0:
-            raise SpecError("llm: concurrency must be 1 or more, timeout above 0, retries 0 or more")
-        if min(self.budget or 0.0, self.price_in, self.price_out) < 0 or (
-            self.max_tokens is not None and self.max_tokens < 1
-        ):
-            raise SpecError("llm: a budget or a price is not below 0, and max_tokens is 1 or more")
 
     @classmethod
     def read(cls, arguments: Mapping[str, Any]) -> Self:
@@ -83,16 +77,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     def overspent(self, spent: Spent) -> str:
         """Why no more may be asked; empty if more may be."""
-        if self.budget is None:
+        if self.budget is None or (spent.money if self.is_priced else spent.tokens) < self.budget:
             return ""
-        if (spent.money if self.is_priced else spent.tokens) < self.budget:
-            return ""
-        bill = (
-            f"{spent.money:.4f} of {self.budget:g}"
-            if self.is_priced
-            else f"{spent.tokens:,} of {self.budget:,.0f} tokens"
-        )
-        return f"{bill}; raise budget= and resume"
+        in_money, in_tokens = f"{spent.money:.4f} of {self.budget:g}", f"{spent.tokens:,} of {self.budget:,.0f} tokens"
+        return f"{in_money if self.is_priced else in_tokens}; raise budget= and resume"
 
 
 class Question(NamedTuple, Generic[T]):
@@ -105,6 +93,8 @@ class Question(NamedTuple, Generic[T]):
     request: dict[str, Any]
     read: Callable[[Reply], T]
     otherwise: dict[str, Any] | None = None
+    if_refused: bool = False
+    """Whether `otherwise` is also asked where the endpoint refuses the first request."""
 
 
 class Client:
@@ -147,7 +137,14 @@ class Client:
         return Question(key_of(self.base_url, msgspec.json.encode(request), version), request, read)
 
     def ask_all(self, questions: Sequence[Question[T]], folder: Path, failed: Callable[[Unanswered], T]) -> list[T]:
-        """What was read from each answer, in order, or what `failed` makes of the one that did not come.
+        """What was read from each answer, in order, or what `failed` makes of the one that did not come."""
+        answers = dict(self.ask_each(questions, folder, failed))
+        return [answers[place] for place in range(len(questions))]
+
+    def ask_each(
+        self, questions: Sequence[Question[T]], folder: Path, failed: Callable[[Unanswered], T]
+    ) -> Iterator[tuple[int, T]]:
+        """The same one by one as answers come, each with the place of its question.
 
         `folder` is where responses are kept. Whatever `failed` raises ends the work.
         """
@@ -155,16 +152,19 @@ class Client:
             self._open = _Handles(self.base_url, self.options, folder)
         handles = self._open
         # The same words are asked about once: a second request would only cost, and might be answered otherwise.
-        distinct = {question.key: question for question in questions}
+        places: dict[str, list[int]] = {}
+        for place, question in enumerate(questions):
+            places.setdefault(question.key, []).append(place)
         futures = {
-            key: handles.pool.submit(self._answer, handles, question, failed) for key, question in distinct.items()
+            handles.pool.submit(self._answer, handles, questions[same[0]], failed): same for same in places.values()
         }
         try:
-            answers = {key: future.result() for key, future in futures.items()}
+            for future in as_completed(futures):
+                answer = future.result()
+                yield from ((place, answer) for place in futures[future])
         finally:
-            for future in futures.values():
+            for future in futures:
                 future.cancel()
-        return [answers[question.key] for question in questions]
 
     def count(self, **more: float) -> None:
         """Add to the counts. Several threads may count at once."""
@@ -176,7 +176,8 @@ class Client:
         """Requests, tokens and money since the last call; also answers from the cache, malformed ones, and so on."""
         if self._open is not None:
             self.count(retries=self._open.endpoint.take_retries())
-        counts, self._counts = self._counts, self._zeros()
+        with self._lock:  # other threads may be counting
+            counts, self._counts = self._counts, self._zeros()
         return counts
 
     def close(self) -> None:
@@ -206,7 +207,12 @@ class Client:
 
     def _ask(self, handles: _Handles, question: Question[T]) -> tuple[Reply, T]:
         """The response, and what was read from it."""
-        reply = self._buy(handles, question.request)
+        try:
+            reply = self._buy(handles, question.request)
+        except Unanswered as problem:
+            if question.otherwise is None or not question.if_refused or problem.category != REFUSED:
+                raise
+            reply = self._buy(handles, question.otherwise)
         try:
             return reply, question.read(reply)
         except Unanswered as problem:

@@ -7,6 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 _THOUGHTS = re.compile(r"<think>.*?(</think>|$)", re.DOTALL)
+_OPENING = re.compile(r"[{\[]")
 _DECODER = json.JSONDecoder()
 _CLOSING = {"{": "}", "[": "]"}
 _MOST_BROKEN = 100
@@ -22,28 +23,21 @@ class Found(NamedTuple):
 
 def find_json(text: str) -> list[Found]:
     """The objects and lists of a text, in order; what lies within one of them is a part of it."""
-    text, start, broken, found = _without_thoughts(text), 0, 0, list[Found]()
-    while broken < _MOST_BROKEN and (start := _next_opening(text, start)) >= 0:
+    # A reasoning model thinks aloud first; some chat templates open the thoughts in the prompt, so that only their end
+    # is in the answer.
+    text = _THOUGHTS.sub("", text).rpartition("</think>")[2].strip()
+    start, broken, values = 0, 0, list[Found]()
+    while broken < _MOST_BROKEN and (opening := _OPENING.search(text, start)):
+        start = opening.start()
         try:
             value, start = _DECODER.raw_decode(text, start)
-            found.append(Found(value))
+            values.append(Found(value))
         except (ValueError, RecursionError):
             if whole := _close(text[start:]):
-                found.append(Found(whole, is_cut=True))
+                values.append(Found(whole, is_cut=True))
                 break
             start, broken = start + 1, broken + 1
-    return found
-
-
-def _without_thoughts(text: str) -> str:
-    """The text without what a reasoning model thinks aloud before it answers."""
-    # Some chat templates open the thoughts in the prompt, so that only their end is in the answer.
-    return _THOUGHTS.sub("", text).rpartition("</think>")[2].strip()
-
-
-def _next_opening(text: str, start: int) -> int:
-    places = [place for mark in _CLOSING if (place := text.find(mark, start)) >= 0]
-    return min(places, default=-1)
+    return values
 
 
 def _close(text: str) -> Any:

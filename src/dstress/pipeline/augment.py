@@ -11,8 +11,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,7 +28,8 @@ from dstress.engines.base import Engine
 from dstress.errors import DstressError, place, unknown
 from dstress.learning.recipe import AugmentOptions
 from dstress.pipeline.manifest import hash_stressor
-from dstress.pipeline.stress import SEED, StressedCorpus, reseed, stress
+from dstress.pipeline.run import OnProgress
+from dstress.pipeline.stress import SEED, StressedCorpus, stress
 from dstress.schema_names import Names, rename_dialogue
 from dstress.storage.atomic import replacing
 from dstress.storage.file_names import file_name
@@ -89,20 +91,23 @@ class Augmenting:
         self.versions: list[StressedCorpus] = []
         for each in [stressor] if isinstance(stressor, Stressor | str) else stressor:
             first = stress(corpus, each, seed=seed + len(self.versions), engine=engine)
-            more = [reseed(first, first.seed + number, engine) for number in range(1, times)]
-            self.versions += [first, *more]
+            more = [first.seed + number for number in range(1, times)]
+            self.versions += [first, *(StressedCorpus(corpus, first.stressor, other, engine) for other in more)]
         self.schema, self.names = _join(corpus.schema, [version.schema for version in self.versions])
         self.guard = Guard.named(keep_out, corpus)
 
     def write(
-        self, folder: Path, layout: Layout = "dialogues", watch: Callable[[str], None] = lambda _: None
+        self,
+        folder: Path,
+        layout: Layout = "dialogues",
+        on_progress: OnProgress = lambda what, done, total: None,
     ) -> Augmentation:
         """Write the augmented split as a corpus (dialogues, schema, and last `augment.json`, which describes it)."""
         split = file_name(self.corpus.split or "train")
         quality, counted = Quality(self.versions[0].stressor), Counter[str]()
+        ids: set[str] = set()
         with _no_empty_folder(folder), replacing(folder / f"{split}.jsonl") as lines:
-            ids: set[str] = set()
-            for dialogue in self._dialogues(layout, quality, counted, watch):
+            for dialogue in self._dialogues(layout, quality, counted, on_progress):
                 if dialogue.id in ids:
                     fix = "give the dialogues of the corpus other ids: new ones end in +1, +2 ... and @TURN; where the "
                     fix += "corpus is augmented already, do not augment it again"
@@ -111,33 +116,7 @@ class Augmenting:
                 lines.write(msgspec.json.encode(dialogue) + b"\n")
         with replacing(folder / f"{split}.schema.json") as out:
             out.write(msgspec.json.encode(self.schema))
-        description = self._description(layout, quality, counted)
-        with replacing(folder / _DESCRIPTION) as out:
-            out.write(msgspec.json.format(msgspec.json.encode(description), indent=2) + b"\n")
-        return description
-
-    def _dialogues(
-        self, layout: Layout, quality: Quality, counted: Counter[str], watch: Callable[[str], None]
-    ) -> Iterator[Dialogue]:
-        for dialogue in self.corpus:
-            counted["original"] += 1
-            watch("original")
-            yield dialogue
-        for number, (version, names) in enumerate(zip(self.versions, self.names, strict=True), start=1):
-            for dialogue in version:
-                quality.add(dialogue)
-                self.guard.check(dialogue)
-                watch(f"version {number}")
-                changed = sum(turn.changed for turn in dialogue.turns)
-                counted["examples"] += changed
-                is_other = changed or version.schema != self.corpus.schema
-                counted["unchanged"] += not is_other
-                for new in _laid_out(dialogue, number, layout) if is_other else ():
-                    counted["added"] += 1
-                    yield rename_dialogue(new, names) if names.services else new
-
-    def _description(self, layout: Layout, quality: Quality, counted: Counter[str]) -> Augmentation:
-        return Augmentation(
+        description = Augmentation(
             ", ".join(dict.fromkeys(version.stressor.spec for version in self.versions)),
             f"{self.corpus.name}:{self.corpus.split}",
             len(self.versions),
@@ -150,6 +129,30 @@ class Augmenting:
             __version__,
             msgspec.to_builtins(quality.summary()),
         )
+        with replacing(folder / _DESCRIPTION) as out:
+            out.write(msgspec.json.format(msgspec.json.encode(description), indent=2) + b"\n")
+        return description
+
+    def _dialogues(
+        self, layout: Layout, quality: Quality, counted: Counter[str], on_progress: OnProgress
+    ) -> Iterator[Dialogue]:
+        seen = count(1)
+        for dialogue in self.corpus:
+            counted["original"] += 1
+            on_progress("original", next(seen), None)
+            yield dialogue
+        for number, (version, names) in enumerate(zip(self.versions, self.names, strict=True), start=1):
+            for dialogue in version:
+                quality.add(dialogue)
+                self.guard.check(dialogue)
+                on_progress(f"version {number}", next(seen), None)
+                changed = sum(turn.changed for turn in dialogue.turns)
+                counted["examples"] += changed
+                is_other = changed or version.schema != self.corpus.schema
+                counted["unchanged"] += not is_other
+                for new in _laid_out(dialogue, number, layout) if is_other else ():
+                    counted["added"] += 1
+                    yield rename_dialogue(new, names) if names.services else new
 
 
 def _join(original: Schema, versions: Iterable[Schema]) -> tuple[Schema, list[Names]]:
@@ -159,11 +162,8 @@ def _join(original: Schema, versions: Iterable[Schema]) -> tuple[Schema, list[Na
     """
     services, renamed = dict(original.by_name), list[Names]()
     for number, schema in enumerate(versions, start=1):
-        names = {
-            service.name: f"{service.name}+{number}"
-            for service in schema.services
-            if services.get(service.name, service) != service
-        }
+        other = [service.name for service in schema.services if services.get(service.name, service) != service]
+        names = {name: f"{name}+{number}" for name in other}
         for service in schema.services:
             name = names.get(service.name, service.name)
             services[name] = _replace(service, name=name)
@@ -172,7 +172,10 @@ def _join(original: Schema, versions: Iterable[Schema]) -> tuple[Schema, list[Na
 
 
 def load_augmented(
-    name: str, options: AugmentOptions, engine: Engine | None = None, watch: Callable[[str], None] = lambda _: None
+    name: str,
+    options: AugmentOptions,
+    engine: Engine | None = None,
+    on_progress: OnProgress = lambda what, done, total: None,
 ) -> Corpus:
     """A corpus with stressed versions of its dialogues, which the data home keeps for whoever asks again.
 
@@ -181,28 +184,29 @@ def load_augmented(
     corpus, stressors = load(name), [create(spec) for spec in options.stressors]
     specs = [stressor.spec for stressor in stressors]
     if made := _read_description(name):
-        found = made.stressor, made.seeds, made.keep_out
         seeds = [options.seed + more for more in range(len(specs) * options.times)]
-        wanted = ", ".join(dict.fromkeys(specs)), seeds, options.keep_out
-        if found != wanted:
-            told, asked = (f"{spec}, seeds {seeds}, keeping out {kept}" for spec, seeds, kept in (found, wanted))
-            raise DstressError(
-                f"it is augmented already, with {told}; the recipe wants {asked}",
-                where=name,
-                fix="make [augment] say the same, or leave it out and train on the corpus as it is",
+        present, required = (
+            f"{spec}, seeds {seeds}, keeping out {kept}"
+            for spec, seeds, kept in (
+                (made.stressor, made.seeds, made.keep_out),
+                (", ".join(dict.fromkeys(specs)), seeds, options.keep_out),
             )
+        )
+        if present != required:
+            problem = f"it is augmented already, with {present}; the recipe wants {required}"
+            fix = "make [augment] say the same, or leave it out and train on the corpus as it is"
+            raise DstressError(problem, where=name, fix=fix)
         return corpus
     read = {other for stressor in stressors for part in stressor.parts for other in part.reads(corpus.train)}
-    parts = [corpus.data, *map(hash_stressor, specs), *(load(other).data for other in sorted(read)), options.keep_out]
+    parts = [corpus.data, *map(hash_stressor, stressors), *(load(other).data for other in sorted(read))]
+    parts.append(options.keep_out)
     parts += [Path(options.keep_out).read_text(encoding="utf-8")] if is_table_file(options.keep_out) else []
     key = hashlib.sha256(msgspec.json.encode([*parts, options.times, options.seed])).hexdigest()[:16]
     folder = home() / "augmented" / key
     with only_one(folder.with_suffix(".lock")):
         if not (folder / _DESCRIPTION).is_file():
-            augmenting = Augmenting(
-                corpus, stressors, options.times, seed=options.seed, keep_out=options.keep_out, engine=engine
-            )
-            augmenting.write(folder, watch=watch)
+            how: dict[str, Any] = {"seed": options.seed, "keep_out": options.keep_out, "engine": engine}
+            Augmenting(corpus, stressors, options.times, **how).write(folder, on_progress=on_progress)
     return load(str(folder))
 
 
@@ -253,9 +257,8 @@ class Guard:
                     self._kept.add(key)
                     if isinstance(key[1], str) and len(words_of(value)) > 1:
                         self._names.setdefault(" ".join(words_of(value)), slot)
-        self._names_pattern = re.compile(
-            "|".join(sorted(map(re.escape, self._names), key=len, reverse=True)) or r"(?!)"
-        )
+        longest_first = sorted(map(re.escape, self._names), key=len, reverse=True)
+        self._names_pattern = re.compile("|".join(longest_first) or r"(?!)")
 
     @classmethod
     def named(cls, name: str, corpus: Corpus) -> Guard:
@@ -282,25 +285,21 @@ class Guard:
             return
         before: State = {}
         for index, turn in enumerate(dialogue.turns):
-            if turn.changed:
-                leak = next(self._leaks(turn, before), None)
-                if leak is not None:
-                    raise DstressError(
-                        f"the test value {leak[1]!r} of {leak[0]} ({self.where}) would be in the training data",
-                        where=place("", dialogue.id, index),
-                        fix="augment with values apart from it, such as train-O; --keep-out names another dictionary",
-                    )
+            for slot, value in self._leaks(turn, before) if turn.changed else ():
+                problem = f"the test value {value!r} of {slot} ({self.where}) would be in the training data"
+                fix = "augment with values apart from it, such as train-O; --keep-out names another dictionary"
+                raise DstressError(problem, where=place("", dialogue.id, index), fix=fix)
             before = turn.remembered.state
 
     def _leaks(self, turn: Turn, before: State) -> Iterator[tuple[str, str]]:
         for slot, forms in update(before, turn.state).items():
-            known = turn.original.state.get(slot, ())
-            yield from ((slot, form) for form in forms if (slot, meaning(form)) in self._kept and form not in known)
+            original = turn.original.state.get(slot, ())
+            yield from ((slot, form) for form in forms if (slot, meaning(form)) in self._kept and form not in original)
         for now, then in ((turn.user, turn.original.user), (turn.system, turn.original.system)):
             if now != then:
                 earlier = " ".join(words_of(then))
-                found = self._names_pattern.findall(" ".join(words_of(now)))
-                yield from ((self._names[name], name) for name in found if name not in earlier)
+                names = self._names_pattern.findall(" ".join(words_of(now)))
+                yield from ((self._names[name], name) for name in names if name not in earlier)
 
 
 def meaning(value: str) -> object:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import msgspec
 
-from dstress.analysis.forgetting import find_forgotten
 from dstress.engines.base import Engine
 from dstress.learning.checkpoints import list_checkpoints, read_notes
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import Run, RunOptions
+from dstress.reports.differences import find_forgotten
 from dstress.reports.html import REPORT
+from dstress.runs.suites import Suite
 from dstress.spec import ComponentSpec, parse
 from dstress.storage.atomic import replacing
-from dstress.suites import Suite
 
 FORGOTTEN = "forgotten.jsonl"
 
@@ -49,16 +49,14 @@ def evaluate_checkpoints(
         path = out / f"{step:07}"
         if runs:
             runs[0].share_corpus(path)  # all are asked about the same dialogues, which need not be stressed again
-        runs.append(evaluate(suite, tracker, corpus, path, _at_step(options, step), engine))
+
+        def on_progress(what: str, done: int, total: int | None, step: int = step) -> None:
+            options.on_progress(f"step {step:,}: {what}", done, total)
+
+        at_step = options._replace(report=False, on_progress=on_progress)
+        runs.append(evaluate(suite, tracker, corpus, path, at_step, engine))
     runs[-1].report(out / REPORT, runs[:-1])
     with replacing(out / FORGOTTEN) as lines:
         for turn in find_forgotten(runs):
             lines.write(msgspec.json.encode(turn) + b"\n")
     return runs
-
-
-def _at_step(options: RunOptions, step: int) -> RunOptions:
-    def on_progress(what: str, done: int, total: int | None) -> None:
-        options.on_progress(f"step {step:,}: {what}", done, total)
-
-    return options._replace(report=False, on_progress=on_progress)

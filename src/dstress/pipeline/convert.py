@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
 
-from dstress.alignment.pairing import Pairing
 from dstress.corpora.base import Corpus
 from dstress.predictions import formats, read_predictions
 from dstress.predictions.base import Prediction
+from dstress.scoring.alignment.pairing import Pairing
 from dstress.scoring.open_pair import PredictionSource, located, open_pair
 
 
@@ -41,17 +41,13 @@ def convert(
 
 
 def _with_gold(source: PredictionSource, format: str) -> list[Prediction]:
+    made = []
     with open_pair(source, format) as pair:
         pairing = Pairing(pair.corpus, pair.predictions, pair.corpus.schema)
-        made = [
-            msgspec.structs.replace(
-                prediction,
-                dialogue=dialogue.id,
-                gold=turn.state,
-                utterance=turn.user if prediction.utterance is None else prediction.utterance,
-            )
-            for dialogue, predictions in pairing
-            for turn, prediction in zip(dialogue.turns, predictions, strict=True)
-        ]
+        for dialogue, predictions in pairing:
+            for answer in predictions:
+                turn = dialogue.turns[answer.turn]
+                utterance = turn.user if answer.utterance is None else answer.utterance
+                made.append(replace(answer, dialogue=dialogue.id, gold=turn.state, utterance=utterance))
     pairing.require_complete("correct the file, or convert it without --gold")
     return made

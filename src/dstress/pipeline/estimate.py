@@ -21,9 +21,9 @@ class Estimate(NamedTuple):
     @classmethod
     def of(cls, turns: int, usage: Mapping[str, float]) -> Self:
         """The estimate that a tracker's counts give. What it knew already cost nothing and stands for no cost."""
-        asked = usage["requests"] / (usage["requests"] + usage.get("cached", 0)) * usage["turns"]
-        used = (usage.get(what, 0) * turns / asked for what in ("tokens_in", "tokens_out", "cost"))
-        return cls(turns, round(asked), *used)
+        paid_turns = usage["requests"] / (usage["requests"] + usage.get("cached", 0)) * usage["turns"]
+        used = (usage.get(what, 0) * turns / paid_turns for what in ("tokens_in", "tokens_out", "cost"))
+        return cls(turns, round(paid_turns), *used)
 
     def __str__(self) -> str:
         tokens = f"{self.tokens_in:,.0f} tokens in, {self.tokens_out:,.0f} out"
@@ -40,10 +40,10 @@ class UnconfirmedCost(DstressError):
         self.estimate = estimate
 
 
-def require_budget(tracker: Tracker, given: int | None, usual: int) -> int:
+def require_budget(tracker: Tracker, turns: int | None, usual: int) -> int:
     """How many turns may be asked: the usual number, unless a tracker costs money and nobody said how much of it."""
-    if tracker.priced and given is None:
+    if tracker.priced and turns is None:
         raise DstressError(
             "answers of this tracker cost money", where=tracker.spec, fix="say how many turns may be asked: --budget N"
         )
-    return usual if given is None else given
+    return usual if turns is None else turns

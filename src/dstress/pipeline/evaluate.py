@@ -1,7 +1,8 @@
 """The spine: load -> stress -> track -> score -> report. Newcomers start here.
 
-`evaluate` is the whole flow. Each step leaves its result in the run folder and is skipped where the result is whole, so
-a run that was killed goes on where it stopped, and ends with the same bytes as one that was not.
+`evaluate` loads, checks, locks the run folder and opens the run; `_run_steps` takes the other steps. Each leaves its
+result in the folder and is skipped where the result is whole, so a run that was killed goes on where it stopped when it
+is resumed, and ends with the same bytes as one that was not.
 """
 
 from __future__ import annotations
@@ -12,31 +13,33 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import msgspec
 
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
+from dstress.corpora.tools import offer_tools
 from dstress.dialogue import Dialogue
+from dstress.display import NOTE
 from dstress.engines.base import Engine
 from dstress.engines.local import Local
 from dstress.errors import DstressError
 from dstress.pipeline.estimate import Estimate, UnconfirmedCost
-from dstress.pipeline.manifest import describe_run, open_run
-from dstress.pipeline.run import Run, RunChanges, RunOptions
+from dstress.pipeline.manifest import choose_variants, describe_run, open_run
+from dstress.pipeline.run import OnProgress, Run, RunOptions
 from dstress.pipeline.stress import describe, stress
 from dstress.pipeline.track import TIMED, Assignment, Tracking, track
 from dstress.predictions import read_predictions
 from dstress.reports.html import write_html
 from dstress.resources import Resources
-from dstress.runs.folder import ORIGINAL, RunFolder, hold_run, require_answers
+from dstress.runs.folder import Variant, hold_run, require_answers
 from dstress.runs.journal import Journal
-from dstress.runs.scores import corpus_of
+from dstress.runs.suites import Suite
+from dstress.runs.suites import load as load_suite
 from dstress.storage.home import home
 from dstress.stressors import create as create_stressor
 from dstress.stressors.quality import Quality
-from dstress.suites import Suite
 from dstress.trackers import Tracker
 from dstress.trackers import create as create_tracker
 
@@ -53,50 +56,75 @@ def evaluate(
     out: str | Path,
     options: RunOptions = RunOptions(),  # noqa: B008  it is frozen
     engine: Engine | None = None,
-    **changes: Unpack[RunChanges],
+    **changes: Any,
 ) -> Run:
     """Stress a corpus as a suite says, let a tracker answer, and score the answers, all in the folder `out`.
 
-    Options may be given by name: `limit=20`, `draw=20`, `resume=True`, `seed=2` ...
+    Every option may be given by its name: `limit=20`, `draw=20`, `resume=True`, `seed=2` ...
     """
     options = options._replace(**changes)
     tracker = create_tracker(tracker) if isinstance(tracker, str) else tracker
     original = load(corpus) if isinstance(corpus, str) else corpus
+    if options.tools:
+        original = offer_tools(original, Path(options.tools))
     taken = original.part
     original = original.take(options.limit, options.draw, options.seed)
-    manifest = msgspec.structs.replace(describe_run(suite, tracker, original, options), taken=taken)
+    chosen, stressors = choose_variants(load_suite(suite) if isinstance(suite, str) else suite, original, options.only)
+    name = suite if isinstance(suite, str) else suite.title
+    manifest = describe_run(chosen, stressors, tracker, original, options, name)
+    manifest = msgspec.structs.replace(manifest, taken=taken)
     tracker.check(manifest.suite.variants)
     path = Path(out)
     fresh = not path.exists()
     with hold_run(path):  # before the manifest is written: two starts at once must not mix
         run = open_run(path, manifest, options.resume)
+        variants = [run.variant(spec) for spec in run.variants]
+        for variant in variants:
+            variant.stressor = stressors.get(variant.spec)  # made once, to be hashed
         try:
-            _work(run, tracker, original, options, engine or Local())
+            engine = engine or Local()
+            with engine.joined():  # its processes, or its part of a cluster, serve every variant
+                _run_steps(run, variants, tracker, original, options, engine)
         except DstressError as error:
             # A failed start leaves nothing behind; a full disk is no failed start.
             full = isinstance(error.__cause__, OSError)
-            if fresh and not full and not any(run.journal(variant).answered for variant in run.variants):
+            if fresh and not full and not any(variant.journal().answered for variant in variants):
                 shutil.rmtree(path)
             raise
+        finally:
+            run.close()
     return run
 
 
-def _work(run: Run, tracker: Tracker, original: Corpus, options: RunOptions, engine: Engine) -> None:
-    """Do all that is not done yet."""
-    for variant, label in _labelled("stressing", (*run.variants, *_clean_variants(run, tracker))):
-        _stress(run, variant, original, engine, partial(options.on_progress, label), options.meanings)
-    order = [
-        _Asked(run, variant, repeat, partial(options.on_progress, label), original.train)
+def _run_steps(
+    run: Run, variants: list[Variant], tracker: Tracker, original: Corpus, options: RunOptions, engine: Engine
+) -> None:
+    """Stress, track, score and report: all that is not done yet."""
+    if tracker.sequential:  # it follows on answers to variants that nobody asked for
+        variants = list(dict.fromkeys([*variants, *(variant.clean for variant in variants)]))
+    for variant, label in _labelled("stressing", variants):
+        _stress(variant, original, engine, partial(options.on_progress, label), options.meanings)
+    run.seal(*(file for variant in variants for file in (variant.path, variant.path.with_suffix(".schema.json"))))
+    run.unseal("predictions", "scores")  # which are written from now on
+    # Clean variants come before those that follow on them.
+    variants = sorted(variants, key=lambda variant: variant.clean is not variant)
+    passes = [
+        _Pass(variant, repeat, label, options.on_progress, original.train)
         for repeat in range(1, run.manifest.repeats + 1)
-        for variant, label in _labelled(
-            f"tracking again ({repeat})" if repeat > 1 else "tracking", _in_tracking_order(run, tracker)
-        )
+        for variant, label in _labelled(f"tracking again ({repeat})" if repeat > 1 else "tracking", variants)
     ]
+    for each in passes[: len(variants)]:
+        tracker.check_corpus(_prepare(each.variant, each.repeat, each.train))
     if tracker.priced and not options.confirmed:
-        _require_consent(order, tracker, engine)
-    for asked in order:
-        _track(asked, tracker, engine)
-        require_answers(run, asked.variant, options.max_failed, asked.repeat)
+        _require_consent(run, passes, tracker, engine)
+    for each in passes:
+        # Ask for every answer that is not there, then put the answers in order.
+        dialogues = each.variant.corpus()
+        with closing(each.journal) as journal:
+            _ask(each, dialogues, tracker, engine)
+            journal.settle((dialogue.id, turn) for dialogue in dialogues for turn in range(len(dialogue.turns)))
+        run.seal(each.variant.predictions_path(each.repeat))
+        require_answers(each.variant, options.max_failed, each.repeat)
     options.on_progress("scoring", 0, None)
     errors = run.score(options.resamples)
     if options.report:
@@ -104,126 +132,95 @@ def _work(run: Run, tracker: Tracker, original: Corpus, options: RunOptions, eng
         write_html(run, errors)
 
 
-def _labelled(step: str, variants: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _labelled(step: str, variants: Sequence[Variant]) -> Iterator[tuple[Variant, str]]:
     """Each variant, with what progress calls the step over it; the original, which comes first, is no stressor."""
     for number, variant in enumerate(variants):
         place = f", stressor {number} of {len(variants) - 1}" if number else ""
-        yield variant, f"{step}{place}: {variant}"
+        yield variant, f"{step}{place}: {variant.spec}"
 
 
-def _stress(
-    run: RunFolder, variant: str, original: Corpus, engine: Engine, on_progress: _Count, meanings: bool
-) -> None:
+def _stress(variant: Variant, original: Corpus, engine: Engine, on_progress: _Count, meanings: bool) -> None:
     """Write a variant's dialogues, unless they are there; the summary comes last and says that all is whole."""
-    if run.quality(variant):
+    if variant.quality and variant.path.exists():
         return
-    if variant == ORIGINAL:
+
+    def counted(dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:
+        for done, dialogue in enumerate(dialogues, start=1):
+            yield dialogue
+            on_progress(done, original.size)
+
+    if variant.stressor is None:
         if original.database:
-            run.write_database(original.database)
-        run.write_stressed(
-            variant, _counted(original, original, on_progress), original.schema, lambda: {"stressor": ""}
-        )
+            variant.run.write_database(original.database)
+        variant.write(counted(original), original.schema, lambda: {"stressor": ""})
         return
-    composed = create_stressor(variant)
+    # One of its own, since what it is fitted to is let go of when the variant is written.
+    composed = create_stressor(variant.spec)
     heavy = any(part.heavy for part in composed.parts)
-    stressed = stress(original, composed, seed=run.manifest.seed, engine=engine if heavy else None)
+    stressed = stress(original, composed, seed=variant.run.manifest.seed, engine=engine if heavy else None)
     quality = Quality(stressed.stressor, meanings=meanings)
-    dialogues = quality.watching(_counted(stressed, original, on_progress))
-    run.write_stressed(variant, dialogues, stressed.schema, lambda: describe(stressed, quality.summary()))
+    dialogues = quality.watching(counted(stressed))
+    variant.write(dialogues, stressed.schema, lambda: describe(stressed, quality.summary()))
 
 
-def _counted(dialogues: Iterable[Dialogue], original: Corpus, on_progress: _Count) -> Iterator[Dialogue]:
-    for done, dialogue in enumerate(dialogues, start=1):
-        yield dialogue
-        on_progress(done, original.size)
+class _Pass(NamedTuple):
+    """One pass of the tracker over a variant, the first or a repeated one."""
 
-
-class _Asked(NamedTuple):
-    """A variant, and the how manieth time it is asked."""
-
-    run: RunFolder
-    variant: str
+    variant: Variant
     repeat: int
-    on_progress: _Count
+    label: str
+    on_progress: OnProgress
     train: str = ""
     """The name of the corpus's training split, for trackers that look at it."""
 
     @property
     def journal(self) -> Journal:
         """The answers so far."""
-        return self.run.journal(self.variant, self.repeat)
+        return self.variant.journal(self.repeat)
 
 
-def _track(asked: _Asked, tracker: Tracker, engine: Engine) -> None:
-    """Ask for every answer that is not there, then put the answers in order."""
-    dialogues = corpus_of(asked.run, asked.variant)
-    _ask(asked, dialogues, tracker, engine)
-    asked.journal.settle((dialogue.id, turn) for dialogue in dialogues for turn in range(len(dialogue.turns)))
-
-
-def _ask(asked: _Asked, dialogues: Iterable[Dialogue], tracker: Tracker, engine: Engine) -> None:
+def _ask(each: _Pass, dialogues: Iterable[Dialogue], tracker: Tracker, engine: Engine) -> None:
     """Ask for the answers to some dialogues that are not there."""
-    run, variant = asked.run, asked.variant
-    clean_variant = _clean_variant(variant)
-    clean = run.journal(clean_variant, asked.repeat) if clean_variant != variant else None
-    job = Tracking(tracker, partial(_prepare, run, variant, asked.repeat, asked.train), run.schema(variant))
-    turns = run.count_turns(variant)
-    with closing(asked.journal) as journal:
-        assignment = Assignment(dialogues, journal, clean)
-        cost = track(engine, job, assignment, lambda done: asked.on_progress(done, turns))
-        run.add_timing({name: cost.pop(name) for name in TIMED if name in cost})
-        run.add_usage(cost)
+    variant = each.variant
+    clean = variant.clean.journal(each.repeat) if variant.clean is not variant else None
+    job = Tracking(tracker, partial(_prepare, variant, each.repeat, each.train), variant.schema)
+    assignment = Assignment(dialogues, each.journal, clean)
+    before = variant.run.usage
+
+    def show(done: int, tokens: float) -> None:
+        tokens += before.get("tokens_in", 0) + before.get("tokens_out", 0)
+        label = f"{each.label}{NOTE}{tokens:,.0f} tokens" if tokens else each.label
+        each.on_progress(label, done, variant.turns)
+
+    cost = track(engine, job, assignment, show)
+    timing = {name: cost.pop(name) for name in TIMED if name in cost}
+    variant.run.add_costs(cost, timing)
 
 
-def _prepare(run: RunFolder, variant: str, repeat: int, train: str) -> Resources:
+def _prepare(variant: Variant, repeat: int, train: str) -> Resources:
     """What a tracker is prepared with, in whichever process it works."""
-    corpus = corpus_of(run, variant)
-    return Resources(corpus.schema, corpus, load, home(), read_predictions, train, variant=variant, repeat=repeat)
+    corpus = variant.corpus()
+    return Resources(corpus.schema, corpus, load, home(), read_predictions, train, variant=variant.spec, repeat=repeat)
 
 
-def _require_consent(order: Sequence[_Asked], tracker: Tracker, engine: Engine) -> None:
+def _require_consent(run: Run, passes: Sequence[_Pass], tracker: Tracker, engine: Engine) -> None:
     """Say what the answers that are not there would cost, by a few that are asked for now."""
-    run = order[0].run
-    for asked in order:
-        dialogues = list(run.dialogues(asked.variant))
+    for each in passes:
+        dialogues = list(each.variant.dialogues())
         Random(run.manifest.seed).shuffle(dialogues)
         few = _FEW_DIALOGUES
         while dialogues and run.usage.get("requests", 0) < _ENOUGH_REQUESTS:
-            _ask(asked, dialogues[:few], tracker, engine)
+            with closing(each.journal):
+                _ask(each, dialogues[:few], tracker, engine)
             del dialogues[:few]
             few *= 2  # what the tracker knew already tells nothing of prices
-    if left := sum(map(_turns_left, order)):
-        raise UnconfirmedCost(Estimate.of(left, run.usage), str(run.path))
-
-
-def _turns_left(asked: _Asked) -> int:
-    """How many turns have no answer and will be asked: not those that keep the answer of the original."""
-    journal, is_clean = asked.journal, _clean_variant(asked.variant) == asked.variant
-    return sum(
-        (is_clean or turn.changed) and number not in done
-        for dialogue in asked.run.dialogues(asked.variant)
-        for done in [journal.done(dialogue.id)]
+    # A turn that its stressor left alone keeps the answer of the clean variant.
+    left = sum(
+        (each.variant.clean is each.variant or turn.changed) and number not in done
+        for each in passes
+        for dialogue in each.variant.dialogues()
+        for done in [each.journal.done(dialogue.id)]
         for number, turn in enumerate(dialogue.turns)
     )
-
-
-def _clean_variant(variant: str) -> str:
-    """The variant whose words are the history of this one's turns: without the stressors of single turns."""
-    if variant == ORIGINAL:
-        return ORIGINAL
-    wider = [part.spec for part in create_stressor(variant).parts if part.scope != "turn"]
-    return "+".join(wider) or ORIGINAL
-
-
-def _clean_variants(run: RunFolder, tracker: Tracker) -> list[str]:
-    """Variants that nobody asked for, but whose answers a sequential tracker follows on."""
-    if not tracker.sequential:
-        return []
-    needed = dict.fromkeys(_clean_variant(variant) for variant in run.variants)
-    return [variant for variant in needed if variant not in run.variants]
-
-
-def _in_tracking_order(run: RunFolder, tracker: Tracker) -> list[str]:
-    """Clean variants come before those that follow on them."""
-    variants = [*run.variants, *_clean_variants(run, tracker)]
-    return sorted(variants, key=lambda variant: _clean_variant(variant) != variant)
+    if left:
+        raise UnconfirmedCost(Estimate.of(left, run.usage), str(run.path))

@@ -13,18 +13,18 @@ from typing import Self
 
 import msgspec
 
-from dstress.alignment.cells import Alignment
-from dstress.alignment.columns import gather
-from dstress.alignment.errors import SlotError, TurnErrors
 from dstress.conventions import conventions
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
-from dstress.dialogue import Dialogue
+from dstress.dialogue import Dialogue, Turn
 from dstress.errors import DstressError
-from dstress.pipeline.track import TIMED, Request, Tracking, split_result
+from dstress.pipeline.track import TIMED, Request, Tracking
 from dstress.predictions import read_predictions
 from dstress.predictions.base import Prediction
 from dstress.resources import Resources
+from dstress.scoring.alignment.cells import Alignment
+from dstress.scoring.alignment.columns import gather
+from dstress.scoring.alignment.errors import SlotError, TurnErrors
 from dstress.storage.home import home
 from dstress.trackers.base import Tracker
 from dstress.trackers.saved import Saved
@@ -34,6 +34,12 @@ Answers = dict[int, Prediction]
 
 _LINE = msgspec.json.Decoder(Prediction)
 _MARK = "#"
+
+
+def first_difference(turns: Sequence[Turn], others: Sequence[Turn]) -> int:
+    """Find the first turn with other utterances, from which on a sequential tracker is called again; else the end."""
+    pairs = enumerate(zip(turns, others, strict=True))
+    return next((n for n, (new, old) in pairs if (new.user, new.system) != (old.user, old.system)), len(turns))
 
 
 class Probe:
@@ -74,9 +80,9 @@ class Probe:
         self.asked += sum(len(request.turns) for request in named)
         size = self.tracker.batch
         for start in range(0, len(named), size):
-            lines, used = split_result(self._job.run(msgspec.json.encode(named[start : start + size])))
-            self.usage.update({what: amount for what, amount in used.items() if what not in TIMED})
-            for answer in map(_LINE.decode, lines.splitlines()):
+            tracked = self._job.run(named[start : start + size])
+            self.usage.update({what: amount for what, amount in tracked.used.items() if what not in TIMED})
+            for answer in map(_LINE.decode, tracked.lines.splitlines()):
                 name, _, number = answer.dialogue.rpartition(_MARK)
                 answers[int(number)][answer.turn] = msgspec.structs.replace(answer, dialogue=name)
         return answers
@@ -98,10 +104,6 @@ class Probe:
         errors = TurnErrors()
         errors(Alignment(gather(self.corpus.schema, paired), self.convention))
         return [
-            {
-                turn: [error for error in errors.get((str(number), turn), ()) if not error.is_right]
-                for turn, answer in answers.items()
-                if not answer.failed
-            }
+            {turn: errors.wrong(str(number), turn) for turn, answer in answers.items() if not answer.failed}
             for number, (_, answers) in enumerate(answered)
         ]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 import msgspec
 
-from dstress.alignment.errors import TurnErrors
 from dstress.reports.html import write_html
 from dstress.runs.folder import RunFolder, hold_run
+from dstress.runs.judged import judge_run
 from dstress.runs.scores import find_errors, score_run
+from dstress.scoring.alignment.errors import TurnErrors
 from dstress.scoring.score import ScoringOptions
 
 OnProgress = Callable[[str, int, int | None], None]
@@ -19,7 +20,10 @@ OnProgress = Callable[[str, int, int | None], None]
 
 
 class RunOptions(NamedTuple):
-    """How to run, beside what. `limit` takes the first dialogues, `draw` some at random, `only` some stressors."""
+    """How to run, beside what. `limit` takes the first dialogues, `draw` some at random, `only` some stressors.
+
+    `evaluate` takes each of them by name, too.
+    """
 
     seed: int = 1
     limit: int = 0
@@ -38,25 +42,10 @@ class RunOptions(NamedTuple):
     """Options of the command line that change no answer: the report repeats them."""
     repeats: int = 1
     """How often every turn is asked: more than once shows how far the tracker agrees with itself."""
+    tools: str = ""
+    """A file with the tools at hand in every dialogue: MCP's `tools/list`, or a list as OpenAI's API takes it."""
     confirmed: bool = True
     """Whether a tracker may cost money; otherwise a few turns are asked, and UnconfirmedCost has an estimate."""
-
-
-class RunChanges(TypedDict, total=False):
-    """Those of the options that `evaluate` also takes by name."""
-
-    seed: int
-    limit: int
-    draw: int
-    only: tuple[str, ...]
-    convention: str
-    resume: bool
-    resamples: int
-    report: bool
-    max_failed: float
-    repeats: int
-    meanings: bool
-    on_progress: OnProgress
 
 
 class Run(RunFolder):
@@ -64,10 +53,10 @@ class Run(RunFolder):
 
     def score(self, resamples: int = 1000) -> dict[str, TurnErrors]:
         """Write the scores of what was tracked; what is wrong with each variant's answers comes back."""
-        options = ScoringOptions(resamples=resamples, seed=self.manifest.seed, lenient=True)
-        scores, variants = score_run(self, options)
-        self.write_scores(scores)
-        return {name: variant.errors for name, variant in variants.items()}
+        options = ScoringOptions(resamples=resamples, seed=self.manifest.seed)
+        (judged,) = judge_run(self, options, whole=True)
+        self.write_scores(score_run(judged))
+        return {name: variant.errors for name, variant in judged.variants.items()}
 
     def report(self, path: str | Path | None = None, earlier: Sequence[RunFolder] = ()) -> Path:
         """Write the page with every number, plot and example; without a path, into the run folder.
@@ -82,12 +71,12 @@ def rescore(run: RunFolder, convention: str = "", metrics: tuple[str, ...] = (),
 
     The manifest and the page follow, so that whatever reads the run from now on goes by the same convention.
     """
+    run.require_unchanged(scores=False)
     manifest = msgspec.structs.replace(
         run.manifest, convention=convention or run.manifest.convention, metrics=metrics or run.manifest.metrics
     )
     again = Run(run.path, manifest)
     with hold_run(run.path):
-        errors = again.score(resamples)
-        again.write_manifest()
+        errors = again.score(resamples)  # which writes the manifest, too
         write_html(again, errors)
     return again

@@ -16,7 +16,7 @@ import msgspec
 from dstress._version import __version__
 from dstress.corpora import importers, load
 from dstress.corpora.base import Corpus, made_by
-from dstress.corpora.unfold import unfold
+from dstress.corpora.unfold import fingerprint, mark, unfold
 from dstress.dialogue import Dialogue
 from dstress.engines.base import Engine, Job
 from dstress.errors import SpecError
@@ -42,11 +42,11 @@ _GROUPS = msgspec.json.Decoder(list[Dialogue])
 class StressedCorpus(Corpus):
     """A corpus split under a stressor: dialogues are stressed as they are iterated."""
 
-    def __init__(
-        self, original: Corpus, stressor: Composition, seed: int, read: Callable[[], Iterator[Dialogue]]
-    ) -> None:
+    def __init__(self, original: Corpus, stressor: Composition, seed: int, engine: Engine | None = None) -> None:
+        """`stressor` is prepared; with another seed it needs no preparing again."""
         name = f"{original.name}+{stressor.spec}"
-        super().__init__(name, original.split, stressor.schema_of(original.schema, seed), read)
+        schema = stressor.schema_of(original.schema, seed)
+        super().__init__(name, original.split, schema, lambda: _stressed(original, stressor, seed, engine))
         self.original, self.stressor, self.seed = original, stressor, seed
         self.seen = seen_by_variant(original.seen, original.schema, self.schema)
         self.size, self.train, self.stressed = original.size, original.train, True
@@ -82,21 +82,7 @@ def stress(
         composed = stressor if isinstance(stressor, Composition) else Composition([stressor])
     composed.require_language(original)
     composed.prepare(_resources(original), seed)
-
-    def read() -> Iterator[Dialogue]:
-        return _stressed(original, composed, seed, engine)
-
-    return StressedCorpus(original, composed, seed, read)
-
-
-def reseed(stressed: StressedCorpus, seed: int, engine: Engine | None = None) -> StressedCorpus:
-    """The same corpus under the same stressor, which need not be prepared again, with another seed."""
-    original, stressor = stressed.original, stressed.stressor
-
-    def read() -> Iterator[Dialogue]:
-        return _stressed(original, stressor, seed, engine)
-
-    return StressedCorpus(original, stressor, seed, read)
+    return StressedCorpus(original, composed, seed, engine)
 
 
 def calibrate_spec(
@@ -106,19 +92,22 @@ def calibrate_spec(
     composed = create(stressor)
     composed.require_language(corpus)
     resources = _resources(corpus)
-    parts, found = [], False
+    specs = []
+    has_calibrated = False
     for part in composed.parts:
         find = getattr(part, "calibrate", None)
         if find is not None:
             part.prepare(resources)
-            part.spec = _with_arguments(part.spec, find(resources.corpus, target, seed, progress))
-            found = True
-        parts.append(part.spec)
-    if not found:
+            spec = stressors.shortest(part.spec)
+            arguments = spec.arguments | dict(find(resources.corpus, target, seed, progress))
+            part.spec = str(stressors.shortest(msgspec.structs.replace(spec, arguments=arguments)))
+            has_calibrated = True
+        specs.append(part.spec)
+    if not has_calibrated:
         raise SpecError(
             f"nothing in {stressor} can be calibrated", fix="speech can: --with speech --calibrate wer=0.30"
         )
-    return "+".join(parts)
+    return "+".join(specs)
 
 
 def write_stressed(
@@ -131,24 +120,30 @@ def write_stressed(
     """Write the stressed split as a corpus of its own (dialogues, schema, and last `stress.json`, which describes it).
 
     Any verb takes the folder in place of a corpus name; `watch` sees each dialogue as it passes. Layouts other than
-    ours cannot say which words a turn follows on, so there such turns end dialogues of their own (`unfold`).
+    ours cannot say which words a turn follows on, so there such turns end dialogues of their own (`unfold`), and every
+    id ends with the fingerprint of its text. `stress.json` has the fingerprints by dialogue, and of the whole.
     """
+
+    fingerprints: dict[str, str] = {}
 
     def read() -> Iterator[Dialogue]:
         for dialogue in stressed:
             quality.add(dialogue)
             watch(dialogue)
+            fingerprints[dialogue.id] = fingerprint(dialogue, stressed.schema)
             if layout == OWN_LAYOUT:
                 yield dialogue
             else:
-                yield from unfold(dialogue, whole=any(part.scope != "turn" for part in stressed.stressor.parts))
+                whole = any(part.scope != "turn" for part in stressed.stressor.parts)
+                yield from (mark(each, stressed.schema) for each in unfold(dialogue, whole))
 
     written = Corpus(stressed.original.name, stressed.split, stressed.schema, read)
     written.open_database = stressed.open_database
     write_corpus(written, folder, layout)
     summary = quality.summary()
     with replacing(folder / "stress.json") as out:
-        out.write(msgspec.json.format(msgspec.json.encode(describe(stressed, summary)), indent=2) + b"\n")
+        description = describe(stressed, summary) | {"fingerprint": stressed.data, "fingerprints": fingerprints}
+        out.write(msgspec.json.format(msgspec.json.encode(description), indent=2) + b"\n")
     return summary
 
 
@@ -190,11 +185,6 @@ def _origin(stressor: Composition, seed: int) -> dict[str, Any]:
 
 def _resources(corpus: Corpus) -> Resources:
     return Resources(corpus.schema, corpus.whole or corpus, load, home(), train=corpus.train)
-
-
-def _with_arguments(spec: str, arguments: Mapping[str, Any]) -> str:
-    read = stressors.shortest(spec)
-    return str(stressors.shortest(msgspec.structs.replace(read, arguments=read.arguments | dict(arguments))))
 
 
 class Stressing(Job):

@@ -62,9 +62,9 @@ def _paraphrase(corpus: Corpus) -> Iterator[Record]:
     same: dict[str, str] = {}
     for dialogue, number, before in _turns(corpus):
         turn = dialogue.turns[number]
-        said = {mention.slot for mention in find_mentions(turn, before)}
+        mentioned = {mention.slot for mention in find_mentions(turn, before)}
         change = {slot: values for slot, values in update(before, turn.state).items() if values}
-        if not change or said != change.keys():
+        if not change or mentioned != change.keys():
             continue
         key = repr(sorted(change.items()))
         if key in same and same[key] != turn.user:
@@ -81,8 +81,8 @@ def _paraphrase(corpus: Corpus) -> Iterator[Record]:
 def _coreference(corpus: Corpus) -> Iterator[Record]:
     """What expressions like "the same day" stand for, as the corpus says or as it can be found out."""
     for dialogue in corpus:
-        for number, (turn, found) in enumerate(zip(dialogue.turns, find_all(dialogue), strict=True)):
-            for reference in turn.coreferences or found:
+        for number, (turn, references) in enumerate(zip(dialogue.turns, find_all(dialogue), strict=True)):
+            for reference in turn.coreferences or references:
                 answer = reference.value or first_forms(turn.state).get(reference.slot, "")
                 if reference.expression and answer:
                     context = _context(dialogue, number)

@@ -6,11 +6,10 @@ import copy
 import json
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import count
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import tomli_w
@@ -20,27 +19,25 @@ from dstress.corpora import load
 from dstress.corpora.base import Corpus
 from dstress.engines.base import Engine
 from dstress.errors import DstressError, SpecError, unknown
-from dstress.generators.network import FAMILY as UTTERANCES
 from dstress.learning.base import Session, Task
-from dstress.learning.checkpoints import BEST, NOTES, RECIPE, RESULT, write_notes
+from dstress.learning.checkpoints import BEST, NOTES, RECIPE, RESULT, read_notes, write_notes
 from dstress.learning.devices import choose_device, require_torch, require_transformers
 from dstress.learning.lessons import Tutor
 from dstress.learning.recipe import Recipe, TrainingOptions, read_settings
-from dstress.metrics.measures import require_metric
 from dstress.pipeline.augment import load_augmented
 from dstress.pipeline.tasks import TASKS, write_task
+from dstress.pipeline.track import Request, record_answer, track_requests
 from dstress.predictions.base import Prediction
 from dstress.scoring.garbage import without_collection
+from dstress.scoring.metrics.measures import require_metric
 from dstress.scoring.score import score
 from dstress.storage.lock import only_one
 from dstress.stressors import create
+from dstress.stressors.generators.learned import FAMILY as UTTERANCES
 from dstress.text.tables import is_table_file
 from dstress.trackers import trackers
-from dstress.trackers.base import Context, Failed
+from dstress.trackers.base import Context
 from dstress.trackers.learned import LearnedTracker, Model
-
-if TYPE_CHECKING:
-    from dstress.generators.network.backbone import Backbone
 
 _LOSS = "loss"
 _TASKS = "tasks"
@@ -55,14 +52,35 @@ def train(
     resume: bool = False,
     engine: Engine | None = None,
 ) -> dict[str, Any]:
-    """Train into the folder `out`, and give what its `training.json` holds; an engine augments faster."""
+    """Train into the folder `out`, which is new or has begun with the same recipe and data; an engine augments faster.
+
+    Gives what its `training.json` holds.
+    """
     require_torch("training")
-    import torch
+    from dstress.learning.loop import fit
 
     session = session or Session()
     choose_device(session.device)  # a device that is not there is told before anything is written
     if recipe.family == UTTERANCES:
-        return _train_utterances(recipe, out, session, resume=resume)
+        learner, create_task = _utterance_task(recipe)
+    else:
+        learner, create_task = _tracker_task(recipe, out, session, engine)
+    _open_folder(out, recipe, resume)
+    busy = DstressError("another process trains into this folder", where=str(out), fix="wait for it, or give another")
+    with only_one(out / ".lock", busy):
+        if resume and (done := _finished(out, session.seconds)):
+            session.say("this training has ended already")
+            return done
+        _require_same_data(learner, out)
+        return fit(create_task(), recipe.training, out, session)
+
+
+def _tracker_task(
+    recipe: Recipe, out: Path, session: Session, engine: Engine | None
+) -> tuple[Model, Callable[[], Task]]:
+    """A tracker's model, and what makes its task once the folder is open; a prefinetuning makes its own tasks there."""
+    import torch
+
     tracker, options = _family(recipe.family), recipe.training
     _check_metric(recipe)
     conventions.create(options.convention)
@@ -91,51 +109,36 @@ def train(
         )
         return _teach(task, model, list(tutors.values()), options) if tutors else task
 
-    return _fit(recipe, out, session, model, create_task, resume=resume)
+    return model, create_task
 
 
-def _train_utterances(recipe: Recipe, out: Path, session: Session, *, resume: bool) -> dict[str, Any]:
-    """The network of the generator `seq2seq`: the same loop over other examples."""
+def _utterance_task(recipe: Recipe) -> tuple[Model, Callable[[], Task]]:
+    """What the generator `learned` says: a family of trackers that writes text, and lessons of users' turns."""
     require_transformers()
     import torch
 
-    from dstress.generators.network.backbone import Options
-    from dstress.generators.network.examples import examples_of
-    from dstress.generators.network.training import create_task, kind_of
+    from dstress.learning.loop import mean_loss
+    from dstress.stressors.generators.learned.network import Options, create, lessons_for, save
 
     if recipe.start or recipe.augment or recipe.prefinetune:
         raise SpecError(f"the recipe of {UTTERANCES} has no start, augment or prefinetune", fix="leave them out")
+    if recipe.training.metric != _LOSS:
+        raise SpecError(f"{UTTERANCES} are judged by their loss", fix=f"set metric = {_LOSS!r} in [training]")
     options, settings = recipe.training, read_settings(recipe.model, Options, f"the recipe of {UTTERANCES}, [model]")
-    dev = list(examples_of(load(recipe.dev).take(0, options.evaluate_on, options.seed)))
-    train = list(examples_of(load(recipe.train)))
-    if not train or not dev:
-        raise DstressError("there is nothing to train on, or to choose the best checkpoint by")
+    train, dev = load(recipe.train), load(recipe.dev).take(0, options.evaluate_on, options.seed)
     torch.manual_seed(options.seed)
-    backbone = kind_of(settings).create(settings, train)
-    task = create_task(backbone, train, dev, recipe.train, options)
-    return _fit(recipe, out, session, backbone, lambda: task, resume=resume)
-
-
-def _fit(
-    recipe: Recipe,
-    out: Path,
-    session: Session,
-    learner: Model | Backbone,
-    create_task: Callable[[], Task],
-    *,
-    resume: bool,
-) -> dict[str, Any]:
-    """Train into a folder that is new, or that has begun with the same recipe and data."""
-    from dstress.learning.loop import fit
-
-    _open_folder(out, recipe, resume)
-    busy = DstressError("another process trains into this folder", where=str(out), fix="wait for it, or give another")
-    with only_one(out / ".lock", busy):
-        if resume and (done := _finished(out, session.seconds)):
-            session.say("this training has ended already")
-            return done
-        _require_same_data(learner, out)
-        return fit(create_task(), recipe.training, out, session)
+    with without_collection():
+        model = create(settings, train)
+        kept_back = model.learn(lessons_for(dev, Random(f"{options.seed} dev")))
+    if not kept_back:
+        raise DstressError("there is nothing to choose the best checkpoint by", where=recipe.dev)
+    task = Task(
+        model,
+        lambda random: model.learn(lessons_for(train, random)),
+        lambda: {_LOSS: mean_loss(model, kept_back, options)},
+        lambda folder: save(model, recipe.train, folder),
+    )
+    return model, lambda: task
 
 
 def _check_metric(recipe: Recipe) -> None:
@@ -172,16 +175,15 @@ def _load_training_data(recipe: Recipe, session: Session, engine: Engine | None)
             f"{other} gives slots other names, of which {recipe.family} can learn nothing: it reads no schema",
             fix="train a schema_reader, or augment with stressors of words",
         )
-    done = count(1)
     return load_augmented(
-        recipe.train, recipe.augment, engine, lambda what: session.on_progress("augmenting", next(done), None)
+        recipe.train, recipe.augment, engine, lambda what, done, total: session.on_progress("augmenting", done, total)
     )
 
 
 def _family(name: str) -> type[LearnedTracker]:
     kind = trackers.get(name)
     if not issubclass(kind, LearnedTracker):
-        names = [known for known in trackers.usable() if issubclass(trackers.get(known), LearnedTracker)]
+        names = [name for name in trackers.usable() if issubclass(trackers.get(name), LearnedTracker)]
         raise SpecError(f"the tracker {name} learns nothing", fix=f"a recipe's family is one of {', '.join(names)}")
     return kind
 
@@ -191,81 +193,64 @@ def _open_folder(out: Path, recipe: Recipe, resume: bool) -> None:
     path, text = out / RECIPE, tomli_w.dumps(msgspec.to_builtins(recipe))
     if out.exists() and any(out.iterdir()):
         if not resume:
-            raise DstressError(
-                "the folder is there already", where=str(out), fix="go on with --resume, or give another folder"
-            )
+            fix = "go on with --resume, or give another folder"
+            raise DstressError("the folder is there already", where=str(out), fix=fix)
         try:
             begun = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise DstressError(f"no training was begun here: {error}", where=str(out)) from error
         if begun != tomllib.loads(text):
-            raise DstressError("the training here was begun with another recipe", where=str(path), fix=_RECIPE_FIX)
+            fix = "give that one with the same settings, or another folder"
+            raise DstressError("the training here was begun with another recipe", where=str(path), fix=fix)
     else:
         out.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-
-
-_RECIPE_FIX = "give that one with the same settings, or another folder"
 
 
 def _finished(out: Path, seconds: float) -> dict[str, Any] | None:
     """How the training ended, if it has; one whose time was over goes on with more of it."""
     if not (out / RESULT).is_file():
         return None
-    result: dict[str, Any] = json.loads((out / RESULT).read_text(encoding="utf-8"))
-    return result if result["stopped"] != "time budget" or seconds <= result["seconds"] else None
+    try:
+        result: dict[str, Any] = json.loads((out / RESULT).read_text(encoding="utf-8"))
+        has_ended = result["stopped"] != "time budget" or seconds <= result["seconds"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        problem, fix = f"the file is damaged: {error}", "remove it, and go on with --resume"
+        raise DstressError(problem, where=str(out / RESULT), fix=fix) from error
+    return result if has_ended else None
 
 
-def _require_same_data(model: Model | Backbone, out: Path) -> None:
+def _require_same_data(model: Model, out: Path) -> None:
     """Going on with other data would mix two trainings."""
     notes = out / BEST / NOTES
     if not notes.is_file():
         return
     with tempfile.TemporaryDirectory() as folder:
         now = json.loads(json.dumps(model.save(Path(folder))))
-    if json.loads(notes.read_text(encoding="utf-8"))["model"] != now:
-        raise DstressError(
-            "the training data are not those that this training was begun with: they give another vocabulary",
-            where=str(notes),
-            fix="train into a new folder",
-        )
+    if read_notes(out / BEST)["model"] != now:
+        problem = "the training data are not those that this training was begun with: they give another vocabulary"
+        raise DstressError(problem, where=str(notes), fix="train into a new folder")
 
 
 def _evaluate(model: Model, tracker: type[LearnedTracker], dev: Corpus, options: TrainingOptions) -> float:
     """The metric on development data, by the words of the house: what `dstress score` would say of the checkpoint."""
+    import torch
+
+    def track(contexts: Sequence[Context]) -> Iterator[Prediction]:
+        size = tracker.batch_on(next(model.module.parameters()).device.type)
+        for start in range(0, len(contexts), size):
+            batch = contexts[start : start + size]
+            with torch.inference_mode():
+                answers = model.track(batch)
+            yield from map(record_answer, batch, answers)
+
+    requests = [Request(dialogue, list(range(len(dialogue.turns)))) for dialogue in dev]
     trained = model.module
     model.module = copy.deepcopy(trained)  # getting ready to track may cost precision
     try:
         model.ready()
-        answers = list(_answers(model, tracker, dev))
+        answers = list(track_requests(requests, dev.schema, track, sequential=tracker.sequential))
     finally:
         model.module = trained
     card = score(answers, dev, options.convention, [options.metric], resamples=0)
     return card[options.metric].value
-
-
-def _answers(model: Model, tracker: type[LearnedTracker], corpus: Corpus) -> Iterator[Prediction]:
-    """A model's answers to a corpus; a sequential one knows its own answer to the turn before."""
-    import torch
-
-    dialogues = list(corpus)
-    size = tracker.batch_on(next(model.module.parameters()).device.type)
-    longest = max((len(dialogue.turns) for dialogue in dialogues), default=0)
-    states: dict[str, Mapping[str, str]] = {}
-    for turns in [[turn] for turn in range(longest)] if tracker.sequential else [range(longest)]:
-        contexts = [
-            Context(dialogue, turn, corpus.schema, states.get(dialogue.id, {}) if tracker.sequential else None)
-            for dialogue in dialogues
-            for turn in turns
-            if turn < len(dialogue.turns)
-        ]
-        for at in range(0, len(contexts), size):
-            part = contexts[at : at + size]
-            with torch.inference_mode():
-                answers = model.track(part)
-            for context, answer in zip(part, answers, strict=True):
-                if isinstance(answer, Failed):
-                    answer = Prediction("", 0, {}, failed=answer.reason)
-                given = answer if isinstance(answer, Prediction) else Prediction("", 0, dict(answer))
-                states[context.dialogue] = given.state
-                yield msgspec.structs.replace(given, dialogue=context.dialogue, turn=context.turn)

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from dstress.dialogue import Schema
 from dstress.errors import PredictionError
 from dstress.predictions.base import Format, FramePrediction, Prediction
-from dstress.predictions.shape import shape_of
+from dstress.predictions.shape import Shape, shape_of
 from dstress.registry import Registry
 from dstress.storage.sources import Source, open_source
 
@@ -25,26 +26,29 @@ __all__ = [
     "write_predictions",
 ]
 
+_QUOTED = re.compile(r'"(\w+)"')
+
 formats: Registry[Format] = Registry(
     "format",
     Format,
     {
         "dstress": "dstress.predictions.jsonl:Jsonl",
+        "calls": "dstress.predictions.calls:Calls",
         "checkdst": "dstress.predictions.checkdst:CheckDst",
-        "parlai": "dstress.predictions.parlai:Parlai",
+        "parlai": "dstress.predictions.checkdst:Parlai",
         "sgd": "dstress.predictions.sgd:Sgd",
         "trippy": "dstress.predictions.trippy:Trippy",
         "convlab": "dstress.predictions.convlab:ConvLab",
         "trade": "dstress.predictions.trade:Trade",
         "gca": "dstress.predictions.gca:Gca",
         "trippy-matches": "dstress.predictions.slot_matches:SlotMatches",
-        "som-dst": "dstress.predictions.som:SomDst",
+        "som-dst": "dstress.predictions.trade:SomDst",
         "mwzeval": "dstress.predictions.mwzeval:Mwzeval",
         "states": "dstress.predictions.states:States",
-        "t5dst": "dstress.predictions.t5dst:T5Dst",
+        "t5dst": "dstress.predictions.trade:T5Dst",
         "simpletod": "dstress.predictions.simpletod:SimpleTod",
         "pptod": "dstress.predictions.pptod:Pptod",
-        "fnctod": "dstress.predictions.fnctod:FncTod",
+        "fnctod": "dstress.predictions.pptod:FncTod",
         "ic-dst": "dstress.predictions.icdst:IcDst",
         "dstc10": "dstress.predictions.dstc10:Dstc10",
         "flat": "dstress.predictions.flat:Flat",
@@ -55,16 +59,34 @@ formats: Registry[Format] = Registry(
 
 
 def detect(source: Source) -> Format:
-    """The format whose shape the source has. No match is an error that says what was found and what is known."""
+    """The format whose shape the source has. No match is an error that says what the nearest format lacks."""
     for name in formats.usable():
         if formats.get(name).matches(source):
             return formats.create(name)
-    known = "".join(f"\n    {name:<15} {formats.summary(name)}" for name in formats.usable())
-    raise PredictionError(
-        f"no known prediction format looks like this: {shape_of(source)}",
-        where=source.address,
-        fix=f"write one of these, or name the format with --format:{known}",
-    )
+    shape = shape_of(source)
+    problem, fix = f"no known prediction format looks like this: {shape}", "docs/predictions.md shows every format"
+    try:
+        nearest = _nearest(shape)
+        for _ in formats.create(nearest).read(source):
+            break
+    except PredictionError as error:
+        if shape.head.strip():
+            problem, fix = f"{problem}; the nearest is {nearest}: {error.problem}", f"{error.fix}; {fix}".lstrip("; ")
+    raise PredictionError(problem, where=source.address, fix=fix)
+
+
+def _nearest(shape: Shape) -> str:
+    """The format that shares most keys with a file, by the keys that its summary quotes; else the plainest one."""
+    if shape.kind == "other":
+        return "csv"
+    nested = [*shape.records.values(), shape.turn, *(shape.listed or [])[:1], shape.item]
+    keys = {*shape.members, *(key for record in nested if isinstance(record, dict) for key in record)}
+    shared = {name: len(keys & {*_QUOTED.findall(formats.summary(name))}) for name in formats.usable()}
+    best = max(shared, key=lambda name: shared[name])
+    if shared[best] > 1:
+        return best
+    is_nested = bool(shape.members) and all(isinstance(part, dict | list) for part in shape.members.values())
+    return "states" if is_nested and not shape.records else "flat"
 
 
 def read_predictions(

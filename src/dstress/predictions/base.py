@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import msgspec
 
-from dstress.dialogue import Schema, Span, State
+from dstress.dialogue import Call, Schema, Span, State
 from dstress.errors import PredictionError
 from dstress.storage.sources import Source
 
@@ -34,7 +34,9 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     the file has it (CheckDST). `failed` says why the tracker gave no answer; its empty state then counts as wrong.
     `listed` are the slots that the file's gold state names, with or without a value (ConvLab); `emptied` those that the
     prediction says `none` of, which GCA counts as a change. `services` are those that the state names without a slot
-    (mwzeval): to them, everything fits.
+    (mwzeval): to them, everything fits. `calls` are the tools that are called, none where the model calls nothing;
+    `unparsed` says why no call could be read from an answer that tries to make one. `underscored` says whether the
+    model was shown tool names with underscores in place of dots; where it is not known, either spelling will do.
     """
 
     dialogue: str
@@ -55,6 +57,9 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     listed: tuple[str, ...] | None = None
     emptied: tuple[str, ...] = ()
     services: tuple[str, ...] = ()
+    calls: tuple[Call, ...] | None = None
+    unparsed: str = ""
+    underscored: bool | None = None
 
 
 class Format(ABC):
@@ -68,8 +73,6 @@ class Format(ABC):
     carries_gold: ClassVar[bool] = False
     """The file holds gold states too, so it can be scored with nothing else."""
 
-    by_file: ClassVar[bool] = False
-    """Each file of a source holds whole dialogues, so that several can be read at once."""
     convention: ClassVar[str] = "exact"
     """The convention of the script that reads such files, taken where none is asked for."""
 
@@ -77,6 +80,10 @@ class Format(ABC):
     @abstractmethod
     def matches(cls, source: Source) -> bool:
         """Whether the source has this format's shape. Cheap, and never raises on other shapes."""
+
+    def choose(self, source: Source, split: str) -> None:
+        """Keep the files of one split of the corpus, where a source has those of several."""
+        return
 
     @abstractmethod
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:

@@ -1,4 +1,4 @@
-"""CheckDST's JSON lines: belief states as running text, `hotel type guesthouse, hotel internet yes,`."""
+"""Belief states as running text, `hotel type guesthouse, hotel internet yes,`: CheckDST's JSON lines, ParlAI's logs."""
 
 from __future__ import annotations
 
@@ -30,6 +30,22 @@ class _Line(msgspec.Struct, gc=False):
     requires_coref: bool | None = None
 
 
+class _Request(msgspec.Struct, gc=False):
+    dial_id: str
+    turn_num: int | str
+    text: str = ""
+    eval_labels: list[str] = []
+    labels: list[str] = []
+
+
+class _Reply(msgspec.Struct, gc=False):
+    text: str
+
+
+class _Log(msgspec.Struct, gc=False):
+    dialog: list[tuple[_Request, _Reply]]
+
+
 class CheckDst(Format):
     """JSON lines {"dial_id": "DIALOGUE-TURN", "context", "pred": "domain slot value, ...", "gold": ...}.
 
@@ -50,9 +66,8 @@ class CheckDst(Format):
         for where, line in checks.lines(source):
             record = checks.decode(line, decoder, where)
             name, _, number = record.dial_id.rpartition("-")
-            dialogue = checks.dialogue_id(name.replace(".json", ""), f"{where}, dial_id {record.dial_id!r}")
-            turn = checks.turn_number(number.removesuffix(".json"), place(where, dialogue))
-            turns.add(dialogue, turn, where)
+            name = name.replace(".json", "")
+            dialogue, turn, _ = turns.locate(name, number.removesuffix(".json"), where)
             if record.pred is not None:
                 gold = None if record.gold is None else texts.gold(record.gold)
                 yield Prediction(
@@ -60,8 +75,8 @@ class CheckDst(Format):
                     turn,
                     texts.state(record.pred),
                     gold=gold,
-                    utterance=last_utterance(record.context),
-                    context=earlier_context(record.context),
+                    utterance=_last_utterance(record.context),
+                    context=_earlier_context(record.context),
                 )
 
     def write(self, predictions: Iterable[Prediction], path: Path) -> None:
@@ -72,11 +87,41 @@ class CheckDst(Format):
                 gold = None
                 if prediction.gold is not None:
                     gold = _text({slot: forms[0] for slot, forms in prediction.gold.items() if forms}, here)
-                context = prediction.context or (
-                    "" if prediction.utterance is None else f"{_USER} {prediction.utterance}"
-                )
+                last = "" if prediction.utterance is None else f"{_USER} {prediction.utterance}"
+                context = prediction.context or last
                 line = _Line(f"{prediction.dialogue}-{prediction.turn}", _text(prediction.state, here), gold, context)
                 out.write(encoder.encode(line) + b"\n")
+
+
+class Parlai(Format):
+    """JSON lines {"dialog": [[{"dial_id", "turn_num", "text", "eval_labels": [gold]}, {"text": prediction}]]}."""
+
+    name = "parlai"
+    convention = "checkdst"
+    carries_gold = True
+
+    @classmethod
+    def matches(cls, source: Source) -> bool:
+        dialog = shape_of(source).members.get("dialog")
+        first = dialog[0] if isinstance(dialog, list) and dialog else None
+        return isinstance(first, list) and bool(first) and isinstance(first[0], dict) and "dial_id" in first[0]
+
+    def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
+        texts, turns, decoder = BeliefTexts(schema), checks.Turns(), msgspec.json.Decoder(_Log)
+        for where, line in checks.lines(source):
+            for request, reply in checks.decode(line, decoder, where).dialog:
+                dialogue, turn, here = turns.locate(request.dial_id, request.turn_num, where)
+                labels = request.eval_labels or request.labels
+                if not labels:
+                    raise PredictionError("no gold label", where=here)
+                yield Prediction(
+                    dialogue,
+                    turn,
+                    texts.state(reply.text),
+                    gold=texts.gold(labels[0]),
+                    utterance=_last_utterance(request.text),
+                    context=_earlier_context(request.text),
+                )
 
 
 class BeliefTexts:
@@ -110,12 +155,12 @@ class BeliefTexts:
         return checks.accepted(self.state(text))
 
 
-def earlier_context(context: str) -> str | None:
+def _earlier_context(context: str) -> str | None:
     """The context, where it says more than the last utterance."""
     return context if context.count(_USER) > 1 or "<system>" in context else None
 
 
-def last_utterance(context: str) -> str | None:
+def _last_utterance(context: str) -> str | None:
     """What the user said last, in `<user> ... <system> ... <user> ...`."""
     return context.rpartition(_USER)[2].strip() if _USER in context else None
 

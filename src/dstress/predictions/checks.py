@@ -7,24 +7,25 @@ and turn. All that leaves here is a PredictionError.
 from __future__ import annotations
 
 import json
-import math
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import msgspec
 
-from dstress.dialogue import State
+from dstress.dialogue import State, join_values
 from dstress.errors import UNREADABLE_JSON, PredictionError, place
 from dstress.predictions.shape import data_files
 from dstress.storage.sources import Source, SourceFile
 from dstress.text.slot_names import SlotNames
 
 T = TypeVar("T")
-Record = tuple[str, str, int, T]
-"""File label, dialogue, turn, and what the file says there."""
+Record = tuple[str, int, str, T]
+"""Dialogue, turn, the words for this place, and what the file says there."""
 _MAX_NUMBER = 10**15
 _MOST_BITS = 1024
+_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def decode(data: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[T], where: str) -> T:
@@ -37,17 +38,17 @@ def decode(data: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[T], where: s
 
 def refuse(error: Exception, data: bytes, where: str) -> NoReturn:
     """Turn a decoding error into words that say what to repair."""
+    problem, fix = f"{error}", ""
     if not data.strip():
-        raise PredictionError("the file is empty", where=where, fix="check that the tracker wrote it") from None
-    if isinstance(error, UnicodeDecodeError):
-        raise PredictionError("not UTF-8 text", where=where, fix="write the file again as UTF-8") from None
-    if isinstance(error, RecursionError):
-        raise PredictionError("nested too deeply to be predictions", where=where) from None
-    fix = ""
-    if not isinstance(error, msgspec.ValidationError):
+        problem, fix = "the file is empty", "check that the tracker wrote it"
+    elif isinstance(error, UnicodeDecodeError):
+        problem, fix = "not UTF-8 text", "write the file again as UTF-8"
+    elif isinstance(error, RecursionError):
+        problem = "nested too deeply to be predictions"
+    elif not isinstance(error, msgspec.ValidationError):
         named = b"NaN" in data or b"Infinity" in data
         fix = "NaN and Infinity are not JSON: leave the slot out" if named else "the file may be cut off: write it anew"
-    raise PredictionError(f"{error}", where=where, fix=fix) from None
+    raise PredictionError(problem, where=where, fix=fix) from None
 
 
 def content(file: SourceFile) -> bytes:
@@ -69,41 +70,49 @@ def lines(source: Source) -> Iterator[tuple[str, bytes]]:
         raise PredictionError("the file is empty", where=source.address, fix="check that the tracker wrote it")
 
 
-def items(file: SourceFile) -> list[msgspec.Raw]:
-    """The items of a file that is one JSON array, each still to be decoded."""
-    return decode(content(file), _ITEMS, file.label)
+def items(files: Iterable[SourceFile], wrapper: str = "") -> Iterator[tuple[str, msgspec.Raw]]:
+    """The items of files that are each one JSON array, with their places, still to be decoded.
+
+    `wrapper` is the key under which the array is, where the file is an object.
+    """
+    for file in files:
+        data: bytes | msgspec.Raw = content(file)
+        if wrapper:
+            data = decode(data, _MEMBERS, file.label).get(wrapper, msgspec.Raw(b"[]"))
+        array = decode(data, _ITEMS, file.label)
+        for number, raw in enumerate(array):
+            yield f"{file.label}, item {number}", raw
 
 
-_ITEMS: msgspec.json.Decoder[list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw])
-_TURNS: msgspec.json.Decoder[dict[str, dict[str, msgspec.Raw]]] = msgspec.json.Decoder(
-    dict[str, dict[str, msgspec.Raw]]
+class Layout(NamedTuple):
+    """How a JSON object holds records: its decoder, and dialogue, turn and record of each in what that gives."""
+
+    decoder: msgspec.json.Decoder[Any]
+    rows: Callable[[Any], Iterable[tuple[str, object, msgspec.Raw]]]
+
+
+BY_TURN = Layout(
+    msgspec.json.Decoder(dict[str, dict[str, msgspec.Raw]]),
+    lambda dialogues: ((name, turn, raw) for name, turns in dialogues.items() for turn, raw in turns.items()),
 )
-_LISTS: msgspec.json.Decoder[dict[str, list[msgspec.Raw]]] = msgspec.json.Decoder(dict[str, list[msgspec.Raw]])
+"""`{dialogue: {turn: record}}`"""
+BY_POSITION = Layout(
+    msgspec.json.Decoder(dict[str, list[msgspec.Raw]]),
+    lambda dialogues: ((name, turn, raw) for name, turns in dialogues.items() for turn, raw in enumerate(turns)),
+)
+"""`{dialogue: [record, ...]}`, turns numbered from 0."""
 
 
-def by_turn(source: Source, decoder: msgspec.json.Decoder[T], mark: bytes) -> Iterator[Record[T]]:
-    """The records of `{dialogue: {turn: record}}`. `mark` is a text that each record holds once."""
+def records(source: Source, kind: type[T], mark: bytes, layout: Layout = BY_TURN) -> Iterator[Record[T]]:
+    """The records of files that are one JSON object. `mark` is a text that each record holds once."""
+    turns, decoder = Turns(), msgspec.json.Decoder(kind)
     for file in data_files(source):
         data = content(file)
-        dialogues = decode(data, _TURNS, file.label)
-        unique_keys(data, mark, sum(map(len, dialogues.values())), file.label)
-        for name, turns in dialogues.items():
-            dialogue = dialogue_id(name, file.label)
-            for key, raw in turns.items():
-                turn = turn_number(key, place(file.label, dialogue))
-                yield file.label, dialogue, turn, decode(raw, decoder, place(file.label, dialogue, turn))
-
-
-def by_position(source: Source, decoder: msgspec.json.Decoder[T], mark: bytes) -> Iterator[Record[T]]:
-    """The records of `{dialogue: [record, ...]}`, numbered from 0. `mark` is a text that each record holds once."""
-    for file in data_files(source):
-        data = content(file)
-        dialogues = decode(data, _LISTS, file.label)
-        unique_keys(data, mark, sum(map(len, dialogues.values())), file.label)
-        for name, records in dialogues.items():
-            dialogue = dialogue_id(name, file.label)
-            for turn, raw in enumerate(records):
-                yield file.label, dialogue, turn, decode(raw, decoder, place(file.label, dialogue, turn))
+        rows = list(layout.rows(decode(data, layout.decoder, file.label)))
+        unique_keys(data, mark, len(rows), file.label)
+        for name, number, raw in rows:
+            dialogue, turn, here = turns.locate(name, number, file.label)
+            yield dialogue, turn, here, decode(raw, decoder, here)
 
 
 def unique_keys(data: bytes, mark: bytes, records: int, where: str) -> None:
@@ -116,12 +125,12 @@ def unique_keys(data: bytes, mark: bytes, records: int, where: str) -> None:
         return
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        unique = dict(pairs)
+        if len(unique) < len(pairs):
             keys = [key for key, _ in pairs]
             doubled = next(key for key in keys if keys.count(key) > 1)
             raise PredictionError(f"the key {doubled!r} is there twice in one object", where=where, fix="keep one")
-        return found
+        return unique
 
     try:
         json.loads(data, object_pairs_hook=members)
@@ -131,10 +140,10 @@ def unique_keys(data: bytes, mark: bytes, records: int, where: str) -> None:
 
 def dialogue_id(name: str, where: str) -> str:
     """The id as the file spells it, without the `.json` that MultiWOZ's ids once had."""
-    found = name.removesuffix(".json")
-    if not found:
+    dialogue = name.removesuffix(".json")
+    if not dialogue:
         raise PredictionError("a dialogue without an id", where=where, fix="give every dialogue its corpus id")
-    return found
+    return dialogue
 
 
 def turn_number(turn: object, where: str) -> int:
@@ -149,12 +158,14 @@ def turn_number(turn: object, where: str) -> int:
 
 
 def text_of(value: object, slot: str, where: str) -> str | None:
-    """A value as text. A number is its text; null is no value; anything else is an error that names the slot."""
+    """A value as text. A number is its text; null is no value; of a list all values are meant, in any order."""
+    if isinstance(value, list) and all(isinstance(each, str | int | float) for each in value):
+        return join_values(text for each in value if (text := text_of(each, slot, where))) or None
     if isinstance(value, str):
         return value
     if value is None:
         return None
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.fabs(value) < _MAX_NUMBER:
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MAX_NUMBER:
         return str(int(value)) if value == int(value) else str(value)
     shown = {dict: "an object", list: "a list", bool: "true or false"}.get(type(value), "a number out of range")
     raise PredictionError(
@@ -175,10 +186,10 @@ def flat(
     return state
 
 
-def by_slot(given: dict[str, object], names: SlotNames, where: str) -> dict[str, str]:
+def by_slot(flat_state: dict[str, object], names: SlotNames, where: str) -> dict[str, str]:
     """`{slot: value}` as slot id -> value, with every slot in the schema's spelling."""
     state: dict[str, str] = {}
-    for slot, value in given.items():
+    for slot, value in flat_state.items():
         text = text_of(value, slot, where)
         if text is not None:
             put(state, settled(slot, names, where), text, where)
@@ -207,10 +218,10 @@ def accepted(state: dict[str, str]) -> State:
 
 def together(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Slots and values that a model wrote. Two values of one slot match no gold; they stay, as `one | other`."""
-    found: dict[str, dict[str, None]] = {}
+    values_of: dict[str, dict[str, None]] = {}
     for slot, value in pairs:
-        found.setdefault(slot, {})[value] = None
-    return {slot: " | ".join(values) for slot, values in found.items()}
+        values_of.setdefault(slot, {})[value] = None
+    return {slot: " | ".join(values) for slot, values in values_of.items()}
 
 
 class Turns:
@@ -221,28 +232,26 @@ class Turns:
         self._seen: dict[int, int] = {}
         self._far: set[tuple[int, int]] = set()
 
+    def locate(self, name: str, number: object, where: str) -> tuple[str, int, str]:
+        """The dialogue's id, the turn, and the words for this place, of a turn that was not there before."""
+        dialogue = dialogue_id(name, where)
+        turn = turn_number(number, place(where, dialogue))
+        self.add(dialogue, turn, where)
+        return dialogue, turn, place(where, dialogue, turn)
+
     def add(self, dialogue: str, turn: int, where: str) -> None:
         """Note a turn, or refuse it."""
-        if not self._is_new(hash(dialogue.casefold()), turn):
+        key = hash(dialogue.casefold())
+        if turn < _MOST_BITS:
+            turns = self._seen.get(key, 0)
+            self._seen[key] = turns | 1 << turn
+            is_new = self._seen[key] != turns
+        else:
+            is_new = (key, turn) not in self._far
+            self._far.add((key, turn))
+        if not is_new:
             raise PredictionError(
                 "this turn is there twice",
                 where=place(where, dialogue, turn),
                 fix="keep one prediction per turn; do not give two runs' files together",
             )
-
-    def _is_new(self, dialogue: int, turn: int) -> bool:
-        if turn >= _MOST_BITS:
-            before = len(self._far)
-            self._far.add((dialogue, turn))
-            return len(self._far) > before
-        turns = self._seen.get(dialogue, 0)
-        self._seen[dialogue] = turns | 1 << turn
-        return self._seen[dialogue] != turns
-
-
-def once(records: Iterable[Record[T]]) -> Iterator[Record[T]]:
-    """The same records, after a look that no turn comes twice."""
-    turns = Turns()
-    for record in records:
-        turns.add(record[1], record[2], record[0])
-        yield record

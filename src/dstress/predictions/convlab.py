@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import msgspec
 
 from dstress.dialogue import Schema
-from dstress.errors import place
 from dstress.predictions import checks
 from dstress.predictions.base import Format, Prediction
 from dstress.predictions.shape import data_files, shape_of
@@ -52,29 +51,22 @@ class ConvLab(Format):
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
         names, turns, passed = SlotNames(schema), checks.Turns(), Counter[str]()
         sample = msgspec.json.Decoder(_Sample)
-        for file in data_files(source):
-            for number, raw in enumerate(checks.items(file)):
-                record = checks.decode(raw, sample, f"{file.label}, item {number}")
-                if record.speaker != "user":
-                    continue
-                dialogue = checks.dialogue_id(record.dialogue_id, f"{file.label}, item {number}")
-                turn = _turn(record, passed[dialogue], place(file.label, dialogue))
-                passed[dialogue] += 1
-                turns.add(dialogue, turn, file.label)
-                here = place(file.label, dialogue, turn)
-                gold, listed = None, None
-                if record.state is not None:
-                    listed = tuple(names(domain, slot) for domain, slots in record.state.items() for slot in slots)
-                    wanted = checks.flat(record.state, names, here, _ABSENT)
-                    gold = {slot: tuple(text.split("|")) for slot, text in wanted.items()}
-                state = checks.flat(record.predictions.state, names, here, _ABSENT)
-                yield Prediction(dialogue, turn, state, gold=gold, utterance=record.utterance, listed=listed)
-
-
-def _turn(record: _Sample, passed: int, where: str) -> int:
-    """`turn_id` counts user turns, `utt_idx` all utterances; without either, the order in the file counts."""
-    if record.turn_id is not None:
-        return checks.turn_number(record.turn_id, where)
-    if record.utt_idx is not None:
-        return checks.turn_number(record.utt_idx, where) // 2
-    return passed
+        for where, raw in checks.items(data_files(source)):
+            record = checks.decode(raw, sample, where)
+            if record.speaker != "user":
+                continue
+            # `turn_id` counts user turns, `utt_idx` all utterances; without either, the order in the file counts.
+            number: int | str = passed[record.dialogue_id]
+            if record.turn_id is not None:
+                number = record.turn_id
+            elif record.utt_idx is not None:
+                number = record.utt_idx // 2
+            passed[record.dialogue_id] += 1
+            dialogue, turn, here = turns.locate(record.dialogue_id, number, where)
+            gold, listed = None, None
+            if record.state is not None:
+                listed = tuple(names(domain, slot) for domain, slots in record.state.items() for slot in slots)
+                labels = checks.flat(record.state, names, here, _ABSENT)
+                gold = {slot: tuple(text.split("|")) for slot, text in labels.items()}
+            state = checks.flat(record.predictions.state, names, here, _ABSENT)
+            yield Prediction(dialogue, turn, state, gold=gold, utterance=record.utterance, listed=listed)

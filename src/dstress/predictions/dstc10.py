@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import msgspec
 
 from dstress.dialogue import Schema
-from dstress.errors import place
 from dstress.predictions import checks
 from dstress.predictions.base import Format, Prediction
 from dstress.predictions.shape import data_files, shape_of
@@ -30,19 +29,18 @@ class Dstc10(Format):
     def matches(cls, source: Source) -> bool:
         domains = [domain for item in shape_of(source).items if isinstance(item, dict) for domain in item.values()]
         parts = [part for domain in domains if isinstance(domain, dict) for part in domain.items()]
-        known = [part in _PARTS and isinstance(slots, dict) for part, slots in parts]
-        return bool(parts) and all(known) and all(isinstance(domain, dict) for domain in domains)
+        recognised = [part in _PARTS and isinstance(slots, dict) for part, slots in parts]
+        return bool(parts) and all(recognised) and all(isinstance(domain, dict) for domain in domains)
 
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
         names, turns = SlotNames(schema), checks.Turns()
         for file in data_files(source):
-            for number, raw in enumerate(checks.items(file)):
-                turns.add(str(number), 0, file.label)
-                here = place(file.label, str(number), 0)
+            for number, (_, raw) in enumerate(checks.items([file])):
+                dialogue, turn, here = turns.locate(str(number), 0, file.label)
                 state: dict[str, str] = {}
                 for service, parts in checks.decode(raw, _STATE, here).items():
                     for part, slots in parts.items():
                         for slot, values in slots.items():
                             name = names(service, f"book {slot}" if part == "book" else slot)
                             checks.put(state, name, "|".join(values), here)
-                yield Prediction(str(number), 0, state)
+                yield Prediction(dialogue, turn, state)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import msgspec
 
 from dstress.dialogue import Schema, State
-from dstress.errors import place
 from dstress.predictions import checks
 from dstress.predictions.base import Format, Prediction
 from dstress.predictions.shape import shape_of
@@ -40,11 +39,9 @@ class Gca(Format):
 
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
         names = SlotNames(schema)
-        records = checks.by_turn(source, msgspec.json.Decoder(_Turn), b'"gt"')
-        for file, dialogue, turn, record in checks.once(records):
-            here = place(file, dialogue, turn)
-            wanted, given = checks.flat(record.gt, names, here), checks.flat(record.pr, names, here)
-            gold: State = {slot: () if value == _NONE else (value,) for slot, value in wanted.items()}
-            state = {slot: value for slot, value in given.items() if value != _NONE}
-            emptied = tuple(slot for slot in given if slot not in state)
+        for dialogue, turn, here, record in checks.records(source, _Turn, b'"gt"'):
+            labels, predicted = checks.flat(record.gt, names, here), checks.flat(record.pr, names, here)
+            gold: State = {slot: () if value == _NONE else (value,) for slot, value in labels.items()}
+            state = {slot: value for slot, value in predicted.items() if value != _NONE}
+            emptied = tuple(slot for slot in predicted if slot not in state)
             yield Prediction(dialogue, turn, state, gold=gold, emptied=emptied)

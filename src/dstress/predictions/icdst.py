@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import msgspec
 
 from dstress.dialogue import Schema
-from dstress.errors import place
 from dstress.predictions import checks
 from dstress.predictions.base import Format, Prediction
 from dstress.predictions.shape import data_files, shape_of
@@ -15,7 +14,7 @@ from dstress.storage.sources import Source
 from dstress.text.slot_names import SlotNames
 
 
-class _Said(msgspec.Struct, gc=False):
+class _Utterances(msgspec.Struct, gc=False):
     usr: list[str] = []
 
 
@@ -24,7 +23,7 @@ class _Sample(msgspec.Struct, gc=False):
     turn_id: int | str
     pred: dict[str, object]
     slot_values: dict[str, object] | None = None
-    dialog: _Said | None = None
+    dialog: _Utterances | None = None
 
 
 _SAMPLE = msgspec.json.Decoder(_Sample)
@@ -46,22 +45,13 @@ class IcDst(Format):
 
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
         names, turns = SlotNames(schema), checks.Turns()
-        for file in data_files(source):
-            for number, raw in enumerate(checks.items(file)):
-                sample = checks.decode(raw, _SAMPLE, f"{file.label}, item {number}")
-                dialogue = checks.dialogue_id(sample.ID, f"{file.label}, item {number}")
-                turn = checks.turn_number(sample.turn_id, place(file.label, dialogue))
-                turns.add(dialogue, turn, file.label)
-                here = place(file.label, dialogue, turn)
-                gold = None
-                if sample.slot_values is not None:
-                    wanted = checks.by_slot(sample.slot_values, names, here)
-                    gold = {slot: tuple(text.split("|")) for slot, text in wanted.items()}
-                said = sample.dialog.usr if sample.dialog else []
-                yield Prediction(
-                    dialogue,
-                    turn,
-                    checks.by_slot(sample.pred, names, here),
-                    gold=gold,
-                    utterance=said[-1] if said else None,
-                )
+        for where, raw in checks.items(data_files(source)):
+            sample = checks.decode(raw, _SAMPLE, where)
+            dialogue, turn, here = turns.locate(sample.ID, sample.turn_id, where)
+            gold = None
+            if sample.slot_values is not None:
+                labels = checks.by_slot(sample.slot_values, names, here)
+                gold = {slot: tuple(text.split("|")) for slot, text in labels.items()}
+            state = checks.by_slot(sample.pred, names, here)
+            utterances = sample.dialog.usr if sample.dialog else []
+            yield Prediction(dialogue, turn, state, gold=gold, utterance=utterances[-1] if utterances else None)

@@ -34,10 +34,7 @@ class Jsonl(Format):
         names, turns = SlotNames(schema), checks.Turns()
         for where, line in checks.lines(source):
             record = _prediction(line, where)
-            dialogue = checks.dialogue_id(record.dialogue, where)
-            turn = checks.turn_number(record.turn, place(where, dialogue))
-            turns.add(dialogue, turn, where)
-            here = place(where, dialogue, turn)
+            dialogue, _, here = turns.locate(record.dialogue, record.turn, where)
             state: dict[str, str] = {}
             for slot, value in record.state.items():
                 checks.put(state, checks.settled(slot, names, here), value, here)

@@ -42,16 +42,17 @@ class Mwzeval(Format):
 
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
         names = SlotNames(schema)
-        records = checks.by_position(source, msgspec.json.Decoder(_Turn), b'"response"')
-        for file, dialogue, turn, record in checks.once(records):
+        for dialogue, turn, here, record in checks.records(source, _Turn, b'"response"', checks.BY_POSITION):
             if not isinstance(record.response, str):
-                found = "there is no response" if record.response is None else "the response is no text"
-                fix = 'give every turn a text as "response", "" where the system says nothing'
-                raise PredictionError(found, where=place(file, dialogue, turn), fix=fix)
+                raise PredictionError(
+                    "there is no response" if record.response is None else "the response is no text",
+                    where=here,
+                    fix='give every turn a text as "response", "" where the system says nothing',
+                )
             yield Prediction(
                 dialogue,
                 turn,
-                checks.flat(record.state or {}, names, place(file, dialogue, turn)),
+                checks.flat(record.state or {}, names, here),
                 response=record.response,
                 stateless=record.state is None,
                 domains=None if record.active_domains is None else tuple(record.active_domains),

@@ -1,4 +1,4 @@
-"""The output of PPTOD: belief states as spans, `<sos_b> [hotel] area centre stars 4 [taxi] leave 17:15 <eos_b>`."""
+"""The output of PPTOD and FnCTOD: belief states as spans, `<sos_b> [hotel] area centre stars 4 [taxi] leave 17:15`."""
 
 from __future__ import annotations
 
@@ -14,40 +14,15 @@ from dstress.storage.sources import Source
 from dstress.text.slot_names import SlotNames
 
 _DOMAINS = frozenset(("taxi", "police", "hospital", "hotel", "attraction", "train", "restaurant"))
-_SLOTS = frozenset(
-    [
-        "car",
-        "address",
-        "postcode",
-        "phone",
-        "internet",
-        "parking",
-        "type",
-        "pricerange",
-        "food",
-        "stars",
-        "area",
-        "reference",
-        "time",
-        "leave",
-        "price",
-        "arrive",
-        "id",
-        "stay",
-        "day",
-        "people",
-        "name",
-        "destination",
-        "departure",
-        "department",
-    ]
-)
+_SLOTS = frozenset([
+    "car", "address", "postcode", "phone", "internet", "parking", "type", "pricerange", "food", "stars", "area",
+    "reference", "time", "leave", "price", "arrive", "id", "stay", "day", "people", "name", "destination", "departure",
+    "department",
+])  # fmt: skip
 _MARKS = frozenset(("<sos_b>", "<eos_b>", "<sos_u>", "<eos_u>"))
 
 
-class BeliefTurn(msgspec.Struct, gc=False):
-    """What PPTOD and FnCTOD keep of a turn."""
-
+class _Turn(msgspec.Struct, gc=False):
     bspn_gen: str
     bspn: str | None = None
     user: str | None = None
@@ -58,6 +33,7 @@ class Pptod(Format):
 
     name = "pptod"
     carries_gold = True
+    layout = checks.BY_TURN
 
     @classmethod
     def matches(cls, source: Source) -> bool:
@@ -65,16 +41,24 @@ class Pptod(Format):
         return isinstance(turn, dict) and "bspn_gen" in turn
 
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
-        yield from span_predictions(checks.by_turn(source, msgspec.json.Decoder(BeliefTurn), b'"bspn_gen"'), schema)
+        names = SlotNames(schema)
+        for dialogue, turn, _, record in checks.records(source, _Turn, b'"bspn_gen"', self.layout):
+            gold = None if record.bspn is None else checks.accepted(_state(record.bspn, names))
+            utterance = None if record.user is None else " ".join(_words(record.user))
+            yield Prediction(dialogue, turn, _state(record.bspn_gen, names), gold=gold, utterance=utterance)
 
 
-def span_predictions(records: Iterator[checks.Record[BeliefTurn]], schema: Schema | None) -> Iterator[Prediction]:
-    """The predictions in turns whose states are spans."""
-    names = SlotNames(schema)
-    for _, dialogue, turn, record in checks.once(records):
-        gold = None if record.bspn is None else checks.accepted(_state(record.bspn, names))
-        utterance = None if record.user is None else " ".join(_words(record.user))
-        yield Prediction(dialogue, turn, _state(record.bspn_gen, names), gold=gold, utterance=utterance)
+class FncTod(Pptod):
+    """{dialogue: [{"bspn": "[domain] slot value ...", "bspn_gen": ..., "user": ...}, ...]}."""
+
+    name = "fnctod"
+    convention = "fnctod"
+    layout = checks.BY_POSITION
+
+    @classmethod
+    def matches(cls, source: Source) -> bool:
+        first = next(iter(shape_of(source).listed or ()), None)
+        return isinstance(first, dict) and "bspn_gen" in first
 
 
 def _state(span: str, names: SlotNames) -> dict[str, str]:

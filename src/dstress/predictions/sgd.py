@@ -3,25 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import msgspec
 
 from dstress.dialogue import Schema, Span, slot_id
 from dstress.errors import UNREADABLE_JSON, PredictionError, place
-from dstress.predictions import checks, sgd_layout
+from dstress.predictions import checks
 from dstress.predictions.base import Format, FramePrediction, Prediction
 from dstress.predictions.shape import data_files, shape_of
 from dstress.storage.atomic import replacing
 from dstress.storage.sources import Source, SourceFile
 from dstress.text.slot_names import SlotNames
 
-_FILE = msgspec.json.Decoder(list[sgd_layout.Dialogue])
-_DIALOGUE = msgspec.json.Decoder(sgd_layout.Dialogue)
-_BODY = msgspec.json.Decoder(sgd_layout.Body)
+
+class _Raw(msgspec.Struct, gc=False):
+    """One piece of a dialogue file. The decoder skips whatever is not named here, at the speed of reading."""
+
+
+class _RawSpan(_Raw):
+    """Where a value is said. MultiWOZ 2.2 has entries without a place, copied from another slot."""
+
+    slot: str
+    start: int = -1
+    exclusive_end: int = -1
+
+
+class _RawState(_Raw):
+    slot_values: dict[str, list[object]]
+    active_intent: str | None = None
+    requested_slots: tuple[str, ...] | None = None
+
+
+class _RawFrame(_Raw, omit_defaults=True):
+    service: str
+    state: _RawState | None = None
+    slots: list[_RawSpan] | None = None
+
+
+class _RawTurn(_Raw):
+    speaker: str
+    utterance: str = ""
+    frames: list[_RawFrame] = []
+
+
+class _RawDialogue(_Raw):
+    dialogue_id: str
+    turns: list[_RawTurn]
+    services: list[str] = []
+
+
+class _RawBody(_Raw):
+    """One dialogue in an object of dialogues, where the key is its id."""
+
+    turns: list[_RawTurn]
+
+
+_FILE = msgspec.json.Decoder(list[_RawDialogue])
+_DIALOGUE = msgspec.json.Decoder(_RawDialogue)
+_BODY = msgspec.json.Decoder(_RawBody)
 _NAME = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_TEXT = frozenset((str,))
 
 
 class Sgd(Format):
@@ -33,7 +78,6 @@ class Sgd(Format):
 
     name = "sgd"
     convention = "dstc8"
-    by_file = True
 
     @classmethod
     def matches(cls, source: Source) -> bool:
@@ -50,10 +94,10 @@ class Sgd(Format):
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
         names, dialogues = _Names(schema), checks.Turns()
         for file in data_files(source):
-            for found in _dialogues(file):
+            for raw in _dialogues(file):
                 # Turns are counted, so only a whole dialogue can be there twice.
-                dialogues.add(found.dialogue_id, 0, file.label)
-                yield from _predictions(found, names, file.label)
+                dialogues.add(raw.dialogue_id, 0, file.label)
+                yield from _predictions(raw, names, file.label)
 
     def write(self, predictions: Iterable[Prediction], path: Path) -> None:
         target = path if path.suffix else path / "dialogues_001.json"
@@ -61,36 +105,34 @@ class Sgd(Format):
         with replacing(target) as out:
             for dialogue, turns in groupby(predictions, key=lambda prediction: prediction.dialogue):
                 out.write(b"[" if first else b",\n")
-                out.write(encoder.encode(sgd_layout.written(dialogue, list(turns), path)))
+                out.write(encoder.encode(_written(dialogue, list(turns), path)))
                 first = False
             out.write(b"[]" if first else b"]\n")
 
 
-def _dialogues(file: SourceFile) -> Iterable[sgd_layout.Dialogue]:
+def _dialogues(file: SourceFile) -> Iterator[_RawDialogue]:
     """A file's dialogues, decoded in one go; only a file with something wrong is gone through again, to say where."""
     data = checks.content(file)
     if data.lstrip().startswith(b"{"):
-        return _keyed(data, file)
+        dialogues = checks.decode(data, _NAME, file.label)
+        checks.unique_keys(data, b'"turns"', len(dialogues), file.label)
+        for name, raw in dialogues.items():
+            yield _RawDialogue(name, checks.decode(raw, _BODY, place(file.label, name)).turns)
+        return
     try:
-        return _FILE.decode(data)
+        whole = _FILE.decode(data)
     except UNREADABLE_JSON:
-        return _one_by_one(file)
-
-
-def _keyed(data: bytes, file: SourceFile) -> Iterator[sgd_layout.Dialogue]:
-    """The dialogues of an object, under their keys."""
-    dialogues = checks.decode(data, _NAME, file.label)
-    checks.unique_keys(data, b'"turns"', len(dialogues), file.label)
-    for name, raw in dialogues.items():
-        yield sgd_layout.Dialogue(name, checks.decode(raw, _BODY, place(file.label, name)).turns)
-
-
-def _one_by_one(file: SourceFile) -> Iterator[sgd_layout.Dialogue]:
-    for number, raw in enumerate(checks.items(file)):
-        try:
-            yield _DIALOGUE.decode(raw)
-        except UNREADABLE_JSON as error:
-            checks.refuse(error, bytes(raw), _whereabouts(raw, number, file.label))
+        for where, raw in checks.items([file]):
+            try:
+                dialogue = _DIALOGUE.decode(raw)
+            except UNREADABLE_JSON as error:
+                # The dialogue's id says where, if it can still be read.
+                with suppress(*UNREADABLE_JSON, KeyError):
+                    where = place(file.label, msgspec.json.decode(_NAME.decode(raw)["dialogue_id"], type=str))
+                checks.refuse(error, bytes(raw), where)
+            yield dialogue
+        return
+    yield from whole
 
 
 class _Names:
@@ -106,9 +148,9 @@ class _Names:
 
     def settle(self, service: str, slot: str) -> str:
         repeated = slot.startswith(f"{service}-")
-        found = self._names(service, slot) if repeated else slot_id(service, slot)
-        self.of(service)[slot] = found
-        return found
+        settled = self._names(service, slot) if repeated else slot_id(service, slot)
+        self.of(service)[slot] = settled
+        return settled
 
     def bare(self, service: str, slot: str) -> str:
         """The slot's name inside a frame."""
@@ -117,23 +159,28 @@ class _Names:
         return slot
 
 
-def _predictions(found: sgd_layout.Dialogue, names: _Names, file: str) -> Iterator[Prediction]:
-    dialogue = checks.dialogue_id(found.dialogue_id, file)
+def _predictions(raw: _RawDialogue, names: _Names, file: str) -> Iterator[Prediction]:
+    dialogue = checks.dialogue_id(raw.dialogue_id, file)
     services: dict[str, dict[str, str]] = {}
     number = -1
-    for turn in found.turns:
-        if turn.speaker != "USER":
-            if turn.speaker != "SYSTEM":
-                raise PredictionError(
-                    f"the speaker {turn.speaker!r} is neither USER nor SYSTEM", where=place(file, dialogue, number + 1)
-                )
+    for turn in raw.turns:
+        if turn.speaker == "SYSTEM":
             continue
         number += 1
+        if turn.speaker != "USER":
+            where = place(file, dialogue, number)
+            raise PredictionError(f"the speaker {turn.speaker!r} is neither USER nor SYSTEM", where=where)
         for frame in turn.frames:
             if frame.state is not None:
-                services[frame.service] = _values(frame, names, (file, dialogue, number))
+                services[frame.service] = _values(frame.service, frame.state, names, (file, dialogue, number))
         if len(turn.frames) > 1:
-            _check_frames(turn.frames, place(file, dialogue, number))
+            framed = [frame.service for frame in turn.frames]
+            if len(set(framed)) < len(framed):
+                doubled = next(service for service in framed if framed.count(service) > 1)
+                where = place(file, dialogue, number)
+                raise PredictionError(
+                    f"two frames for the service {doubled!r}", where=where, fix="give one per service"
+                )
         if len(services) == 1:
             (state,) = services.values()
         else:
@@ -142,27 +189,19 @@ def _predictions(found: sgd_layout.Dialogue, names: _Names, file: str) -> Iterat
         yield Prediction(dialogue, number, state, frames, utterance=turn.utterance)
 
 
-def _values(frame: sgd_layout.Frame, names: _Names, at: tuple[str, str, int]) -> dict[str, str]:
+def _values(service: str, state: _RawState, names: _Names, at: tuple[str, str, int]) -> dict[str, str]:
     """A service's part of the state: of each list the first value."""
-    slot_values = frame.state.slot_values if frame.state else {}
-    ids = names.of(frame.service)
+    ids = names.of(service)
+    values: dict[str, Any]
     try:
-        values = {ids[slot]: forms[0] for slot, forms in slot_values.items()}
+        values = {ids[slot]: forms[0] for slot, forms in state.slot_values.items()}
     except (KeyError, IndexError):
         values = {}
+    if len(values) == len(state.slot_values) and _TEXT.issuperset(map(type, values.values())):
+        return values
     # A slot that is seen for the first time, a number or an empty list: look at each.
-    if len(values) < len(slot_values) or not _TEXT.issuperset(map(type, values.values())):
-        return dict(_settled(frame.service, slot_values, names, at))
-    return cast(dict[str, str], values)
-
-
-_TEXT = frozenset((str,))
-
-
-def _settled(
-    service: str, slot_values: dict[str, list[object]], names: _Names, at: tuple[str, str, int]
-) -> Iterator[tuple[str, str]]:
-    for slot, forms in slot_values.items():
+    texts: dict[str, str] = {}
+    for slot, forms in state.slot_values.items():
         settled = names.settle(service, slot)
         if not forms:
             raise PredictionError(
@@ -172,35 +211,47 @@ def _settled(
             )
         text = checks.text_of(forms[0], settled, place(*at))
         if text is not None:
-            yield settled, text
+            texts[settled] = text
+    return texts
 
 
-def _frame(frame: sgd_layout.Frame, names: _Names) -> FramePrediction:
-    service, state, spans = frame.service, frame.state, frame.slots
+def _frame(frame: _RawFrame, names: _Names) -> FramePrediction:
+    # Most frames request nothing and have no span.
+    service, state, bare = frame.service, frame.state, names.bare
     requested = state.requested_slots if state else None
-    bare = names.bare
-    return FramePrediction(
-        service,
-        state.active_intent if state else None,
-        tuple([bare(service, slot) for slot in requested]) if requested else None if requested is None else (),
-        tuple([Span(bare(service, s.slot), s.start, s.exclusive_end) for s in spans if s.start >= 0])
-        if spans
-        else None
-        if spans is None
-        else (),
-    )
+    if requested:
+        requested = tuple([bare(service, slot) for slot in requested])
+    spans: tuple[Span, ...] | None = None if frame.slots is None else ()
+    if frame.slots:
+        spans = tuple([Span(bare(service, s.slot), s.start, s.exclusive_end) for s in frame.slots if s.start >= 0])
+    return FramePrediction(service, state.active_intent if state else None, requested, spans)
 
 
-def _check_frames(frames: list[sgd_layout.Frame], where: str) -> None:
-    services = [frame.service for frame in frames]
-    if len(set(services)) < len(services):
-        doubled = next(service for service in services if services.count(service) > 1)
-        raise PredictionError(f"two frames for the service {doubled!r}", where=where, fix="give one per service")
+def _written(name: str, predictions: list[Prediction], path: Path) -> _RawDialogue:
+    """A whole dialogue. A turn has frames for the services it speaks of, and for those whose state it changes."""
+    if [prediction.turn for prediction in predictions] != list(range(len(predictions))):
+        raise PredictionError(
+            "SGD files number turns by their order, and these are not in order from 0",
+            where=place(path, name),
+            fix="predict every turn of a dialogue in order, or write dstress",
+        )
+    turns: list[_RawTurn] = []
+    before: dict[str, dict[str, list[object]]] = {}
+    for prediction in predictions:
+        states: dict[str, dict[str, list[object]]] = {service: {} for service in before}
+        for slot, value in prediction.state.items():
+            service, _, bare = slot.partition("-")
+            states.setdefault(service, {})[bare] = [value]
+        framed = {frame.service: frame for frame in prediction.frames}
+        changed = [service for service, part in states.items() if service not in framed and before.get(service) != part]
+        frames = [_written_frame(frame, states.get(frame.service, {})) for frame in prediction.frames]
+        frames += [_written_frame(FramePrediction(service), states[service]) for service in changed]
+        turns.append(_RawTurn("USER", prediction.utterance or "", frames))
+        turns.append(_RawTurn("SYSTEM", prediction.response or ""))
+        before = states
+    return _RawDialogue(name, turns, list(before))
 
 
-def _whereabouts(raw: msgspec.Raw, number: int, file: str) -> str:
-    """The dialogue's id if it can still be read, else its position in the file."""
-    try:
-        return place(file, msgspec.json.decode(_NAME.decode(raw)["dialogue_id"], type=str))
-    except (*UNREADABLE_JSON, KeyError):
-        return f"{file}, item {number}"
+def _written_frame(frame: FramePrediction, values: dict[str, list[object]]) -> _RawFrame:
+    spans = None if frame.spans is None else [_RawSpan(span.slot, span.start, span.end) for span in frame.spans]
+    return _RawFrame(frame.service, _RawState(values, frame.intent or "NONE", frame.requested or ()), spans)

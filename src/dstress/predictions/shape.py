@@ -53,6 +53,15 @@ class Shape:
             return None
         return next((part for part in self.members.values() if isinstance(part, list) and part), None)
 
+    @cached_property
+    def records(self) -> dict[str, dict[str, object]]:
+        """The first record of each list of objects in an object, by its key."""
+        return {
+            key: part[0]
+            for key, part in self.members.items()
+            if isinstance(part, list) and part and isinstance(part[0], dict)
+        }
+
     def __str__(self) -> str:
         """What was found, in the words of an error message."""
         if self.kind == "object":
@@ -65,10 +74,10 @@ class Shape:
 
 def data_files(source: Source) -> list[SourceFile]:
     """The files that hold predictions. Beside JSON files, notes and logs are passed over; so are files of `_BESIDE`."""
-    found = [file for file in source.files if file.stem.casefold().endswith((".json", ".jsonl"))]
-    found = [file for file in found if file.stem.casefold() not in _BESIDE] or found
-    dialogues = [file for file in found if file.stem.casefold().startswith("dialogues_")]
-    return dialogues or found or source.files
+    files = [file for file in source.files if file.stem.casefold().endswith((".json", ".jsonl"))]
+    files = [file for file in files if file.stem.casefold() not in _BESIDE] or files
+    dialogues = [file for file in files if file.stem.casefold().startswith("dialogues_")]
+    return dialogues or files or source.files
 
 
 def shape_of(source: Source) -> Shape:

@@ -55,17 +55,17 @@ class SimpleTod(Format):
             for name, raw in dialogues.items():
                 dialogue = checks.dialogue_id(name, file.label)
                 here = place(file.label, dialogue)
-                found = checks.decode(raw, _DIALOGUE, here)
-                for turn, beliefs in enumerate(found.generated_turn_belief):
+                record = checks.decode(raw, _DIALOGUE, here)
+                for turn, beliefs in enumerate(record.generated_turn_belief):
                     turns.add(dialogue, turn, file.label)
-                    gold = _of_turn(found.target_turn_belief, turn, "target_turn_belief", here)
+                    gold = _of_turn(record.target_turn_belief, turn, "target_turn_belief", here)
                     yield Prediction(
                         dialogue,
                         turn,
                         _state(beliefs, names),
                         gold=None if gold is None else checks.accepted(_state(gold, names)),
-                        utterance=_of_turn(found.target_user, turn, "target_user", here),
-                        response=_of_turn(found.generated_response, turn, "generated_response", here),
+                        utterance=_of_turn(record.target_user, turn, "target_user", here),
+                        response=_of_turn(record.generated_response, turn, "generated_response", here),
                     )
 
 

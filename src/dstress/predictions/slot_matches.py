@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-import msgspec
-
 from dstress.dialogue import Schema
-from dstress.errors import PredictionError, place
+from dstress.errors import PredictionError
 from dstress.predictions import checks
 from dstress.predictions.base import Format, Prediction
 from dstress.predictions.shape import shape_of
@@ -37,12 +35,11 @@ class SlotMatches(Format):
         names = SlotNames(schema)
         slots = [names.split(slot) for slot in read_table(__package__, "trippy_slots.toml")["slots"]]
         gold = dict.fromkeys(slots, ("right",))
-        decoder = msgspec.json.Decoder(list[Literal[0, 1]])
-        for file, dialogue, turn, right in checks.once(checks.by_turn(source, decoder, b"[")):
+        for dialogue, turn, here, right in checks.records(source, list[Literal[0, 1]], b"["):
             if len(right) != len(slots):
                 raise PredictionError(
                     f"{len(right)} marks for {len(slots)} slots",
-                    where=place(file, dialogue, turn),
+                    where=here,
                     fix="only TripPy's thirty MultiWOZ slots can be read this way",
                 )
             state = {slot: "right" if mark else "wrong" for slot, mark in zip(slots, right, strict=True)}

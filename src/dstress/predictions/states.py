@@ -7,29 +7,43 @@ from collections.abc import Iterator
 import msgspec
 
 from dstress.dialogue import Schema
-from dstress.errors import place
 from dstress.predictions import checks
 from dstress.predictions.base import Format, Prediction
-from dstress.predictions.shape import shape_of
+from dstress.predictions.gca import Gca
+from dstress.predictions.plain import is_turn_record, numbered_turns, read_plain, unwrapped
+from dstress.predictions.shape import data_files, shape_of
 from dstress.storage.sources import Source
-from dstress.text.slot_names import SlotNames
+
+_DIALOGUES = msgspec.json.Decoder(dict[str, object])
 
 
 class States(Format):
-    """{dialogue: [{domain: {slot: value}}, ...]}, one state a turn and nothing else."""
+    """{dialogue: [{domain: {slot: value}}, ...]} or {dialogue: {turn: {"domain-slot": value}}}, also under a key."""
 
     name = "states"
 
     @classmethod
     def matches(cls, source: Source) -> bool:
-        shape = shape_of(source)
-        listed = [part for part in shape.members.values() if isinstance(part, list)]
-        turns = [turn for part in listed for turn in part]
-        states = [turn for turn in turns if isinstance(turn, dict) and all(isinstance(s, dict) for s in turn.values())]
-        return bool(turns) and len(listed) == len(shape.members) and len(states) == len(turns)
+        dialogues = [numbered_turns(part) for part in unwrapped(shape_of(source).members).values()]
+        turns = [turn for numbered in dialogues for _, turn in numbered or ()]
+        return bool(turns) and None not in dialogues and all(map(_is_state, turns)) and not Gca.matches(source)
 
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
-        names = SlotNames(schema)
-        decoder = msgspec.json.Decoder(dict[str, dict[str, object]])
-        for file, dialogue, turn, record in checks.once(checks.by_position(source, decoder, b"")):
-            yield Prediction(dialogue, turn, checks.flat(record, names, place(file, dialogue, turn)))
+        turns = checks.Turns()
+        for file in data_files(source):
+            data = checks.content(file)
+            dialogues = checks.decode(data, _DIALOGUES, file.label)
+            checks.unique_keys(data, b"", 0, file.label)
+            yield from read_plain(dialogues, file.label, schema, turns)
+
+
+def _is_state(turn: object) -> bool:
+    if is_turn_record(turn):
+        return True
+    return isinstance(turn, dict) and all(
+        isinstance(value, dict) or ("-" in slot and _is_value(value)) for slot, value in turn.items()
+    )
+
+
+def _is_value(value: object) -> bool:
+    return not isinstance(value, list) or all(isinstance(each, str | int | float) for each in value)

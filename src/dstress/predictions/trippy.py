@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from dstress.dialogue import Schema
-from dstress.errors import PredictionError, place
+from dstress.errors import PredictionError
 from dstress.predictions import checks
 from dstress.predictions.base import Format, Prediction
 from dstress.predictions.shape import data_files, shape_of
@@ -56,33 +56,31 @@ class Trippy(Format):
 
     def read(self, source: Source, schema: Schema | None = None) -> Iterator[Prediction]:
         names, turns = SlotNames(schema), checks.Turns()
-        for file in data_files(source):
-            states: dict[str, dict[str, _Value]] = {}
-            for number, raw in enumerate(checks.items(file)):
-                item = checks.decode(raw, _ITEM, f"{file.label}, item {number}")
-                dialogue, turn = _guid(item, f"{file.label}, item {number}")
-                turns.add(dialogue, turn, file.label)
-                here = place(file.label, dialogue, turn)
-                if turn == 0 or dialogue not in states:
-                    states = {dialogue: {}}
-                state = states[dialogue]
-                gold = {}
-                for key, value in item.items():
-                    if key.startswith(_PREDICTED):
-                        _update(state, key.removeprefix(_PREDICTED), item, turn, here)
-                    elif key.startswith(_GOLD):
-                        gold[key.removeprefix(_GOLD)] = checks.decode(value, _TEXT, f"{here}, {key}")
-                yield _prediction(dialogue, turn, state, gold, names)
-
-
-def _guid(item: dict[str, msgspec.Raw], where: str) -> tuple[str, int]:
-    """`test-DIALOGUE-TURN`, whole or in pieces. The turn counts user turns from 0."""
-    guid = checks.decode(item.get("guid", msgspec.Raw(b"null")), _GUID, f"{where}, guid")
-    pieces = guid.split("-") if isinstance(guid, str) else guid
-    if len(pieces) < 3:
-        raise PredictionError(f"the guid {guid!r} is not SPLIT-DIALOGUE-TURN", where=where)
-    dialogue = checks.dialogue_id("-".join(pieces[1:-1]), where)
-    return dialogue, checks.turn_number(pieces[-1], place(where, dialogue))
+        before = ""
+        state: dict[str, _Value] = {}
+        for where, raw in checks.items(data_files(source)):
+            item = checks.decode(raw, _ITEM, where)
+            guid = checks.decode(item.get("guid", msgspec.Raw(b"null")), _GUID, f"{where}, guid")
+            pieces = guid.split("-") if isinstance(guid, str) else guid  # `test-DIALOGUE-TURN`, whole or in pieces
+            if len(pieces) < 3:
+                raise PredictionError(f"the guid {guid!r} is not SPLIT-DIALOGUE-TURN", where=where)
+            dialogue, turn, here = turns.locate("-".join(pieces[1:-1]), pieces[-1], where)
+            if turn == 0 or dialogue != before:
+                before, state = dialogue, {}
+            gold: dict[str, str] = {}
+            for key, value in item.items():
+                if key.startswith(_PREDICTED):
+                    _update(state, key.removeprefix(_PREDICTED), item, turn, here)
+                elif key.startswith(_GOLD):
+                    gold[key.removeprefix(_GOLD)] = checks.decode(value, _TEXT, f"{here}, {key}")
+            settled = {slot: names.split(slot) if "-" in slot else slot for slot in (*state, *gold)}
+            yield Prediction(
+                dialogue,
+                turn,
+                {settled[slot]: _plain(value.text, settled[slot]) for slot, value in state.items()},
+                gold={settled[s]: (_plain(value, settled[s]),) for s, value in gold.items() if value != "none"},
+                informed={settled[slot]: value.taken for slot, value in state.items() if value.taken is not None},
+            )
 
 
 def _update(state: dict[str, _Value], slot: str, item: dict[str, msgspec.Raw], turn: int, where: str) -> None:
@@ -95,19 +93,6 @@ def _update(state: dict[str, _Value], slot: str, item: dict[str, msgspec.Raw], t
         state[slot] = _Value(value, turn if value.startswith(_MARK) else None)
     elif chosen == _COPY:
         state.pop(slot, None)
-
-
-def _prediction(
-    dialogue: str, turn: int, state: dict[str, _Value], gold: dict[str, str], names: SlotNames
-) -> Prediction:
-    settled = {slot: names.split(slot) if "-" in slot else slot for slot in (*state, *gold)}
-    return Prediction(
-        dialogue,
-        turn,
-        {settled[slot]: _plain(value.text, settled[slot]) for slot, value in state.items()},
-        gold={settled[slot]: (_plain(value, settled[slot]),) for slot, value in gold.items() if value != "none"},
-        informed={settled[slot]: value.taken for slot, value in state.items() if value.taken is not None},
-    )
 
 
 def _plain(value: str, slot: str) -> str:

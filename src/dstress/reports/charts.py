@@ -7,7 +7,7 @@ palette becomes a CSS variable with that colour as its fallback; an exported fil
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ HEAT = (
 """From a great loss, over nothing, to a great gain."""
 SERIES = ("#0067a6", "#c8510a", "#00795c", "#a8427f", "#8a6100", "#3a7fc1", "#7b4fb5", "#5b6470")
 """Systems side by side; they have shapes too, for whoever cannot tell the colours apart."""
+_SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right", "triangle-left")
 
 ABOUT, SEE = "about", "see"
 """Fields of a plot's rows: what a mark says when it is pointed at, and where in the page its turns are."""
@@ -53,8 +54,6 @@ _EMPTY = re.compile(r'<g([^>]*?) role="graphics-symbol"[^>]*/>')
 """A layer that has no mark here, such as that of differences beyond chance: a symbol that says nothing."""
 _PNG_SCALE = 2
 _SMALL = 400
-
-
 _LETTER = 6.5
 """How wide a letter of a label is, in pixels, more or less."""
 
@@ -73,10 +72,6 @@ def explorer_link(stressor: str, **filters: str) -> str:
 def altair() -> Any:
     """Vega-Altair, when the first plot is made: importing it takes half a second, and checking its types far more."""
     return import_module("altair")
-
-
-def _converter() -> Any:
-    return import_module("vl_convert")
 
 
 class Layout(NamedTuple):
@@ -99,12 +94,27 @@ class Layout(NamedTuple):
         axis = alt.Axis(labelLimit=self.names, domain=False, grid=grid, **lines)
         return alt.Y(field, sort=sort, title=None, axis=axis)
 
-    def legend(self, title: str | None = None, label: str | None = None) -> Chart:
-        """The legend above the plot, where it fits on every screen."""
-        columns = 1 if self.narrow and label else 8
-        return altair().Legend(
-            orient="top", title=title, columns=columns, columnPadding=28, **({"labelExpr": label} if label else {})
-        )
+    def colors(self, field: str, colors: Mapping[str, str], label: str = "") -> Chart:
+        """The colour of each value of a field, with a legend above the plot, where it fits on every screen."""
+        alt = altair()
+        columns = {"columns": 1 if self.narrow and label else 8, "columnPadding": 28}
+        legend = alt.Legend(orient="top", title=None, **columns, **({"labelExpr": label} if label else {}))
+        scale = alt.Scale(domain=list(colors), range=list(colors.values()))
+        return alt.Color(f"{field}:N", scale=scale, title=None, legend=legend)
+
+    def columns(self, panels: int, most: int = 2) -> int:
+        """How many of several panels stand side by side."""
+        return 1 if self.narrow else min(most, panels)
+
+    def panel(self, panels: int, most: int = 2, gap: int = 10) -> Layout:
+        """The room that one of several panels has."""
+        columns = self.columns(panels, most)
+        return self if columns == 1 else self._replace(width=self.width // columns - gap)
+
+    @property
+    def height(self) -> Chart:
+        """The height of a plot that has a row for each name."""
+        return altair().Step(self.step)
 
 
 def in_two_lines(names: Iterable[str], most: int) -> dict[str, Any]:
@@ -123,6 +133,54 @@ def in_two_lines(names: Iterable[str], most: int) -> dict[str, Any]:
     return {"labelExpr": lookup, "labelLineHeight": 12} if cut else {}
 
 
+def marks_of(rows: Rows, *, in_panels: bool = False, **encoding: Any) -> Chart:
+    """What all marks of a plot share; each says what it shows, where the rows do. Panels get their rows by `facet`."""
+    alt = altair()
+    chart = alt.Chart() if in_panels else alt.Chart(alt.Data(values=rows))
+    return chart.encode(**encoding, **({"description": f"{ABOUT}:N"} if rows and ABOUT in rows[0] else {}))
+
+
+def system_marks(names: Sequence[str], layout: Layout) -> dict[str, Chart]:
+    """How systems are told apart in every plot: a colour and a shape each, from the ninth on once more."""
+    alt = altair()
+    marks = [(SERIES[n % len(SERIES)], _SHAPES[n % len(_SHAPES)]) for n in range(len(names))]
+    colors, shapes = (alt.Scale(domain=list(names), range=list(values)) for values in zip(*marks, strict=True))
+    legend = alt.Legend(orient="top", title=None, columns=2 if layout.narrow else 5, symbolOpacity=1)
+    return {
+        "color": alt.Color("system:N", scale=colors, legend=legend),
+        "shape": alt.Shape("system:N", scale=shapes, legend=legend),
+    }
+
+
+def zero_line(axis: str) -> Chart:
+    """A dashed line at 0 of an axis."""
+    alt = altair()
+    line = alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(color=MUTED, strokeDash=[3, 3], aria=False)
+    return line.encode(**{axis: "zero:Q"})
+
+
+def mean_line(field: str) -> Chart:
+    """A dashed line down a panel, at the mean of a field."""
+    return altair().Chart().mark_rule(color=INK, strokeDash=[4, 3], aria=False).encode(x=f"mean({field}):Q")
+
+
+def free_scale() -> Chart:
+    """A scale that need not have 0 on it."""
+    return altair().Scale(zero=False, nice=True)
+
+
+def dot(base: Chart, size: int, **options: Any) -> Chart:
+    """A full point for each row."""
+    return base.mark_point(size=size, filled=True, opacity=1, **options)
+
+
+def facet(chart: Chart, field: str, values: Sequence[str], rows: Rows, layout: Layout, most: int = 2) -> Chart:
+    """A panel for each value of a field, in this order."""
+    alt = altair()
+    header = alt.Facet(f"{field}:N", sort=list(values), title=None, header=alt.Header(labelAnchor="start"))
+    return chart.facet(header, data=alt.Data(values=rows), columns=layout.columns(len(values), most))
+
+
 class Plot(NamedTuple):
     """A plot: what it is called as a file, what it shows, and its chart for a layout."""
 
@@ -135,12 +193,12 @@ WIDE = Layout(False, 640, 24, 240)
 NARROW = Layout(True, 200, 26, 118)
 
 
-def draw_svg(plot: Plot, layout: Layout = WIDE) -> str:
+def draw_svg(plot: Plot) -> str:
     """The plot as SVG, in the palette's own colours."""
-    spec, version = _spec(plot, layout)
+    spec, version = _spec(plot, WIDE)
     # A file is cut at its edges, and where there is no Arial its labels are wider than measured.
     spec["padding"] = {"left": 30, "right": 30, "top": 5, "bottom": 5}
-    return str(_converter().vegalite_to_svg(spec, vl_version=version))
+    return str(import_module("vl_convert").vegalite_to_svg(spec, vl_version=version))
 
 
 def draw_adaptive_svg(plot: Plot, layout: Layout, *, is_linked: bool = True) -> str:
@@ -152,7 +210,7 @@ def draw_adaptive_svg(plot: Plot, layout: Layout, *, is_linked: bool = True) -> 
     spec, version = _spec(plot, layout)
     if is_linked:
         _add_links(spec)
-    drawn = str(_converter().vegalite_to_svg(spec, vl_version=version))
+    drawn = str(import_module("vl_convert").vegalite_to_svg(spec, vl_version=version))
     drawn = _COLOR.sub(lambda match: f"var(--plot-{_VARIABLES[match[0]]}, {match[0]})", drawn)
     drawn = _EMPTY.sub(r"<g\1/>", drawn)
     drawn = _LINK.sub(r'<a href="\1" tabindex="-1">', _SIZE.sub(r"\1", drawn, count=1))
@@ -161,14 +219,10 @@ def draw_adaptive_svg(plot: Plot, layout: Layout, *, is_linked: bool = True) -> 
 
 def _add_links(part: Any) -> None:
     """Let every mark that says what it is lead to its turns."""
-    if isinstance(part, dict):
-        if part.get("description", {}) == {"field": ABOUT, "type": "nominal"}:
-            part["href"] = {"field": SEE, "type": "nominal"}
-        for inner in part.values():
-            _add_links(inner)
-    elif isinstance(part, list):
-        for inner in part:
-            _add_links(inner)
+    if isinstance(part, dict) and part.get("description", {}) == {"field": ABOUT, "type": "nominal"}:
+        part["href"] = {"field": SEE, "type": "nominal"}
+    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        _add_links(inner)
 
 
 def export(plot: Plot, folder: Path) -> list[Path]:
@@ -176,7 +230,7 @@ def export(plot: Plot, folder: Path) -> list[Path]:
     spec, version = _spec(plot, WIDE)
     files = {
         ".svg": draw_svg(plot).encode(),
-        ".png": bytes(_converter().vegalite_to_png(spec, vl_version=version, scale=_PNG_SCALE)),
+        ".png": bytes(import_module("vl_convert").vegalite_to_png(spec, vl_version=version, scale=_PNG_SCALE)),
         ".vl.json": msgspec.json.format(msgspec.json.encode(spec), indent=2) + b"\n",
     }
     for suffix, data in files.items():
@@ -186,16 +240,10 @@ def export(plot: Plot, folder: Path) -> list[Path]:
 
 
 def _spec(plot: Plot, layout: Layout) -> tuple[dict[str, Any], str]:
-    chart = plot.chart(layout)
-    # Checking a specification takes longer than drawing it; the tests check them all.
-    spec = chart.configure(**_theme()).properties(background=SURFACE).to_dict(validate=False)
-    return spec, ".".join(altair().SCHEMA_VERSION.lstrip("v").split(".")[:2])
-
-
-def _theme() -> dict[str, Any]:
+    """The plot's specification in our theme, and the version of Vega-Lite that it is written for."""
     text = {"labelColor": INK, "titleColor": MUTED, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": 400}
     lines = {"gridColor": GRID, "domainColor": GRID, "tickColor": GRID}
-    return {
+    theme = {
         "font": _FONT,
         "view": {"stroke": None},
         "axis": {**text, **lines, "titlePadding": 10, "labelPadding": 6, "ticks": False, "labelFlush": False},
@@ -204,3 +252,6 @@ def _theme() -> dict[str, Any]:
         "text": {"color": INK, "fontSize": 12},
         "facet": {"spacing": 24},
     }
+    # Checking a specification takes longer than drawing it; the tests check them all.
+    spec = plot.chart(layout).configure(**theme).properties(background=SURFACE).to_dict(validate=False)
+    return spec, ".".join(altair().SCHEMA_VERSION.lstrip("v").split(".")[:2])

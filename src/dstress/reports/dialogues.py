@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
-
-from dstress.dialogue import Dialogue, Schema, State, first_forms
+from dstress.corpora.base import Corpus, CorpusTurns
+from dstress.dialogue import Dialogue, Schema, first_forms
+from dstress.display import make_tables
 from dstress.reports.tables import Table
 
 _EXAMPLES = 5
 
 
-class _WithSchema(Protocol):
-    @property
-    def schema(self) -> Schema: ...
-
-
+@make_tables.register
 def dialogue_tables(dialogue: Dialogue) -> dict[str, Table]:
     """What was said, turn by turn, and what each turn changed in the state."""
     turns = list(zip(dialogue.turns, dialogue.updates(), strict=True))
-    rows = [
-        (str(number), turn.system, turn.user, "\n".join(_changes(update)))
-        for number, (turn, update) in enumerate(turns)
-    ]
+    rows = []
+    for number, (turn, update) in enumerate(turns):
+        changes = (f"{slot} = {forms[0]}" if forms else f"{slot} is dropped" for slot, forms in update.items())
+        rows.append((str(number), turn.system, turn.user, "\n".join(changes)))
     records = [
         {"turn": number, "system": turn.system, "user": turn.user, "state": first_forms(turn.state)}
         for number, (turn, _) in enumerate(turns)
@@ -30,11 +25,7 @@ def dialogue_tables(dialogue: Dialogue) -> dict[str, Table]:
     return {"turns": Table(("#turn", "system", "user", "changes in the state"), rows, records=records)}
 
 
-def _changes(update: State) -> Iterable[str]:
-    for slot, forms in update.items():
-        yield f"{slot} = {forms[0]}" if forms else f"{slot} is dropped"
-
-
+@make_tables.register
 def schema_tables(schema: Schema) -> dict[str, Table]:
     """Every slot."""
     rows, records = [], []
@@ -54,7 +45,21 @@ def schema_tables(schema: Schema) -> dict[str, Table]:
     return {"slots": Table(("service", "slot", "categorical", "values", "description"), rows, records=records)}
 
 
-def corpus_tables(corpus: _WithSchema) -> dict[str, Table]:
+@make_tables.register
+def turn_tables(turns: CorpusTurns) -> dict[str, Table]:
+    """Every turn of a corpus, as plain values."""
+    records = [
+        {"dialogue": dialogue.id, "turn": number, "system": turn.system, "user": turn.user}
+        | {"state": first_forms(turn.state)}
+        for dialogue in turns.corpus
+        for number, turn in enumerate(dialogue.turns)
+    ]
+    rows = [[str(value) for value in record.values()] for record in records]
+    return {"turns": Table(("dialogue", "#turn", "system", "user", "state"), rows, records=records)}
+
+
+@make_tables.register
+def corpus_tables(corpus: Corpus) -> dict[str, Table]:
     """The services; dialogues are not read for it."""
     services = corpus.schema.services
     rows = [(service.name, str(len(service.slots)), service.description) for service in services]

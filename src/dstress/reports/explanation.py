@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dstress.alignment.errors import TurnErrors
 from dstress.display import Displayed
 from dstress.errors import DstressError
 from dstress.reports.findings import OPENING, Evidence, Finding, Records, findings, rank, score_evidence
-from dstress.reports.original_names import scores_by_original_names
 from dstress.reports.tables import Table
-from dstress.reports.variant_names import rename_variants, variant_names
-from dstress.runs.folder import ORIGINAL, RunFolder
+from dstress.reports.variant_names import rename_variants, scores_by_original_names, variant_names
+from dstress.runs.folder import ORIGINAL, RunFolder, Scores
 from dstress.schema_names import names_back
+from dstress.scoring.alignment.errors import TurnErrors
 
 if TYPE_CHECKING:  # they judge answers, which a plain page need not
-    from dstress.analysis.explain import ErrorStudy
-    from dstress.analysis.systems import System
+    from dstress.reports.analysis.explain import ErrorStudy
+    from dstress.reports.analysis.systems import JudgedSystem
 
 _ERROR_TABLES = ("slots", "kinds", "turns", "fixes", "interactions", "inventions", "names")
 NOTHING = Finding("Nothing to tell", "No slot has an error, and there is no stressor to speak of.", 0)
@@ -32,12 +31,15 @@ NOTHING = Finding("Nothing to tell", "No slot has an error, and there is no stre
 class Explanation(Displayed, msgspec.Struct):
     """Findings, the most interesting first, and tables by name, which their sentences point into."""
 
-    _tabled_by = "dstress.reports.explanation:explanation_tables"
-
     system: str
     findings: list[Finding]
     evidence: dict[str, Records]
     notes: list[str] = []
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """Every table that has rows."""
+        return {name: _as_table(name, rows) for name, rows in self.evidence.items() if rows}
 
     @property
     def opening(self) -> list[Finding]:
@@ -45,12 +47,7 @@ class Explanation(Displayed, msgspec.Struct):
         return self.findings[:OPENING]
 
     def __repr__(self) -> str:
-        return f"Explanation({self.system}: {'; '.join(one.title for one in self.opening)})"
-
-
-def explanation_tables(explanation: Explanation) -> dict[str, Table]:
-    """Every table that has rows."""
-    return {name: _as_table(name, rows) for name, rows in explanation.evidence.items() if rows}
+        return f"Explanation({self.system}: {'; '.join(finding.title for finding in self.opening)})"
 
 
 def _as_table(name: str, rows: Records) -> Table:
@@ -69,34 +66,39 @@ def _cell(value: Any) -> str:
     return "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def explain_run(run: RunFolder, errors: Mapping[str, TurnErrors]) -> Explanation:
-    """A run, from its scores and what each variant's answers have wrong."""
-    from dstress.analysis.explain import Answers, study_errors
+def explain_run(
+    run: RunFolder, errors: Mapping[str, TurnErrors], by_original_names: Scores | None = None
+) -> Explanation:
+    """A run, from what each variant's answers have wrong and its scores, which are read if they are not given."""
+    from dstress.reports.analysis.explain import Answers, study_errors
 
-    called, schema = variant_names(run.manifest.suite), run.schema(ORIGINAL)  # as the suite's table calls them
-    scores = rename_variants(scores_by_original_names(run), called)
-    names = {called[variant]: names_back(schema, run.schema(variant)) for variant in run.variants}
+    called, schema = variant_names(run.manifest.suite), run.variant(ORIGINAL).schema  # as the suite's table calls them
+    scores = rename_variants(by_original_names or scores_by_original_names(run), called)
+    names = {called[variant]: names_back(schema, run.variant(variant).schema) for variant in run.variants}
     unit = scores.variants[ORIGINAL].signature.get("unit", "turn")
     by_name = {called[variant]: wrong for variant, wrong in errors.items()}
-    study = study_errors(Answers(by_name, run.dialogues(ORIGINAL), schema, names, unit))
-    told = _explanation(run.path.name, findings(scores), study, score_evidence(scores))
+    study = study_errors(Answers(by_name, run.variant(ORIGINAL).dialogues(), schema, names, unit))
+    explanation = _explanation(run.path.name, findings(scores), study, score_evidence(scores))
     specs = {name: variant for variant, name in called.items()}  # by which the page knows its examples
-    told.findings = [msgspec.structs.replace(one, variant=specs.get(one.variant, one.variant)) for one in told.findings]
-    return told
+    explanation.findings = [
+        msgspec.structs.replace(finding, variant=specs.get(finding.variant, finding.variant))
+        for finding in explanation.findings
+    ]
+    return explanation
 
 
-def _explanation(name: str, told: Sequence[Finding], study: ErrorStudy, evidence: Evidence) -> Explanation:
+def _explanation(name: str, of_scores: Sequence[Finding], study: ErrorStudy, evidence: Evidence) -> Explanation:
     from dstress.reports.error_findings import error_findings
 
     evidence.tables |= {table: msgspec.to_builtins(getattr(study, table)) for table in _ERROR_TABLES}
-    found = rank((*told, *error_findings(study, evidence)))
+    ranked = rank((*of_scores, *error_findings(study, evidence)))
     notes = [] if study.names else ["the dialogues have no words, so nothing is told of names that nobody said"]
-    return Explanation(name, found or [NOTHING], evidence.tables, notes)
+    return Explanation(name, ranked or [NOTHING], evidence.tables, notes)
 
 
-def explain_system(system: System) -> Explanation:
+def explain_system(system: JudgedSystem) -> Explanation:
     """A run or a prediction file."""
-    from dstress.analysis.explain import Answers, study_errors
+    from dstress.reports.analysis.explain import Answers, study_errors
     from dstress.runs.scores import find_errors
 
     if system.run is not None:
@@ -112,24 +114,24 @@ def explain_system(system: System) -> Explanation:
     return _explanation(system.name, (), study, Evidence({}))
 
 
-def judge_errors(system: System, variant: str) -> tuple[TurnErrors, str]:
+def judge_errors(system: JudgedSystem, variant: str) -> tuple[TurnErrors, str]:
     """What a system's answers to a variant have wrong, and whether turns or frames are scored."""
     errors = TurnErrors()
     scored = system.judge(variant, ["jga"], [errors])
     return errors, scored.signature["unit"]
 
 
-def explain_difference(first: System, second: System) -> Explanation:
+def explain_difference(first: JudgedSystem, second: JudgedSystem) -> Explanation:
     """Where two runs, or two prediction files, differ; the first is the one to compare with."""
-    from dstress.analysis.differences import compare_errors
-    from dstress.analysis.systems import shared_variants
+    from dstress.reports.analysis.differences import compare_errors
+    from dstress.reports.analysis.systems import shared_variants
     from dstress.reports.error_findings import difference_findings
 
     variants = shared_variants(first, second)
     judged = [{variant: judge_errors(system, variant) for variant in variants} for system in (first, second)]
-    before, after = ({variant: errors for variant, (errors, _) in one.items()} for one in judged)
+    before, after = ({variant: errors for variant, (errors, _) in by_variant.items()} for by_variant in judged)
     difference = compare_errors((first.name, second.name), before, after, judged[0][ORIGINAL][1])
     tables = {"systems": difference.systems, "slot_differences": difference.slots}
     evidence = Evidence({name: msgspec.to_builtins(rows) for name, rows in tables.items()})
-    found = rank(difference_findings(difference, evidence))
-    return Explanation(f"{first.name} and {second.name}", found or [NOTHING], evidence.tables)
+    ranked = rank(difference_findings(difference, evidence))
+    return Explanation(f"{first.name} and {second.name}", ranked or [NOTHING], evidence.tables)

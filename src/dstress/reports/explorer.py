@@ -22,19 +22,20 @@ from __future__ import annotations
 import base64
 import gzip
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import msgspec
 
-from dstress.alignment.errors import TurnErrors
 from dstress.conventions import conventions
-from dstress.dialogue import Dialogue, Edit, State, Stress, Turn
+from dstress.conventions.base import Convention
+from dstress.dialogue import Dialogue, Schema, State, Stress, Turn
 from dstress.errors import CorpusError
-from dstress.predictions.base import Prediction
-from dstress.runs.folder import ORIGINAL, RunFolder
+from dstress.runs.folder import ORIGINAL, RunFolder, Variant
 from dstress.schema_names import map_names
+from dstress.scoring.alignment.errors import TurnErrors
 from dstress.text.schema_distance import changed_slots
 
 BUDGET = 8_000_000
@@ -51,6 +52,10 @@ _FIRST, _CHANGED_ERRORS, _SAME_ERRORS, _BOTH_RIGHT = range(4)
 Flat = list[Any]
 
 
+Confusions = Counter[tuple[str, str, str]]
+"""How often a slot, by the original's name, has a gold value and another answer; empty is "nothing"."""
+
+
 class Packet(NamedTuple):
     """One packed part of the explorer's data."""
 
@@ -58,10 +63,6 @@ class Packet(NamedTuple):
     data: str
     examples: int
     left_out: int
-
-
-Confusions = Counter[tuple[str, str, str]]
-"""How often a slot, by the original's name, has a gold value and another answer; empty is "nothing"."""
 
 
 class Explored(NamedTuple):
@@ -89,63 +90,111 @@ class _Side(NamedTuple):
     errors: Flat
     failed: str
     right: bool = False
-    said: str = ""
+    beside: str = ""
+    """What the answer has beside the state, in words."""
 
 
 def explore(run: RunFolder, errors: Mapping[str, TurnErrors], budget: int = BUDGET) -> Explored:
     """Read a whole run with what its answers have wrong, and pack what fits the budget."""
-    reader = _Reader(run, errors)
-    original = reader.original()
-    stressed = {variant: reader.stressed(variant) for variant in run.variants if variant != ORIGINAL}
-    wrong = sum(not side.right for sides in reader.sides for side in sides)
-    heads = {variant: reading.head for variant, reading in reader.read.items()}
-    first = Packet(ORIGINAL, pack(heads[ORIGINAL] | {"dialogues": original}), wrong, 0)
-    rest = _packed(stressed, heads, budget - len(first.data))
-    # Wrong turns that a stressor leaves as they are need no entry of their own, but are examples where all have room.
-    rest = [
-        packet if packet.left_out else packet._replace(examples=packet.examples + reader.read[packet.variant].untouched)
-        for packet in rest
-    ]
-    failures = {variant: reading.failures for variant, reading in reader.read.items() if reading.failures}
-    slots = list(reader.read[ORIGINAL].numbers)
-    confusions = {variant: reading.named_confusions(slots) for variant, reading in reader.read.items()}
-    return Explored([first, *rest], failures, confusions, len(original), sum(map(len, reader.sides)))
+    convention, schema = conventions.create(run.scores.convention), run.variant(ORIGINAL).schema
+    numbers = {slot: number for number, slot in enumerate(schema.slots)}
+    original = _Answers(run.variant(ORIGINAL), errors[ORIGINAL], convention, schema, numbers)
+    dialogues: list[Flat] = []
+    places: dict[str, int] = {}
+    sides: list[list[_Side]] = []
+    for dialogue in run.variant(ORIGINAL).dialogues():
+        places[dialogue.id] = len(places)
+        sides.append([original.side(dialogue, number) for number in range(len(dialogue.turns))])
+        turns: list[Flat] = []
+        before: State = {}
+        for turn, side in zip(dialogue.turns, sides[-1], strict=True):
+            after = original.label(turn)
+            gold, before = original.gold(before, after), after
+            turns.append(_short([turn.system, turn.user, gold, side.errors, side.failed, side.beside]))
+        dialogues.append([dialogue.id, turns])
+    wrong = sum(not side.right for of_dialogue in sides for side in of_dialogue)
+    first = Packet(ORIGINAL, pack(original.head | {"dialogues": dialogues}), wrong, 0)
+
+    read, entries = {ORIGINAL: original}, dict[str, list[_Entry]]()
+    for variant in run.variants[1:]:
+        renamed = dict(numbers)
+        with suppress(CorpusError):  # a paraphrase of the schema renames slots in place
+            names = map_names([(schema, run.variant(variant).schema)])
+            renamed = {names.slot_id(slot): number for slot, number in numbers.items()}
+        read[variant] = _Answers(run.variant(variant), errors[variant], convention, schema, renamed)
+        entries[variant] = list(read[variant].entries(places, sides))
+
+    packets = [_pack_entries(read[variant], own, 0) for variant, own in entries.items()]
+    room, size = budget - len(first.data), sum(len(packet.data) for packet in packets)
+    if size > room:  # all of them become smaller in the same measure
+        share = max(_LEAST_SHARE, room / size)
+        chosen = {variant: _kept(own, share) for variant, own in entries.items()}
+        packets = [_pack_entries(read[name], own, len(entries[name]) - len(own)) for name, own in chosen.items()]
+    failures = {variant: answers.failures for variant, answers in read.items() if answers.failures}
+    slots = list(original.numbers)
+    confusions = {variant: answers.named_confusions(slots) for variant, answers in read.items()}
+    return Explored([first, *packets], failures, confusions, len(dialogues), sum(map(len, sides)))
 
 
-class _Variant:
+class _Answers:
     """One variant's answers with their errors, and its slots as numbers."""
 
-    def __init__(self, reader: _Reader, variant: str, numbers: dict[str, int]) -> None:
-        run = reader.run
-        self.numbers, self.errors, self.convention = numbers, reader.errors[variant], reader.convention
-        self.schema = run.schema(variant)
+    def __init__(
+        self, variant: Variant, errors: TurnErrors, convention: Convention, original: Schema, numbers: dict[str, int]
+    ) -> None:
+        self.variant, self.errors, self.convention, self.numbers = variant, errors, convention, numbers
         # With more services than the original has, places no longer tell which slot is which.
-        is_paired = len(self.schema.slots) == len(reader.schema.slots)
-        self.slot_changes = changed_slots(reader.schema, self.schema) if is_paired else []
-        self.failed: dict[tuple[str, int], str] = {}
-        self.said: dict[tuple[str, int], str] = {}
-        for answer in run.journal(variant):
-            place = (answer.dialogue, answer.turn)
-            self.failed[place] = answer.failed
-            if said := _said(answer):
-                self.said[place] = said
+        is_paired = len(variant.schema.slots) == len(original.slots)
+        self.slot_changes = changed_slots(original, variant.schema) if is_paired else []
         self.failures: Counter[str] = Counter()
         self.confusions: Counter[tuple[int, str, str]] = Counter()
         self.untouched = 0
+        """Wrong turns that the stressor leaves as they are need no entry, but are examples where all have room."""
+        self.failed: dict[tuple[str, int], str] = {}
+        self.beside: dict[tuple[str, int], str] = {}
+        for answer in variant.journal():
+            quoted = "" if answer.response is None else f"“{answer.response}”"
+            labels = f"intent {answer.intent}" if answer.intent else "", "out of domain" if answer.ood else ""
+            self.failed[answer.dialogue, answer.turn] = answer.failed
+            self.beside[answer.dialogue, answer.turn] = " · ".join(filter(None, (quoted, *labels)))
 
     def side(self, dialogue: Dialogue, number: int) -> _Side:
         """What became of a turn."""
         place = (dialogue.id, number)
-        gold, found = dialogue.turns[number].state, self.errors.get(place, [])
+        gold, errors = dialogue.turns[number].state, self.errors.get(place, [])
         flat: Flat = []
-        for error in found:
+        for error in errors:
             flat += [self._number(error.slot), error.kind, error.value]
             if not error.is_right:
                 self.confusions[flat[-3], _shown(gold.get(error.slot, ())), error.value] += 1
         if failed := self.failed.get(place, NO_ANSWER):
             self.failures[failed] += 1
             return _Side(flat, failed)
-        return _Side(flat, "", all(error.is_right for error in found), self.said.get(place, ""))
+        return _Side(flat, "", all(error.is_right for error in errors), self.beside.get(place, ""))
+
+    def entries(self, places: Mapping[str, int], sides: Sequence[Sequence[_Side]]) -> Iterator[_Entry]:
+        """What is different under a stressor from the original's dialogues, by their places, and answers."""
+        for dialogue in self.variant.dialogues():
+            place = places[dialogue.id]
+            for number, turn in enumerate(dialogue.turns):
+                before, after = sides[place][number], self.side(dialogue, number)
+                same = before.errors == after.errors
+                if not turn.changed and same and before.failed == after.failed:
+                    self.untouched += not after.right
+                    continue
+                stress = turn.stress or Stress(turn)
+                edits = (
+                    [part for edit in edits for part in (edit.start, len(edit.before), edit.after)]
+                    for edits in (stress.edits, stress.system_edits)
+                )
+                gold = self.gold(self.label(turn.original), self.label(turn))
+                history = int(stress.alone) if stress.base is None else [stress.base.system, stress.base.user]
+                answer: Flat = [None if same else after.errors, list(stress.tags), history, after.failed, after.beside]
+                rank = _BOTH_RIGHT if after.right else _SAME_ERRORS if same else _CHANGED_ERRORS
+                rank = _FIRST if after.failed or after.right != before.right else rank
+                content = _ENCODER.encode(_short([place, number, *edits, gold, *answer]))
+                group = (place, number) if stress.alone else (place, -1)
+                yield _Entry(msgspec.Raw(content), group, rank)
 
     def named_confusions(self, slots: Sequence[str]) -> Confusions:
         """The confusions by the names of slots that the original gives; one that it has not keeps its own."""
@@ -155,20 +204,17 @@ class _Variant:
     def label(self, turn: Turn) -> State:
         """The part of a turn's label that the convention looks at."""
         services = {frame.service for frame in turn.frames}
-        considers, slots = self.convention.considers, self.schema.slots
+        considers, slots = self.convention.considers, self.variant.schema.slots
         return {slot: forms for slot, forms in turn.state.items() if considers(slot, services, slots)}
 
     def gold(self, before: State, after: State) -> Flat:
         """The way from one label to another."""
-        if before == after:
-            return []
         flat: Flat = []
-        for slot, forms in after.items():
-            if before.get(slot) != forms:
-                flat += [self._number(slot), _shown(forms)]
-        for slot in before:
-            if slot not in after:
-                flat += [self._number(slot), None]
+        if before != after:
+            for slot, forms in after.items():
+                flat += [self._number(slot), _shown(forms)] if before.get(slot) != forms else []
+            for slot in before:
+                flat += [self._number(slot), None] if slot not in after else []
         return flat
 
     def _number(self, slot: str) -> int:
@@ -182,90 +228,8 @@ class _Variant:
         return slots | ({"schema": list(map(msgspec.structs.astuple, self.slot_changes))} if self.slot_changes else {})
 
 
-class _Reader:
-    """Turns a run's files into the explorer's lists."""
-
-    def __init__(self, run: RunFolder, errors: Mapping[str, TurnErrors]) -> None:
-        self.run, self.errors = run, errors
-        self.convention = conventions.create(run.scores.convention)
-        self.schema = run.schema(ORIGINAL)
-        self.places: dict[str, int] = {}
-        self.sides: list[list[_Side]] = []
-        self.read: dict[str, _Variant] = {}
-
-    def original(self) -> list[Flat]:
-        """Every dialogue, as it was."""
-        numbers = {slot: number for number, slot in enumerate(self.schema.slots)}
-        reading = self.read[ORIGINAL] = _Variant(self, ORIGINAL, numbers)
-        dialogues = []
-        for place, dialogue in enumerate(self.run.dialogues(ORIGINAL)):
-            self.places[dialogue.id] = place
-            sides = [reading.side(dialogue, number) for number in range(len(dialogue.turns))]
-            self.sides.append(sides)
-            turns: list[Flat] = []
-            before: State = {}
-            for turn, side in zip(dialogue.turns, sides, strict=True):
-                after = reading.label(turn)
-                gold, before = reading.gold(before, after), after
-                turns.append(_short([turn.system, turn.user, gold, side.errors, side.failed, side.said]))
-            dialogues.append([dialogue.id, turns])
-        return dialogues
-
-    def stressed(self, variant: str) -> list[_Entry]:
-        """What is different under a stressor."""
-        reading = self.read[variant] = _Variant(self, variant, self._numbers(variant))
-        entries = []
-        for dialogue in self.run.dialogues(variant):
-            place = self.places[dialogue.id]
-            for number, turn in enumerate(dialogue.turns):
-                side, before = reading.side(dialogue, number), self.sides[place][number]
-                if turn.changed or (side.errors, side.failed) != (before.errors, before.failed):
-                    gold = reading.gold(reading.label(turn.original), reading.label(turn))
-                    entries.append(_entry((place, number), turn, gold, (before, side)))
-                else:
-                    reading.untouched += not side.right
-        return entries
-
-    def _numbers(self, variant: str) -> dict[str, int]:
-        """The original's numbers under the variant's names: a paraphrase of the schema renames slots in place."""
-        original = self.read[ORIGINAL].numbers
-        try:
-            names = map_names([(self.schema, self.run.schema(variant))])
-        except CorpusError:
-            return dict(original)
-        return {names.slot_id(slot): number for slot, number in original.items()}
-
-
-def _entry(place: tuple[int, int], turn: Turn, gold: Flat, sides: tuple[_Side, _Side]) -> _Entry:
-    before, after = sides
-    same = before.errors == after.errors
-    stress = turn.stress or Stress(turn)
-    history = int(stress.alone) if stress.base is None else [stress.base.system, stress.base.user]
-    edits = _edits(stress.edits), _edits(stress.system_edits)
-    errors = None if same else after.errors
-    content: Flat = [*place, *edits, gold, errors, list(stress.tags), history, after.failed, after.said]
-    if after.failed or after.right != before.right:
-        rank = _FIRST
-    elif after.right:
-        rank = _BOTH_RIGHT
-    else:
-        rank = _SAME_ERRORS if same else _CHANGED_ERRORS
-    return _Entry(msgspec.Raw(_ENCODER.encode(_short(content))), place if stress.alone else (place[0], -1), rank)
-
-
-def _said(answer: Prediction) -> str:
-    """What an answer has beside the state, in words."""
-    labels = [f"intent {answer.intent}" if answer.intent else "", "out of domain" if answer.ood else ""]
-    quoted = "" if answer.response is None else f"“{answer.response}”"
-    return " · ".join(filter(None, (quoted, *labels)))
-
-
 def _shown(forms: Sequence[str]) -> str:
     return " | ".join(forms[:_SHOWN_FORMS])
-
-
-def _edits(edits: Iterable[Edit]) -> Flat:
-    return [part for edit in edits for part in (edit.start, len(edit.before), edit.after)]
 
 
 def _short(content: Flat) -> Flat:
@@ -274,19 +238,6 @@ def _short(content: Flat) -> Flat:
     while end > _ALWAYS and content[end - 1] is not None and not content[end - 1]:
         end -= 1
     return content[:end]
-
-
-def _packed(stressed: dict[str, list[_Entry]], heads: dict[str, dict[str, Any]], room: int) -> list[Packet]:
-    """A packet for each stressor; all of them smaller in the same measure where they do not fit."""
-    packets = [_stressed(variant, heads[variant], entries, 0) for variant, entries in stressed.items()]
-    size = sum(len(packet.data) for packet in packets)
-    if size <= room:
-        return packets
-    share = max(_LEAST_SHARE, room / size)
-    chosen = {variant: _kept(entries, share) for variant, entries in stressed.items()}
-    return [
-        _stressed(variant, heads[variant], kept, len(stressed[variant]) - len(kept)) for variant, kept in chosen.items()
-    ]
 
 
 def _kept(entries: Sequence[_Entry], share: float) -> list[_Entry]:
@@ -298,7 +249,7 @@ def _kept(entries: Sequence[_Entry], share: float) -> list[_Entry]:
         ranks[entry.group] = min(entry.rank, ranks.get(entry.group, _BOTH_RIGHT))
     left = share * sum(sizes.values())
     kept = set()
-    for group in sorted(sizes, key=lambda group: (ranks[group], _strewn(group))):
+    for group in sorted(sizes, key=lambda group: (ranks[group], blake2b(b"%d/%d" % group, digest_size=8).digest())):
         left -= sizes[group]
         if left < 0:
             break
@@ -306,13 +257,10 @@ def _kept(entries: Sequence[_Entry], share: float) -> list[_Entry]:
     return [entry for entry in entries if entry.group in kept]
 
 
-def _strewn(group: tuple[int, int]) -> bytes:
-    return blake2b(b"%d/%d" % group, digest_size=8).digest()
-
-
-def _stressed(variant: str, head: dict[str, Any], entries: Sequence[_Entry], left_out: int) -> Packet:
-    content = head | {"turns": [entry.content for entry in entries], "left_out": left_out}
-    return Packet(variant, pack(content), len(entries), left_out)
+def _pack_entries(answers: _Answers, entries: Sequence[_Entry], left_out: int) -> Packet:
+    content = answers.head | {"turns": [entry.content for entry in entries], "left_out": left_out}
+    examples = len(entries) + (0 if left_out else answers.untouched)
+    return Packet(answers.variant.spec, pack(content), examples, left_out)
 
 
 def pack(content: Any) -> str:

@@ -20,47 +20,31 @@ _LETTER, _NUMBER, _WIDEST = 6.5, 30, 110
 _MOST_LETTERS = 20
 
 
-def heat_chart(rows: Rows, field: str, layout: Layout, columns: str = "stressor") -> Chart:
-    """Cells of `change`, in points: `field` down, those that lose most on top, and `columns` across."""
+def heat_chart(rows: Rows, field: str, layout: Layout) -> Chart:
+    """Cells of `change`, in points: `field` down, those that lose most on top, and stressors across."""
     alt = altair()
-    across = list(dict.fromkeys(row[columns] for row in rows))
+    across = list(dict.fromkeys(row["stressor"] for row in rows))
     width = min(layout.width, _WIDEST * len(across))
     cell = width / len(across)
     fits = max(map(len, across)) * _LETTER < cell
     angle = 0 if fits else -90 if cell < _NUMBER else -40
     lines = in_two_lines(across, _MOST_LETTERS) if cell >= _NUMBER else {}
-    axis = alt.Axis(
-        orient="top",
-        labelAngle=angle,
-        labelLimit=150,
-        labelPadding=16 if lines else 6,
-        title=None,
-        domain=False,
-        grid=False,
-        **lines,
-    )
-    base = alt.Chart(alt.Data(values=[row | {"shown": PAGE.points(row["change"] / 100, 0)} for row in rows])).encode(
-        x=alt.X(f"{columns}:N", sort=across, axis=axis),
-        y=layout.names_axis(
-            f"{field}:N",
-            [row[field] for row in rows],
-            sort=alt.EncodingSortField("change", op="mean"),
-            grid=False,
-        ),
+    labels = {"labelAngle": angle, "labelLimit": 150, "labelPadding": 16 if lines else 6, **lines}
+    axis = alt.Axis(orient="top", title=None, domain=False, grid=False, **labels)
+    names, sort = [row[field] for row in rows], alt.EncodingSortField("change", op="mean")
+    shown = [row | {"shown": PAGE.points(row["change"] / 100, 0)} for row in rows]
+    base = alt.Chart(alt.Data(values=shown)).encode(
+        x=alt.X("stressor:N", sort=across, axis=axis),
+        y=layout.names_axis(f"{field}:N", names, sort, grid=False),
         description=f"{ABOUT}:N",
     )
     scale = alt.Scale(type="threshold", domain=list(STEPS), range=list(HEAT))
-    legend = alt.Legend(
-        orient="top", type="gradient", gradientLength=layout.width, gradientThickness=10, title="change, points"
-    )
-    cells = base.mark_rect(stroke=SURFACE, strokeWidth=2).encode(
-        color=alt.Color("change:Q", scale=scale, legend=legend)
-    )
-    size = {"width": width, "height": alt.Step(layout.step)}
-    if cell < _NUMBER:
-        return cells.properties(**size)
-    strong = (alt.datum.change < _STRONG[0]) | (alt.datum.change >= _STRONG[1])
-    words = base.mark_text(fontSize=10.5, aria=False).encode(
-        text="shown:N", color=alt.condition(strong, alt.value(SURFACE), alt.value(INK))
-    )
-    return (cells + words).properties(**size)
+    size = {"gradientLength": layout.width, "gradientThickness": 10}
+    legend = alt.Legend(orient="top", type="gradient", title="change, points", **size)
+    color = alt.Color("change:Q", scale=scale, legend=legend)
+    cells = base.mark_rect(stroke=SURFACE, strokeWidth=2).encode(color=color)
+    if cell >= _NUMBER:
+        strong = (alt.datum.change < _STRONG[0]) | (alt.datum.change >= _STRONG[1])
+        color = alt.condition(strong, alt.value(SURFACE), alt.value(INK))
+        cells += base.mark_text(fontSize=10.5, aria=False).encode(text="shown:N", color=color)
+    return cells.properties(width=width, height=alt.Step(layout.step))

@@ -1,23 +1,23 @@
-"""What several runs say together, in words: who leads, where that changes, where metrics disagree."""
+"""Say in words what several runs show together: who leads, where that changes, where metrics disagree."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations, permutations
 
-from dstress.analysis.ranking import MEAN, Order, Ranking
-from dstress.metrics.base import PERCENT
-from dstress.metrics.measures import describe, measure_of
+from dstress.reports.analysis.ranking import MEAN, Order, Ranking
 from dstress.reports.findings import Finding
 from dstress.reports.numbers import PAGE
 from dstress.reports.systems import Systems
 from dstress.runs.folder import ORIGINAL
+from dstress.scoring.metrics.base import PERCENT
+from dstress.scoring.metrics.measures import describe, measure_of
 
 _MOST = 3
 
 
 def system_findings(systems: Systems, ranking: Ranking) -> list[Finding]:
-    """Who leads with and without stress; pairs whose order a stressor surely turns round; metrics that disagree."""
+    """Return who leads with and without stress, pairs that a stressor reverses, and metrics that disagree."""
     return [*_leaders(ranking), *find_reversals(ranking), *_first_places(systems)]
 
 
@@ -25,32 +25,29 @@ def _leaders(ranking: Ranking) -> Iterator[Finding]:
     unit = measure_of(ranking.metric).unit
     for version, where in ((ORIGINAL, "on the original"), (MEAN, "on average over the stressors")):
         order = ranking.orders.get(version)
-        known = [name for name, standing in order.standings.items() if standing.group] if order else []
-        if order is None or len(known) < 2:
+        ranked = [name for name, standing in order.standings.items() if standing.group] if order else []
+        if order is None or len(ranked) < 2:
             continue
-        best, *others = known
+        best, *others = ranked
         standing = order.standings[best]
         level = [name for name in others if order.standings[name].value == standing.value]
         near = [name for name in others if name not in level and not order.test(best, name).significant]
         value = PAGE.with_unit(standing.value, unit) + (" %" if unit == PERCENT else "")
         ends = PAGE.measured_interval(standing.low, standing.high, unit)
-        if near:
-            told = f" {', '.join(near)} cannot be told from {'them' if level else 'it'}."
-        elif level:
-            told = "" if len(level) == len(others) else " They are told apart from every other system."
-        else:
-            told = " It is told apart from every other system."
-        title = f"{', '.join((best, *level))} are level {where}" if level else f"{best} leads {where}"
-        yield Finding(title, f"{describe(ranking.metric)} {value}, 95 % interval {ends}.{told}", 2)
+        rest = f" Not significantly different: {', '.join(near)}." if near else ""
+        if not near and len(level) < len(others):
+            rest = " All other systems differ significantly."
+        title = f"{', '.join((best, *level))} are equal {where}" if level else f"{best} leads {where}"
+        yield Finding(title, f"{describe(ranking.metric)} {value}, 95 % interval {ends}.{rest}", 2)
 
 
 def find_reversals(ranking: Ranking) -> Iterator[Finding]:
-    """Two systems of which one is surely above on the original, and surely below under a stressor."""
+    """Yield pairs of systems where one is significantly above on the original and below under a stressor."""
     measure, original = measure_of(ranking.metric), ranking.orders.get(ORIGINAL)
     stressed = {name: order for name, order in ranking.orders.items() if name not in (ORIGINAL, MEAN)}
 
-    def leads(order: Order, one: str, other: str) -> bool:
-        test = order.test(one, other)
+    def leads(order: Order, first: str, second: str) -> bool:
+        test = order.test(first, second)
         return test.significant and measure.sign * test.difference > 0
 
     for above, below in permutations(ranking.mean_rank, 2):
@@ -60,25 +57,20 @@ def find_reversals(ranking: Ranking) -> Iterator[Finding]:
             before, after = (order.test(above, below).difference for order in (original, stressed[turned[0]]))
             text = (
                 f"The difference in {describe(ranking.metric)} is {PAGE.measured_change(before, measure.unit)} on the "
-                f"original and {PAGE.measured_change(after, measure.unit)} under {turned[0]}; both are beyond chance."
+                f"original and {PAGE.measured_change(after, measure.unit)} under {turned[0]}; both are significant."
             )
             yield Finding(f"{above} falls behind {below} under {', '.join(turned[:_MOST])}", text, 3)
 
 
 def _first_places(systems: Systems) -> Iterator[Finding]:
-    """Metrics that put another system first (GCA, section 5.1.1), and how many pairs they order otherwise."""
-    metrics = systems.metrics()
+    """Metrics that rank another system first (GCA, section 5.1.1), and how many pairs they order differently."""
     values = {
-        metric: {
-            system.name: measure_of(metric).sign * score.value
-            for system in systems.every
-            if (score := system.score(ORIGINAL, metric))
-        }
-        for metric in metrics
+        metric: {name: measure_of(metric).sign * score.value for name, (score, _) in systems.ranked(metric).items()}
+        for metric in systems.metrics()
     }
-    if len(metrics) < 2:
+    if len(values) < 2:
         return
-    first = metrics[0]
+    first = next(iter(values))
     pairs = list(combinations(values[first], 2))
     turned = {
         metric: sum((values[first][a] - values[first][b]) * (own[a] - own[b]) < 0 for a, b in pairs)
@@ -88,10 +80,8 @@ def _first_places(systems: Systems) -> Iterator[Finding]:
     if any(turned.values()):
         most = max(turned, key=turned.__getitem__)
         leaders = {metric: max(own, key=own.__getitem__) for metric, own in values.items()}
-        if leaders[first] == leaders[most]:
-            told = f"Both put {leaders[first]} first"
-        else:
-            told = f"First by {first}: {leaders[first]}; by {most}: {leaders[most]}"
-        text = f"{most} orders {turned[most]} of {len(pairs)} pairs of systems otherwise than {first}. {told}. "
-        text += "Neighbours may differ by chance only."
-        yield Finding("Metrics put the systems in another order", text, 1)
+        rest = f"First by {first}: {leaders[first]}; by {most}: {leaders[most]}"
+        rest = f"Both rank {leaders[first]} first" if leaders[first] == leaders[most] else rest
+        text = f"{most} orders {turned[most]} of {len(pairs)} pairs of systems differently from {first}. {rest}. "
+        text += "Neighbours may differ by chance."
+        yield Finding("Metrics rank the systems differently", text, 1)

@@ -7,16 +7,16 @@ from functools import partial
 from math import isfinite, isnan
 from typing import Any
 
-from dstress.analysis.ranking import Ranking, rank_values
-from dstress.metrics.base import PERCENT
-from dstress.metrics.measures import describe, measure_of
-from dstress.reports.charts import INK, MUTED, SERIES, SURFACE, Chart, Layout, Plot, Rows, altair
+from dstress.reports import charts
+from dstress.reports.analysis.ranking import Ranking
+from dstress.reports.charts import INK, MUTED, SURFACE, Chart, Layout, Plot, Rows, altair
 from dstress.reports.findings import FLOOR, significant
 from dstress.reports.systems import Systems
 from dstress.runs.folder import ORIGINAL
+from dstress.scoring.metrics.base import PERCENT
+from dstress.scoring.metrics.measures import describe, measure_of
 from dstress.scoring.scorecard import TestedDifference
 
-_SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right", "triangle-left")
 _MOST_METRICS = 4
 _MOST_PARALLEL = 8
 _MOST_SLOTS = 20
@@ -26,66 +26,47 @@ _LONGEST_ACROSS = 12
 
 def make_system_plots(systems: Systems, ranking: Ranking | None) -> dict[str, Plot]:
     """The plots that the systems can fill, by name."""
-    kinds = (_profile, _drops, _parallel, _slots)
-    plots = [
-        *((*_ranks(ranking), *_gains(ranking)) if ranking else ()),
-        *(plot for kind in kinds for plot in kind(systems)),
-    ]
-    return {plot.name: plot for plot in plots}
-
-
-def colors(names: Sequence[str], layout: Layout) -> dict[str, Any]:
-    """How systems are told apart in every plot: a colour and a shape each, from the ninth on once more."""
-    alt = altair()
-    marks = [(SERIES[n % len(SERIES)], _SHAPES[n % len(_SHAPES)]) for n in range(len(names))]
-    scales = [alt.Scale(domain=list(names), range=list(values)) for values in zip(*marks, strict=True)]
-    legend = alt.Legend(orient="top", title=None, columns=2 if layout.narrow else 5, symbolOpacity=1)
-    return {
-        "color": alt.Color("system:N", scale=scales[0], legend=legend),
-        "shape": alt.Shape("system:N", scale=scales[1], legend=legend),
-    }
-
-
-def _names(systems: Systems) -> list[str]:
-    return [system.name for system in systems.every]
+    of_ranking = (*_ranks(ranking), *_gains(ranking)) if ranking else ()
+    of_systems = (plot for kind in (_profile, _drops, _parallel, _slots) for plot in kind(systems))
+    return {plot.name: plot for plot in (*of_ranking, *of_systems)}
 
 
 def _ranks(ranking: Ranking) -> Iterator[Plot]:
     """Ranks on every version, and bars over those that cannot be told apart: critical differences, one per column."""
+    names, versions = list(ranking.mean_rank), list(ranking.orders)
     rows: Rows = []
     bars: Rows = []
     for version, order in ranking.orders.items():
-        for name, standing in order.standings.items():
-            rows.append({"version": version, "system": name, "rank": standing.rank})
-        joined = [group for group in order.groups if len(group) > 1]
-        for number, group in enumerate(joined):
-            ends = [order.standings[name].rank for name in (group[0], group[-1])]
-            bars.append({"version": version, "from": ends[0] - 0.12, "to": ends[1] + 0.12, "offset": number})
-    if len(next(iter(ranking.orders.values())).standings) > 2:
-        yield Plot("ranks", f"Ranks by {ranking.metric}", partial(_rank_chart, rows, bars, list(ranking.mean_rank)))
+        rows += [{"version": version, "system": name, "rank": own.rank} for name, own in order.standings.items()]
+        for number, group in enumerate(group for group in order.groups if len(group) > 1):
+            first, last = (order.standings[name].rank for name in (group[0], group[-1]))
+            bars.append({"version": version, "from": first - 0.12, "to": last + 0.12, "offset": number})
+
+    def chart(layout: Layout) -> Chart:
+        alt = altair()
+        x = _across("version:N", versions, layout)
+        base, marks = charts.marks_of(rows, x=x, y=_rank_axis(len(names))), charts.system_marks(names, layout)
+        line = base.mark_line(strokeWidth=1.5, opacity=0.45).encode(color=marks["color"])
+        width, room = (3, 8) if layout.narrow else (5, 12)
+        groups = []
+        for offset in sorted({bar["offset"] for bar in bars}):
+            place = {"xOffset": room + (width + 3) * offset, "strokeCap": "round"}
+            base_of_bars = charts.marks_of([bar for bar in bars if bar["offset"] == offset])
+            rule = base_of_bars.mark_rule(color=MUTED, strokeWidth=width, opacity=0.55, **place)
+            groups.append(rule.encode(x=x, y=alt.Y("from:Q"), y2="to:Q"))
+        layers = line, *groups, charts.dot(base, 90).encode(**marks)
+        return alt.layer(*layers).properties(width=layout.width - 20, height=34 * len(names) + 30)
+
+    if len(names) > 2:
+        yield Plot("ranks", f"Ranks by {ranking.metric}", chart)
 
 
-def _rank_chart(rows: Rows, bars: Rows, names: list[str], layout: Layout) -> Chart:
+def _rank_axis(systems: int) -> Chart:
+    """Ranks down the side, the best on top."""
     alt = altair()
-    versions = list(dict.fromkeys(row["version"] for row in rows))
-    x = _across("version:N", versions, layout)
-    y = alt.Y(
-        "rank:Q",
-        title="rank",
-        scale=alt.Scale(domain=[0.5, len(names) + 0.5], reverse=True, nice=False, zero=False),
-        axis=alt.Axis(values=list(range(1, len(names) + 1)), format="d", grid=False, domain=False),
-    )
-    base, marks = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y), colors(names, layout)
-    line = base.mark_line(strokeWidth=1.5, opacity=0.45).encode(color=marks["color"])
-    point = base.mark_point(size=90, filled=True, opacity=1).encode(**marks)
-    width, room = (3, 8) if layout.narrow else (5, 12)
-    groups = [
-        alt.Chart(alt.Data(values=[bar for bar in bars if bar["offset"] == offset]))
-        .mark_rule(color=MUTED, strokeWidth=width, opacity=0.55, xOffset=room + (width + 3) * offset, strokeCap="round")
-        .encode(x=x, y=alt.Y("from:Q"), y2="to:Q")
-        for offset in sorted({bar["offset"] for bar in bars})
-    ]
-    return alt.layer(line, *groups, point).properties(width=layout.width - 20, height=34 * len(names) + 30)
+    scale = alt.Scale(domain=[0.5, systems + 0.5], reverse=True, nice=False, zero=False)
+    axis = alt.Axis(values=list(range(1, systems + 1)), format="d", grid=False, domain=False)
+    return alt.Y("rank:Q", title="rank", scale=scale, axis=axis)
 
 
 def _gains(ranking: Ranking) -> Iterator[Plot]:
@@ -115,9 +96,8 @@ def _across(field: str, values: Sequence[str], layout: Layout) -> Chart:
     alt = altair()
     room = layout.width / max(1, len(values)) / 6.5
     angle = 0 if max(map(len, values), default=0) <= min(room, 2 * _LONGEST_ACROSS) else -40
-    axis = alt.Axis(
-        labelAngle=angle, orient="top" if angle == 0 else "bottom", domain=False, grid=False, labelLimit=150
-    )
+    place = {"labelAngle": angle, "orient": "bottom" if angle else "top"}
+    axis = alt.Axis(**place, domain=False, grid=False, labelLimit=150)
     return alt.X(field, sort=list(values), title=None, scale=alt.Scale(padding=0.5), axis=axis)
 
 
@@ -128,46 +108,50 @@ def _profile(systems: Systems) -> Iterator[Plot]:
     for system in systems.every:
         for variant in systems.variants:
             for metric in metrics:
-                score, floor = system.score(variant, metric), system.score(variant, FLOOR) if metric == "jga" else None
-                if score:
-                    rows.append({"system": system.name, "variant": variant, "metric": metric} | _percents(score))
-                    rows[-1]["floor"] = 100 * floor.value if floor else None
+                if score := system.score(variant, metric):
+                    low, high = (score.value if isnan(end) else end for end in (score.low, score.high))
+                    floor = system.score(variant, FLOOR) if metric == "jga" else None
+                    row = {"system": system.name, "variant": variant, "metric": metric, "value": 100 * score.value}
+                    ends = {"low": 100 * low, "high": 100 * high, "floor": 100 * floor.value if floor else None}
+                    rows.append(row | ends)
+    order = sorted(systems.variants, key=lambda variant: (variant != ORIGINAL, _mean(systems, variant)))
+
+    def chart(layout: Layout) -> Chart:
+        alt = altair()
+        room, colored = layout.panel(len(metrics)), charts.system_marks(systems.names, layout)
+        base = charts.marks_of(rows, in_panels=True, **_rows_of_systems(systems.names, order, layout))
+        x = alt.X("low:Q", title=None, scale=charts.free_scale(), axis=room.ticks())
+        layers = [
+            base.mark_rule(strokeWidth=1.5).encode(x=x, x2="high:Q", color=colored["color"]),
+            charts.dot(base, 32).encode(x="value:Q", **colored),
+        ]
+        if any(row["floor"] is not None for row in rows):
+            floor = base.transform_filter("isValid(datum.floor)").mark_tick(color=INK, thickness=1.5, size=7)
+            layers.append(floor.encode(x="floor:Q"))
+        layered = alt.layer(*layers).properties(width=room.width, height=_height_of_systems(systems.names, layout))
+        return charts.facet(layered, "metric", metrics, rows, layout).resolve_scale(x="independent")
+
     if rows and len(systems.variants) > 1:
-        order = sorted(systems.variants, key=lambda variant: (variant != ORIGINAL, _mean(systems, variant)))
-        yield Plot("profile", "Robustness profiles", partial(_profile_chart, rows, metrics, order))
+        yield Plot("profile", "Robustness profiles", chart)
 
 
-def _percents(score: Any) -> dict[str, float]:
-    value = 100 * score.value
-    low, high = (value if isnan(end) else 100 * end for end in (score.low, score.high))
-    return {"value": value, "low": low, "high": high}
+def _rows_of_systems(names: Sequence[str], variants: Sequence[str], layout: Layout) -> dict[str, Chart]:
+    """A row for each variant, and in it one for each system."""
+    alt = altair()
+    axis = alt.Axis(labelLimit=layout.names, domain=False, grid=True)
+    y = alt.Y("variant:N", sort=list(variants), title=None, axis=axis)
+    return {"y": y, "yOffset": alt.YOffset("system:N", sort=list(names))}
+
+
+def _height_of_systems(names: Sequence[str], layout: Layout) -> Chart:
+    return altair().Step(max(layout.step, 9 * len(names) + 8) / len(names), **{"for": "offset"})
 
 
 def _mean(systems: Systems, variant: str) -> float:
-    """A variant's mean over systems, by the first metric: what is hard for all comes first."""
-    metric = systems.metrics()[0]
-    scores = [system.score(variant, metric) for system in systems.every]
+    """A variant's sum over systems, by the first metric: what is hard for all comes first."""
+    metrics = systems.metrics()
+    scores = [system.score(variant, metrics[0]) for system in systems.every] if metrics else []
     return sum(score.value for score in scores if score)
-
-
-def _profile_chart(rows: Rows, metrics: list[str], order: list[str], layout: Layout) -> Chart:
-    alt = altair()
-    names = list(dict.fromkeys(row["system"] for row in rows))
-    columns = 1 if layout.narrow else min(2, len(metrics))
-    width = layout.width if columns == 1 else layout.width // 2 - 10
-    y = alt.Y("variant:N", sort=order, title=None, axis=alt.Axis(labelLimit=layout.names, domain=False, grid=True))
-    base, colored = alt.Chart().encode(y=y, yOffset=alt.YOffset("system:N", sort=names)), colors(names, layout)
-    x = alt.X("low:Q", title=None, scale=alt.Scale(zero=False, nice=True), axis=layout._replace(width=width).ticks())
-    reach = base.mark_rule(strokeWidth=1.5).encode(x=x, x2="high:Q", color=colored["color"])
-    point = base.mark_point(size=32, filled=True, opacity=1).encode(x="value:Q", **colored)
-    floor = base.transform_filter("isValid(datum.floor)").mark_tick(color=INK, thickness=1.5, size=7)
-    marks = [reach, point]
-    if any(row["floor"] is not None for row in rows):
-        marks.append(floor.encode(x="floor:Q"))
-    height = alt.Step(max(layout.step, 9 * len(names) + 8) / len(names), **{"for": "offset"})
-    layered = alt.layer(*marks).properties(width=width, height=height)
-    facet = alt.Facet("metric:N", sort=metrics, title=None, header=alt.Header(labelAnchor="start"))
-    return layered.facet(facet, data=alt.Data(values=rows), columns=columns).resolve_scale(x="independent")
 
 
 def _drops(systems: Systems) -> Iterator[Plot]:
@@ -180,112 +164,73 @@ def _drops(systems: Systems) -> Iterator[Plot]:
         if variant in systems.variants and isfinite(drop.low) and isfinite(drop.high)
     ]
     if rows:
-        costs = {
-            variant: sum(row["change"] for row in rows if row["variant"] == variant) for variant in systems.variants
-        }
-        order = sorted(costs, key=costs.__getitem__)
-        chart = partial(_change_chart, rows, _names(systems), order, "change in joint goal accuracy, points")
+        costs = {name: sum(row["change"] for row in rows if row["variant"] == name) for name in systems.variants}
+        order, title = sorted(costs, key=costs.__getitem__), "change in joint goal accuracy, points"
+        chart = partial(_change_chart, rows, systems.names, order, title)
         yield Plot("drops", "Cost of each stressor", chart)
 
 
 def _change_chart(rows: Rows, names: list[str], order: list[str], title: str, layout: Layout) -> Chart:
     """Changes with their intervals; a hollow mark is within chance."""
     alt = altair()
-    y = alt.Y("variant:N", sort=order, title=None, axis=alt.Axis(labelLimit=layout.names, domain=False, grid=True))
-    base = alt.Chart(alt.Data(values=rows)).encode(y=y, yOffset=alt.YOffset("system:N", sort=names))
-    marks = colors(names, layout)
+    base, marks = charts.marks_of(rows, **_rows_of_systems(names, order, layout)), charts.system_marks(names, layout)
     x = alt.X("low:Q", title=title, axis=layout.ticks())
-    zero = alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(color=MUTED, strokeDash=[3, 3]).encode(x="zero:Q")
     reach = base.mark_rule(strokeWidth=1.5).encode(x=x, x2="high:Q", color=marks["color"])
-    solid = base.mark_point(size=36, filled=True, opacity=1).transform_filter("datum.beyond")
-    hollow = base.mark_point(size=30, filled=False, strokeWidth=1.5, fill=SURFACE, opacity=1).transform_filter(
-        "!datum.beyond"
-    )
-    points = [point.encode(x="change:Q", **marks) for point in (solid, hollow)]
-    height = alt.Step(max(layout.step, 9 * len(names) + 8) / len(names), **{"for": "offset"})
-    return alt.layer(zero, reach, *points).properties(width=layout.width, height=height)
+    solid = charts.dot(base, 36).transform_filter("datum.beyond")
+    hollow = base.mark_point(size=30, filled=False, strokeWidth=1.5, fill=SURFACE, opacity=1)
+    points = [point.encode(x="change:Q", **marks) for point in (solid, hollow.transform_filter("!datum.beyond"))]
+    height = _height_of_systems(names, layout)
+    return alt.layer(charts.zero_line("x"), reach, *points).properties(width=layout.width, height=height)
 
 
 def _parallel(systems: Systems) -> Iterator[Plot]:
     """Systems by metrics (GCA's figure 3): the values, and below them the ranks, where lines that cross disagree."""
     metrics = [name for name in systems.metrics() if measure_of(name).unit == PERCENT][:_MOST_PARALLEL]
-    rows: Rows = []
-    for metric in metrics:
-        scores = [score for system in systems.every if (score := system.score(ORIGINAL, metric))]
-        order = rank_values([measure_of(metric).sign * score.value for score in scores])
-        for system, score, rank in zip(systems.every, scores, order, strict=True):
-            rows.append({"system": system.name, "metric": metric, "value": 100 * score.value, "rank": rank})
-    if len(metrics) > 1:
-        yield Plot("metrics", "Systems by metrics", partial(_parallel_chart, rows, metrics))
-
-
-def _parallel_chart(rows: Rows, metrics: list[str], layout: Layout) -> Chart:
-    alt = altair()
-    names = list(dict.fromkeys(row["system"] for row in rows))
-    base = alt.Chart(alt.Data(values=rows)).encode(x=_across("metric:N", metrics, layout))
-    colored = colors(names, layout)
-    axes = {
-        "value": alt.Y("value:Q", title="%", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5)),
-        "rank": alt.Y(
-            "rank:Q",
-            title="rank",
-            scale=alt.Scale(domain=[0.5, len(names) + 0.5], reverse=True, nice=False, zero=False),
-            axis=alt.Axis(values=list(range(1, len(names) + 1)), format="d"),
-        ),
-    }
-    heights = {"value": 190, "rank": 26 * len(names) + 20}
-    panels = [
-        alt.layer(
-            base.mark_line(strokeWidth=1.5, opacity=0.6).encode(y=y, color=colored["color"]),
-            base.mark_point(size=60, filled=True, opacity=1).encode(y=y, **colored),
-        ).properties(width=layout.width - 40, height=heights[name])
-        for name, y in axes.items()
+    rows: Rows = [
+        {"system": name, "metric": metric, "value": 100 * score.value, "rank": rank}
+        for metric in metrics
+        for name, (score, rank) in systems.ranked(metric).items()
     ]
-    return alt.vconcat(*panels, spacing=18)
 
+    def chart(layout: Layout) -> Chart:
+        alt = altair()
+        base = charts.marks_of(rows, x=_across("metric:N", metrics, layout))
+        colored, count = charts.system_marks(systems.names, layout), len(systems.names)
+        values = alt.Y("value:Q", title="%", scale=charts.free_scale(), axis=alt.Axis(tickCount=5))
+        panels = []
+        for y, height in ((values, 190), (_rank_axis(count), 26 * count + 20)):
+            line = base.mark_line(strokeWidth=1.5, opacity=0.6).encode(y=y, color=colored["color"])
+            point = charts.dot(base, 60).encode(y=y, **colored)
+            panels.append(alt.layer(line, point).properties(width=layout.width - 40, height=height))
+        return alt.vconcat(*panels, spacing=18)
 
-def slot_order(systems: Systems) -> list[str]:
-    """The slots that gold uses, those first that lose most, in any system under any stressor."""
-    stressed = [variant for variant in systems.variants if variant != ORIGINAL]
-    losses: dict[str, float] = {}
-    for slot in systems.every[0].scores[0].variants[ORIGINAL].slots:
-        changes = [
-            system.recall(variant, slot) - system.recall(ORIGINAL, slot)
-            for system in systems.every
-            for variant in stressed
-        ]
-        known = [change for change in changes if not isnan(change)]
-        if known:
-            losses[slot] = min(known)
-    return sorted(losses, key=losses.__getitem__)
+    if len(metrics) > 1:
+        yield Plot("metrics", "Systems by metrics", chart)
 
 
 def _slots(systems: Systems) -> Iterator[Plot]:
     """Slot by slot, on the original and under the stressor that costs all systems most (CoCo, figure 5)."""
-    stressed = [variant for variant in systems.variants if variant != ORIGINAL]
-    metrics = systems.metrics()
-    if not stressed or not metrics:
+    if not systems.stressed or not systems.metrics():
         return
-    worst = min(stressed, key=lambda variant: _mean(systems, variant))
+    worst = min(systems.stressed, key=lambda variant: _mean(systems, variant))
     rows: Rows = [
         {"system": system.name, "slot": slot, "where": variant, "recall": 100 * value}
-        for slot in slot_order(systems)[:_MOST_SLOTS]
+        for slot in systems.slots[:_MOST_SLOTS]
         for system in systems.every
         for variant in (ORIGINAL, worst)
         if not isnan(value := system.recall(variant, slot))
     ]
-    if rows:
-        yield Plot("slots", f"Slots on the original and under {worst}", partial(_slot_chart, rows, [ORIGINAL, worst]))
-
-
-def _slot_chart(rows: Rows, places: list[str], layout: Layout) -> Chart:
-    alt = altair()
     names, slots = (list(dict.fromkeys(row[part] for row in rows)) for part in ("system", "slot"))
-    columns = 1 if layout.narrow else 2
-    width = layout.width if columns == 1 else layout.width // 2 - 10
-    y = alt.Y("slot:N", sort=slots, title=None, axis=alt.Axis(labelLimit=layout.names, domain=False, grid=True))
-    x = alt.X("recall:Q", title="values that are right, %", axis=layout._replace(width=width).ticks())
-    point = alt.Chart().mark_point(size=42, filled=True, opacity=0.85).encode(x=x, y=y, **colors(names, layout))
-    facet = alt.Facet("where:N", sort=places, title=None, header=alt.Header(labelAnchor="start"))
-    sized = point.properties(width=width, height=alt.Step(20))
-    return sized.facet(facet, data=alt.Data(values=rows), columns=columns)
+
+    def chart(layout: Layout) -> Chart:
+        alt = altair()
+        room = layout.panel(2)
+        x = alt.X("recall:Q", title="values that are right, %", axis=room.ticks())
+        axis = alt.Axis(labelLimit=layout.names, domain=False, grid=True)
+        y = alt.Y("slot:N", sort=slots, title=None, axis=axis)
+        base = charts.marks_of(rows, in_panels=True, x=x, y=y, **charts.system_marks(names, layout))
+        sized = base.mark_point(size=42, filled=True, opacity=0.85).properties(width=room.width, height=alt.Step(20))
+        return charts.facet(sized, "where", [ORIGINAL, worst], rows, layout)
+
+    if rows:
+        yield Plot("slots", f"Slots on the original and under {worst}", chart)

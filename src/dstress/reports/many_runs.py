@@ -11,24 +11,23 @@ from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dstress.analysis.ranking import MEAN, Ranking, Standing, rank_runs
-from dstress.metrics.measures import describe, measure_of
+from dstress.reports.analysis.ranking import MEAN, Ranking, rank_runs
 from dstress.reports.charts import SERIES, Plot
+from dstress.reports.curves import make_line_plots, place_of
 from dstress.reports.differences import Differences, gather_differences
 from dstress.reports.findings import FLOOR, Finding
 from dstress.reports.heatmaps import STEPS
-from dstress.reports.html import draw_plots, hash_script, open_template, page_file
-from dstress.reports.many_curves import make_line_plots, place_of
 from dstress.reports.many_findings import system_findings
-from dstress.reports.many_plots import make_system_plots, slot_order
+from dstress.reports.many_plots import make_system_plots
 from dstress.reports.many_tables import system_tables
 from dstress.reports.numbers import PAGE, PLAIN, NumberFormat
+from dstress.reports.rendering import draw_plots, render_page, write_page
 from dstress.reports.systems import System, Systems, group_runs
 from dstress.reports.tables import Table
 from dstress.reports.views import command
 from dstress.runs.folder import ORIGINAL, RunFolder
+from dstress.scoring.metrics.measures import describe, measure_of
 from dstress.scoring.score import COMPARING, ScoringOptions
-from dstress.storage.atomic import replacing
 
 _MOST_SLOTS = 15
 
@@ -49,8 +48,7 @@ class ManyRuns(NamedTuple):
     @property
     def notes(self) -> list[str]:
         """What the numbers stand on, where that needs a word."""
-        notes = [self.ranking.doubt] if self.ranking and self.ranking.doubt else []
-        notes += [f"only some of the runs have it: {variant}" for variant in self.systems.left_out]
+        notes = [f"only some of the runs have it: {variant}" for variant in self.systems.left_out]
         for system in self.systems.every:
             if system.failed:
                 notes.append(f"{system.name}: {system.failed:,} turns have no answer and count as wrong")
@@ -67,22 +65,39 @@ class ManyRuns(NamedTuple):
     def content(self) -> dict[str, Any]:
         """All of it as plain data."""
         systems = {
-            one.name: {"tracker": one.tracker, "runs": [str(run.path) for run in one.runs], "failed": one.failed}
-            for one in self.systems.every
+            system.name: {
+                "tracker": system.tracker,
+                "runs": [str(run.path) for run in system.runs],
+                "failed": system.failed,
+            }
+            for system in self.systems.every
         }
-        shown = {name: table.data for name, table in self.tables().items()}
         return {
             "systems": systems,
             "variants": self.systems.variants,
             "ranking": self.ranking,
             "findings": self.findings,
             "notes": self.notes,
-            "tables": shown,
+            "tables": {name: table.data for name, table in self.tables().items()},
         }
 
     def tables(self, numbers: NumberFormat = PLAIN) -> dict[str, Table]:
-        """Every table, by name."""
-        return system_tables(self.systems, self.ranking, numbers) | {"differences": _difference_table(self)}
+        """Every table, by name; the last counts turns that the system of a row has right and that of a column wrong."""
+        names, differences = list(self.systems.runs), self.differences
+        rows = [
+            (right, *("" if right == wrong else f"{differences.total(right, wrong):,}" for wrong in names))
+            for right in names
+        ]
+        records = [
+            {"right": right, "wrong": wrong, "variant": variant, "turns": turns}
+            for (right, wrong), counts in differences.counts.items()
+            for variant, turns in counts.items()
+        ]
+        caption = "turns that the system of the row has right and that of the column wrong"
+        table = Table(
+            ("right", *(f"#{name}" for name in names)), rows, f"{caption}; of stressed ones, changed turns", records
+        )
+        return system_tables(self.systems, self.ranking, numbers) | {"differences": table}
 
 
 def study_runs(
@@ -102,125 +117,58 @@ def study_runs(
     return ManyRuns(systems, ranking, gather_differences(systems.runs, systems.variants), along)
 
 
-def _difference_table(study: ManyRuns) -> Table:
-    """How many turns the system of a row has right and that of a column wrong."""
-    names, differences = list(study.systems.runs), study.differences
-    rows = [
-        (right, *("" if right == wrong else f"{differences.total(right, wrong):,}" for wrong in names))
-        for right in names
-    ]
-    records = [
-        {"right": right, "wrong": wrong, "variant": variant, "turns": turns}
-        for (right, wrong), counts in differences.counts.items()
-        for variant, turns in counts.items()
-    ]
-    caption = "turns that the system of the row has right and that of the column wrong; of stressed ones, changed turns"
-    return Table(("right", *(f"#{name}" for name in names)), rows, caption, records)
-
-
 def write_many_html(study: ManyRuns, path: Path) -> Path:
     """Write the page."""
-    with replacing(path) as out:
-        out.write(render_many_html(study).encode("utf-8", "replace"))
-    return path
+    return write_page(path, render_many_html(study))
 
 
 def render_many_html(study: ManyRuns) -> str:
     """The page as text."""
-    systems = study.systems
-    script = page_file("report.js") + page_file("runs.js")
-    names = list(systems.runs)
-    return str(
-        open_template("runs.html.j2").render(
-            manifest=systems.first.manifest,
-            systems=systems.every,
-            names=names,
-            seeds=any(len(system.runs) > 1 for system in systems.every),
-            along=study.along,
-            has_floor=any(system.score(ORIGINAL, FLOOR) for system in systems.every),
-            cards=_cards(study),
-            findings=study.findings,
-            notes=study.notes,
-            standings=_standings(study.ranking),
-            ranking=study.ranking,
-            measure=describe(study.ranking.metric) if study.ranking else "",
-            mean=MEAN,
-            tables=study.tables(PAGE),
-            heat=[_heat(systems, system) for system in systems.every] if not study.along else [],
-            heat_steps=STEPS,
-            differences=study.differences,
-            commands=[(name, command(run.manifest)) for name, run in systems.runs.items()],
-            convention=systems.every[0].scores[0].convention,
-            plots=draw_plots(study.plots),
-            colors=len(SERIES),
-            packet=study.differences.packet,
-            style=page_file("report.css") + page_file("runs.css"),
-            script=script,
-            script_hash=hash_script(script),
-        )
-    )
-
-
-def _cards(study: ManyRuns) -> list[tuple[str, str, str]]:
-    """The few facts that a reader wants first."""
-    systems, runs = study.systems, len(study.systems.runs)
+    systems, ranking = study.systems, study.ranking
+    unit = measure_of(ranking.metric).unit if ranking else ""
+    # The few facts that a reader wants first.
     turns = sum(int(card.signature.get("turns", "0")) for card in systems.every[0].scores[0].variants.values())
-    cards = [("runs", f"{runs}", f"of {turns:,} turns each")]
+    cards = [("runs", f"{len(systems.runs)}", f"of {turns:,} turns each")]
     for version, where in ((ORIGINAL, "best on the original"), (MEAN, "best over the stressors")):
-        if study.ranking and version in study.ranking.orders:
-            name, standing = next(iter(study.ranking.orders[version].standings.items()))
+        if ranking and version in ranking.orders:
+            name, standing = next(iter(ranking.orders[version].standings.items()))
             if standing.group:
-                cards.append((where, name, _shown(study.ranking, standing)))
-    return cards
-
-
-def _shown(ranking: Ranking, standing: Standing) -> str:
-    unit = measure_of(ranking.metric).unit
-    return (
-        f"{ranking.metric} {PAGE.measured(standing.value, unit)} "
-        f"{PAGE.measured_interval(standing.low, standing.high, unit)}"
+                interval = PAGE.measured_interval(standing.low, standing.high, unit)
+                cards.append((where, name, f"{ranking.metric} {PAGE.measured(standing.value, unit)} {interval}"))
+    return render_page(
+        "runs.html.j2",
+        ["report.css", "runs.css"],
+        ["report.js", "runs.js"],
+        manifest=systems.first.manifest,
+        systems=systems.every,
+        names=list(systems.runs),
+        seeds=systems.has_seeds,
+        along=study.along,
+        has_floor=any(system.score(ORIGINAL, FLOOR) for system in systems.every),
+        cards=cards,
+        findings=study.findings,
+        notes=study.notes,
+        ranking=ranking,
+        measure=describe(ranking.metric) if ranking else "",
+        unit=unit,
+        mean=MEAN,
+        tables=study.tables(PAGE),
+        heat=[_heat(systems, system) for system in systems.every] if not study.along else [],
+        heat_steps=STEPS,
+        differences=study.differences,
+        commands=[(name, command(run.manifest)) for name, run in systems.runs.items()],
+        convention=systems.every[0].scores[0].convention,
+        plots=draw_plots(study.plots),
+        colors=len(SERIES),
+        packet=study.differences.packet,
     )
-
-
-class _Cell(NamedTuple):
-    """A system's standing on a version, as it is shown; `leads`: nobody is surely better."""
-
-    value: str
-    interval: str
-    group: str
-    rank: float
-    raw: float
-    leads: bool
-
-
-def _standings(ranking: Ranking | None) -> dict[str, dict[str, _Cell]]:
-    """System -> version -> cell; the best over all stressors first."""
-    if ranking is None:
-        return {}
-    unit = measure_of(ranking.metric).unit
-    last = list(ranking.orders.values())[-1]
-    return {
-        name: {
-            version: _Cell(
-                PAGE.measured(standing.value, unit),
-                PAGE.measured_interval(standing.low, standing.high, unit),
-                standing.group,
-                standing.rank,
-                standing.value,
-                any(name in group for group in order.groups[:1]),
-            )
-            for version, order in ranking.orders.items()
-            for standing in [order.standings[name]]
-        }
-        for name in last.standings
-    }
 
 
 def _heat(systems: Systems, system: System) -> dict[str, Any]:
     """A system's slots by stressors: how many points of a slot's values are lost, and the shade of that."""
     stressed = [variant for variant in systems.variants if variant != ORIGINAL]
     rows = []
-    for slot in slot_order(systems)[:_MOST_SLOTS]:
+    for slot in systems.slots[:_MOST_SLOTS]:
         before = system.recall(ORIGINAL, slot)
         changes = [system.recall(variant, slot) - before for variant in stressed]
         cells = [

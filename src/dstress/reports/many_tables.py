@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
-import msgspec
+from msgspec.structs import asdict
 
-from dstress.analysis.ranking import Ranking, rank_values, slack_behind_best
-from dstress.metrics.base import PERCENT
-from dstress.metrics.measures import describe, measure_of
+from dstress.reports.analysis.checkdst_tables import SLACK, mark_ends, slack_behind_best
+from dstress.reports.analysis.ranking import Ranking
 from dstress.reports.findings import significant
 from dstress.reports.numbers import PLAIN, NumberFormat
-from dstress.reports.seeds import SLACK, seed_table
 from dstress.reports.systems import Systems
 from dstress.reports.tables import Table
-from dstress.runs.folder import ORIGINAL
-from dstress.scoring.scorecard import Score
+from dstress.scoring.metrics.measures import describe, measure_of
 
 PAIRS = "pairs"
 """The table of every pair, which is too long for a console."""
@@ -27,8 +23,8 @@ def system_tables(systems: Systems, ranking: Ranking | None, numbers: NumberForm
     """Every table that the systems can fill, by name."""
     tables = {
         "systems": ranking_table(ranking, numbers) if ranking else None,
-        "measures": _measure_table(systems, numbers),
-        "stressors": _drop_table(systems, numbers),
+        "measures": seed_table(systems) if systems.has_seeds else _measure_table(systems, numbers),
+        "stressors": None if systems.has_seeds else _drop_table(systems, numbers),
         "metrics": _metric_table(systems, numbers),
         "cost": _cost_table(systems, numbers),
         PAIRS: _pair_table(ranking, numbers) if ranking else None,
@@ -47,7 +43,7 @@ def ranking_table(ranking: Ranking, numbers: NumberFormat = PLAIN) -> Table:
             ends = numbers.measured_interval(standing.low, standing.high, unit)
             shown = f"{numbers.measured(standing.value, unit)} {ends} {standing.group}"
             cells.append(shown if standing.group else numbers.unknown)
-            records.append({"version": version, "system": name} | msgspec.structs.asdict(standing))
+            records.append({"version": version, "system": name} | asdict(standing))
         rows.append((version, *cells))
     if len(rows) > 1:
         rows.append(("mean rank", *(f"{rank:.2f}" for rank in ranking.mean_rank.values())))
@@ -63,64 +59,86 @@ def _pair_table(ranking: Ranking, numbers: NumberFormat) -> Table:
     rows, records, unit = [], [], measure_of(ranking.metric).unit
     for version, order in ranking.orders.items():
         for test in order.tests:
-            change = numbers.measured_change(test.difference, unit)
-            ends = numbers.measured_change_interval(test.low, test.high, unit)
-            p = (numbers.probability(value, at_floor=test.at_floor) for value in (test.p, test.p_holm))
-            rows.append((version, test.system, test.other, change, ends, *p, "yes" if test.significant else "no"))
-            records.append({"version": version} | msgspec.structs.asdict(test))
-    columns = ("version", "system", "less", "#difference", "#95 % interval", "#p", "#p (Holm)", "significant")
+            p = (numbers.probability(value) for value in (test.p, test.p_holm))
+            verdict = "yes" if test.significant else "no"
+            change = numbers.change(test, unit)
+            rows.append((version, test.system, test.other, *change, *p, numbers.differing(test), verdict))
+            records.append({"version": version} | asdict(test))
+    tested = ("#difference", "#95 % interval", "#p", "#p (Holm)", "#differ", "significant")
     caption = f"{describe(ranking.metric)}: the system less the other; intervals are before Holm's correction"
-    return Table(columns, rows, caption, records)
+    return Table(("version", "system", "less", *tested), rows, caption, records)
 
 
 def _measure_table(systems: Systems, numbers: NumberFormat) -> Table:
-    """The suite's own table with a column a system, and their average slack (CheckDST, tables 2 and 3)."""
-    if any(len(system.runs) > 1 for system in systems.every):
-        return seed_table({system.name: system.runs for system in systems.every})
+    """The suite's own table with a column for each system, and their average slack (CheckDST, tables 2 and 3)."""
     rows, records, values = [], [], []
     for cell, scores in systems.measures():
-        unit = measure_of(cell.metric).unit
-        rows.append((cell.column, *(_with_interval(score, unit, numbers) for score in scores)))
-        for system, score in zip(systems.every, scores, strict=True):
-            number = msgspec.structs.asdict(score) if score else {}
-            records.append({"measure": cell.column, "system": system.name} | number | {"unit": unit})
-        values.append((cell.metric, [score.value if score else math.nan for score in scores]))
+        measure = measure_of(cell.metric)
+        rows.append((cell.column, *(numbers.scored(score, measure.unit) for score in scores)))
+        records += [
+            {"measure": cell.column, "system": name} | (asdict(score) if score else {}) | {"unit": measure.data_unit}
+            for name, score in zip(systems.names, scores, strict=True)
+        ]
+        values.append((cell.column, cell.metric, [score.value if score else math.nan for score in scores]))
     slack = slack_behind_best(values, len(systems.every))
-    rows.append((SLACK, *(numbers.percent(value) for value in slack)))
-    for system, value in zip(systems.every, slack, strict=True):
-        records.append({"measure": SLACK, "system": system.name, "value": value, "unit": PERCENT})
+    rows.append((SLACK, *map(numbers.percent, slack.values)))
+    records += [
+        {"measure": SLACK, "system": name, "value": value, "unit": "share"}
+        for name, value in zip(systems.names, slack.values, strict=True)
+    ]
     manifest = systems.first.manifest
     caption = f"{manifest.suite.title} on {manifest.tracked}, with the intervals of each run's own report; "
-    caption += "avg-slack: mean distance to the best of each measure"
-    return Table(("measure", *(f"#{system.name}" for system in systems.every)), rows, caption, records)
+    return Table(("measure", *(f"#{name}" for name in systems.names)), rows, caption + slack.caption, records)
 
 
-def _with_interval(score: Score | None, unit: str, numbers: NumberFormat) -> str:
-    if score is None:
-        return numbers.unknown
-    return f"{numbers.with_unit(score.value, unit)} {numbers.measured_interval(score.low, score.high, unit)}"
+def seed_table(systems: Systems) -> Table:
+    """A row for each column of the suite's table: each system's median over its seeds, and who is best and worst."""
+    rows, records, medians = [], [], []
+    several = len(systems.every) > 1
+    for cell in systems.first.scores.table:
+        measure = measure_of(cell.metric)
+        summaries = {system.name: system.summary(cell.column) for system in systems.every}
+        defined = {name: summary for name, summary in summaries.items() if summary}
+        marks = mark_ends(defined, measure.sign) if several and defined and not measure.of_data else {}
+        cells = dict.fromkeys(summaries, "-")
+        for name, summary in defined.items():
+            median, error, lowest, highest = (f"{measure.scale * value:.2f}" for value in summary)
+            cells[name] = f"{median} ± {error} [{lowest}, {highest}] {marks.get(name, '')}".rstrip()
+        rows.append((cell.column, *cells.values()))
+        records += [
+            {"measure": cell.column, "system": system.name, "seeds": len(system.runs)}
+            | defined[system.name]._asdict()
+            | {"mark": marks.get(system.name, "")}
+            for system in systems.every
+            if system.name in defined
+        ]
+        values = [summary.median if summary else math.nan for summary in summaries.values()]
+        medians.append((cell.column, cell.metric, values))
+    caption = "median ± standard error over seeds [lowest, highest]"
+    if several:
+        slack = slack_behind_best(medians, len(systems.every))
+        rows.append((SLACK, *map(PLAIN.percent, slack.values)))
+        pairs = zip(systems.names, slack.values, strict=True)
+        records += [{"measure": SLACK, "system": name, "median": value} for name, value in pairs]
+        caption += f"; best and worst with all that they overlap; of the medians, {slack.caption} (CheckDST, table 3)"
+    heads = [f"#{system.name} ({len(system.runs)} seeds)" for system in systems.every]
+    return Table(("measure", *heads), rows, caption, records)
 
 
-def _drop_table(systems: Systems, numbers: NumberFormat) -> Table | None:
-    """What each stressor costs each system in joint goal accuracy; a star is beyond chance within its run."""
-    if any(len(system.runs) > 1 for system in systems.every):
-        return None
+def _drop_table(systems: Systems, numbers: NumberFormat) -> Table:
+    """What each stressor costs each system in joint goal accuracy; a star is significant within its run."""
     rows, records = [], []
-    for variant in systems.variants:
+    for variant in systems.stressed:
         drops = {system.name: system.scores[0].drops.get(variant) for system in systems.every}
-        if variant == ORIGINAL or not any(drops.values()):
-            continue
-        cells = []
-        for name, drop in drops.items():
-            shown = numbers.unknown
-            if drop:
-                shown = f"{numbers.points(drop.difference)} {numbers.change_interval(drop.low, drop.high)}"
-                shown += "*" if significant(drop) else ""
-                records.append({"stressor": variant, "system": name} | msgspec.structs.asdict(drop))
-            cells.append(shown)
-        rows.append((variant, *cells))
-    caption = "change in points of jga from the original; * beyond chance, Holm's correction over the run's stressors"
-    return Table(("stressor", *(f"#{system.name}" for system in systems.every)), rows, caption, records)
+        if any(drops.values()):
+            shown = [
+                " ".join(numbers.change(drop)) + "*" * significant(drop) if drop else numbers.unknown
+                for drop in drops.values()
+            ]
+            rows.append((variant, *shown))
+            records += [{"stressor": variant, "system": name} | asdict(drop) for name, drop in drops.items() if drop]
+    caption = "change in points of jga from the original; * significant after Holm's correction within the run"
+    return Table(("stressor", *(f"#{name}" for name in systems.names)), rows, caption, records)
 
 
 def _metric_table(systems: Systems, numbers: NumberFormat) -> Table | None:
@@ -128,20 +146,15 @@ def _metric_table(systems: Systems, numbers: NumberFormat) -> Table | None:
     metrics = systems.metrics()
     if len(metrics) < 2:
         return None
-    columns, records = [], []
+    cells: dict[str, list[str]] = {name: [] for name in systems.names}
+    records = []
     for metric in metrics:
-        scores = [score for system in systems.every if (score := system.score(ORIGINAL, metric))]
-        unit, order = measure_of(metric).unit, _ranked(metric, scores)
-        columns.append([f"{numbers.with_unit(s.value, unit)} ({r:g})" for s, r in zip(scores, order, strict=True)])
-        for system, score, rank in zip(systems.every, scores, order, strict=True):
-            records.append({"system": system.name, "metric": metric, "value": score.value, "rank": rank})
-    rows = [(system.name, *cells) for system, cells in zip(systems.every, zip(*columns, strict=True), strict=True)]
+        for name, (score, rank) in systems.ranked(metric).items():
+            cells[name].append(f"{numbers.with_unit(score.value, measure_of(metric).unit)} ({rank:g})")
+            records.append({"system": name, "metric": metric, "value": score.value, "rank": rank})
     caption = f"on the original of {systems.first.manifest.tracked}; in brackets the rank by each metric"
-    return Table(("system", *(f"#{describe(metric)}" for metric in metrics)), rows, caption, records)
-
-
-def _ranked(metric: str, scores: Sequence[Score]) -> list[float]:
-    return rank_values([measure_of(metric).sign * score.value for score in scores])
+    columns = ("system", *(f"#{describe(metric)}" for metric in metrics))
+    return Table(columns, [(name, *own) for name, own in cells.items()], caption, records)
 
 
 def _cost_table(systems: Systems, numbers: NumberFormat) -> Table:
@@ -149,13 +162,13 @@ def _cost_table(systems: Systems, numbers: NumberFormat) -> Table:
     used = {key: name for key, name in _USED.items() if any(system.total(key) for system in systems.every)}
     rows, records = [], []
     for system in systems.every:
-        seconds, asked = system.total("tracking seconds"), system.total("turns asked")
-        each = 1000 * seconds / asked if asked else math.nan
+        seconds, turns = system.total("tracking seconds"), system.total("turns asked")
+        each = 1000 * seconds / turns if turns else math.nan
         amounts = {name: system.total(key) for key, name in used.items()}
         shown = (f"{amount:,.4f}" if name == "cost" else numbers.number(amount) for name, amount in amounts.items())
-        time = (numbers.number(asked), f"{seconds:,.2f}", f"{each:,.2f}") if asked else (numbers.unknown,) * 3
+        time = (numbers.number(turns), f"{seconds:,.2f}", f"{each:,.2f}") if turns else (numbers.unknown,) * 3
         rows.append((system.name, system.tracker, *time, *shown, f"{system.failed:,}"))
-        timed = {"turns asked": asked, "seconds": seconds, "ms a turn": each}
+        timed = {"turns asked": turns, "seconds": seconds, "ms a turn": each}
         records.append({"system": system.name, "tracker": system.tracker, **timed, **amounts, "failed": system.failed})
     columns = ("system", "tracker", "#turns asked", "#seconds", "#ms a turn", *(f"#{n}" for n in used.values()))
     caption = "seconds of all workers together; unchanged turns keep their answer and are not asked again"

@@ -9,9 +9,15 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from dstress.metrics.base import PERCENT
+from dstress.scoring.metrics.base import PERCENT
+from dstress.scoring.scorecard import Score, TestedDifference
 
-_ROUNDING = 1e-9
+
+def say_gains(test: TestedDifference) -> str:
+    """How many of the dialogues in which two systems differ favour the system."""
+    if test.gains == test.differ:
+        return "all gains"
+    return f"{test.gains:,} gain{'' if test.gains == 1 else 's'}" if test.gains else "no gain"
 
 
 class NumberFormat(NamedTuple):
@@ -66,25 +72,37 @@ class NumberFormat(NamedTuple):
         """Where a value lies, in its unit."""
         return self.interval(low, high) if unit == PERCENT else self.interval(low / 100, high / 100)
 
+    def scored(self, score: Score | None, unit: str) -> str:
+        """A value in its unit with its interval."""
+        if score is None:
+            return self.unknown
+        return f"{self.with_unit(score.value, unit)} {self.measured_interval(score.low, score.high, unit)}"
+
     def measured_change(self, difference: float, unit: str) -> str:
         """A difference in its unit: points of percent, or as it is."""
         return self.points(difference if unit == PERCENT else difference / 100)
 
-    def measured_change_interval(self, low: float, high: float, unit: str) -> str:
-        """Where a difference lies, in its unit."""
-        return self.change_interval(low, high) if unit == PERCENT else self.change_interval(low / 100, high / 100)
+    def change(self, test: TestedDifference, unit: str = PERCENT) -> tuple[str, str]:
+        """A difference in its unit, and where it lies."""
+        low, high = (end if unit == PERCENT else end / 100 for end in (test.low, test.high))
+        return self.measured_change(test.difference, unit), self.change_interval(low, high)
 
     def number(self, n: float) -> str:
         """Over how many units a value is."""
         return self.unknown if math.isnan(n) else f"{n:,.0f}"
 
-    def probability(self, p: float, *, at_floor: bool = False) -> str:
-        """A p-value; never `0`, and at the floor of resampling `<`: more resamples would have made it smaller."""
+    def differing(self, test: TestedDifference) -> str:
+        """In how many dialogues two systems differ, in how many of these the system is better, and if that is few."""
+        if test.differ is None:
+            return self.unknown
+        shown = f"{test.differ:,} ({say_gains(test)})" if test.differ else "0"
+        return f"{shown}, too few" if test.is_few else shown
+
+    def probability(self, p: float) -> str:
+        """A p-value; never `0`."""
         smallest = 10**-self.p_digits
         if math.isnan(p):
             return self.unknown
-        if at_floor and smallest <= p < 1:
-            return f"{self.below}{math.ceil(p / smallest - _ROUNDING) * smallest:.{self.p_digits}f}"
         return f"{self.below}{smallest:.{self.p_digits}f}" if p < smallest else f"{p:.{self.p_digits}f}"
 
 

@@ -4,35 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dstress.metrics.measures import measure_of
-from dstress.reports.numbers import PLAIN
+from dstress.dialogue import LOST, RECOVERABLE
+from dstress.display import make_tables
+from dstress.reports.numbers import PLAIN, NumberFormat
 from dstress.reports.tables import Table
-from dstress.reports.views import recoverable, repeats, tasks
 from dstress.runs.folder import Manifest, RunFolder, Scores
-from dstress.scoring.draws import DrawScores
+from dstress.scoring.metrics.base import POINTS
+from dstress.scoring.metrics.measures import AVERAGE, measure_of
 from dstress.scoring.scorecard import UNITS, Score, Scorecard, SlotErrors, signature_text
+
+if TYPE_CHECKING:  # it loads corpora, which a report need not
+    from dstress.scoring.draws import DrawScores
 
 _MOST_METRICS = 6
 
 
+@make_tables.register
 def card_tables(card: Scorecard) -> dict[str, Table]:
     """Every table of a card: its metrics, its slots, and its slices by their names."""
-    slices = {
-        name: slice_table(
-            name, keys, [metric for metric in card.metrics if any(metric in v for v in keys.values())], [UNITS]
-        )
-        for name, keys in card.slices.items()
-        if name != "slot"
-    }
-    found = {"metrics": score_table(card), "slots": slot_table(card)} | slices
+    tables = {"metrics": score_table(card), "slots": slot_table(card)}
+    for name, keys in card.slices.items():
+        if name != "slot":
+            metrics = [metric for metric in card.metrics if any(metric in values for values in keys.values())]
+            tables[name] = slice_table(name, keys, metrics, [UNITS])
     if card.richness:
         rows = [(name, f"{value:,.4f}".removesuffix(".0000")) for name, value in card.richness.items()]
-        found["richness"] = Table(("richness", "#of all responses"), rows, "", [dict(card.richness)])
-    return found
+        tables["richness"] = Table(("richness", "#of all responses"), rows, "", [dict(card.richness)])
+    return tables
 
 
 def score_table(card: Scorecard) -> Table:
@@ -50,7 +52,8 @@ def _measured(metric: str, score: Score) -> tuple[str, str, str]:
 
 
 def _numbers(metric: str, score: Score) -> dict[str, Any]:
-    return {"value": score.value, "low": score.low, "high": score.high, "n": score.n, "unit": measure_of(metric).unit}
+    unit = measure_of(metric).data_unit
+    return {"value": score.value, "low": score.low, "high": score.high, "n": score.n, "unit": unit}
 
 
 def draw_table(scored: DrawScores) -> Table:
@@ -87,17 +90,11 @@ def slice_table(
 ) -> Table:
     """A row for each key of a slice: counts, then metrics; as text the first few of them, as records all."""
     shown = metrics[:_MOST_METRICS]
-    rows = [
-        (
-            key,
-            *(f"{values.get(count) or 0:,.0f}" for count in counts),
-            *(PLAIN.with_unit(values.get(metric), measure_of(metric).unit) for metric in shown),
-        )
-        for key, values in keys.items()
-    ]
-    records = [
-        {name: key} | {column: values.get(column) for column in (*counts, *metrics)} for key, values in keys.items()
-    ]
+    rows, records = [], []
+    for key, values in keys.items():
+        counted = (f"{values.get(count) or 0:,.0f}" for count in counts)
+        rows.append((key, *counted, *(PLAIN.with_unit(values.get(name), measure_of(name).unit) for name in shown)))
+        records.append({name: key} | {column: values.get(column) for column in (*counts, *metrics)})
     return Table((name, *(f"#{column}" for column in (*counts, *shown))), rows, "", records)
 
 
@@ -108,13 +105,8 @@ def convention_table(cards: Mapping[str, Scorecard]) -> Table:
     for convention, card in cards.items():
         values = {name: card[name].value if name in card else None for name in names}
         unit, units = card.signature["unit"], int(card.signature.get("frames", card.signature["turns"]))
-        rows.append(
-            (
-                convention,
-                f"{units:,} {unit}s",
-                *(PLAIN.with_unit(value, measure_of(name).unit) for name, value in values.items()),
-            )
-        )
+        shown = (PLAIN.with_unit(value, measure_of(name).unit) for name, value in values.items())
+        rows.append((convention, f"{units:,} {unit}s", *shown))
         records.append({"convention": convention, "unit": unit, UNITS: units, **values})
     signature = next(iter(cards.values())).signature
     shared = {key: value for key, value in signature.items() if key not in ("conv", "unit", "fuzz", "frames")}
@@ -130,27 +122,71 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
         numbers = _numbers(cell.metric, cell.score) if cell.score else {"missing": cell.missing}
         records.append({"measure": cell.column, "variant": cell.variant, "metric": cell.metric, **numbers})
     title = f"{manifest.suite.title}: {manifest.tracker} on {manifest.tracked}"
-    headline = Table(("measure", "#%", "#95 % interval", "#over"), rows, title, records)
-    further = [t for t in (recoverable(scores, PLAIN), repeats(scores, PLAIN), tasks(scores, PLAIN, title)) if t.rows]
+    remarks = [title, *dict.fromkeys(measure_of(cell.metric).remark for cell in scores.table)]
+    headline = Table(("measure", "#%", "#95 % interval", "#over"), rows, "; ".join(filter(None, remarks)), records)
+    further = [t for t in (recoverable(scores), repeats(scores), tasks(scores, title=title)) if t.rows]
     if not scores.drops:
         return [headline, *further]
-    drops = [
-        (
-            variant,
-            PLAIN.percent(drop.stressed),
-            PLAIN.points(drop.difference),
-            PLAIN.change_interval(drop.low, drop.high),
-            PLAIN.probability(drop.p_holm, at_floor=drop.at_floor),
-            PLAIN.number(drop.dialogues or math.nan),
-        )
-        for variant, drop in scores.drops.items()
-    ]
-    columns = ("stressor", "#jga %", "#change", "#95 % interval", "#p (Holm)", "#dialogues")
-    costs = [{"stressor": variant} | msgspec.structs.asdict(drop) for variant, drop in scores.drops.items()]
+    drops, costs = [], []
+    for variant, drop in scores.drops.items():
+        tested = *PLAIN.change(drop), PLAIN.probability(drop.p_holm)
+        over = PLAIN.number(drop.dialogues or math.nan), PLAIN.differing(drop)
+        drops.append((variant, PLAIN.percent(drop.stressed), *tested, *over))
+        costs.append({"stressor": variant} | msgspec.structs.asdict(drop))
+    columns = ("stressor", "#jga %", "#change", "#95 % interval", "#p (Holm)", "#dialogues", "#differ")
     caption = f"change in points of jga on {manifest.tracked}; intervals are before Holm's correction"
     return [headline, Table(columns, drops, caption, costs), *further]
 
 
+def recoverable(scores: Scores, numbers: NumberFormat = PLAIN) -> Table:
+    """Joint goal accuracy of misheard turns whose values can still be told, and of those in which one is lost."""
+    rows = []
+    for variant, card in scores.variants.items():
+        parts = card.slices.get("stress", {})
+        if "jga" in card and not parts.keys().isdisjoint((RECOVERABLE, LOST)):
+            cells = [variant, numbers.percent(card["jga"].value)]
+            for key in (RECOVERABLE, LOST):
+                part = parts.get(key, {})
+                units = part.get(UNITS)
+                cells += [numbers.percent(part.get("jga")), numbers.number(math.nan if units is None else units)]
+            rows.append(tuple(cells))
+    columns = ("stressor", "#jga %", "#recoverable %", "#recoverable turns", "#lost %", "#lost turns")
+    return Table(columns, rows, "jga of turns whose values can still be told from what was heard, and of lost ones")
+
+
+def repeats(scores: Scores, numbers: NumberFormat = PLAIN) -> Table:
+    """How far the tracker agrees with itself, where every turn was asked several times."""
+    ways = [f"#pass^{k} %" for k in range(1, 1 + max((len(own.jga) for own in scores.repeats.values()), default=0))]
+    rows = [
+        (variant, *map(numbers.percent, (own.spread, own.differing, *own.passed)))
+        for variant, own in scores.repeats.items()
+    ]
+    caption = f"{len(ways)} answers to every turn: how far they agree"
+    return Table(("variant", "#spread of jga", "#turns that differ %", *ways), rows, caption)
+
+
+def tasks(scores: Scores, numbers: NumberFormat = PLAIN, title: str = "") -> Table:
+    """The columns that have a task as in RADDLE's table 2: a row a task, with its mean; then the means over tasks."""
+    cells = [cell for cell in scores.table if cell.task]
+    measures = list(dict.fromkeys(cell.measure for cell in cells))
+    rows, records = [], []
+    for task in dict.fromkeys(cell.task for cell in cells):
+        scored = {cell.measure: (cell.metric, cell.score.value) for cell in cells if cell.task == task and cell.score}
+        shown = {name: numbers.measured(value, measure_of(metric).unit) for name, (metric, value) in scored.items()}
+        points = [measure_of(metric).scale * value for metric, value in scored.values()]
+        mean = sum(points) / len(points) if points else math.nan
+        values = (shown.get(measure, numbers.unknown) for measure in measures)
+        rows.append((task, numbers.measured(mean, POINTS), *values))
+        records.append({"task": task} | {name: value for name, (_, value) in scored.items()} | {"mean": mean})
+    for cell in scores.table if cells else ():
+        if cell.metric == AVERAGE:
+            mean = cell.score.value if cell.score else math.nan
+            rows.append((cell.column, numbers.measured(mean, POINTS), *[""] * len(measures)))
+            records.append({"task": cell.column, "mean": mean})
+    return Table(("task", "#mean", *(f"#{measure}" for measure in measures)), rows, title, records)
+
+
+@make_tables.register
 def tables_of_run(run: RunFolder) -> dict[str, Table]:
     """The tables of a run, and every metric of every variant."""
     scores = run.scores
@@ -158,11 +194,10 @@ def tables_of_run(run: RunFolder) -> dict[str, Table]:
     return tables | tables_of_scores(scores)
 
 
+@make_tables.register
 def tables_of_scores(scores: Scores) -> dict[str, Table]:
     """Every metric of every variant, a row each."""
-    rows, records = [], []
-    for variant, card in scores.variants.items():
-        for row, record in zip(score_table(card).rows, score_table(card).records, strict=True):
-            rows.append((variant, *row))
-            records.append({"variant": variant, **record})
+    cards = {variant: score_table(card) for variant, card in scores.variants.items()}
+    rows = [(variant, *row) for variant, card in cards.items() for row in card.rows]
+    records = [{"variant": variant, **record} for variant, card in cards.items() for record in card.records]
     return {"metrics": Table(("variant", "metric", "#%", "#95 % interval", "#over"), rows, "", records)}

@@ -1,15 +1,14 @@
-"""A small page that opens offline and runs no script: a plot, tables and marked-up examples, in light and dark."""
+"""A small page that opens offline and runs no script: plots, tables and marked-up examples, in light and dark."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from importlib.resources import files
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from dstress.reports.charts import NARROW, WIDE, Plot, draw_adaptive_svg
-from dstress.reports.tables import Table, html
-from dstress.storage.atomic import replacing
+from dstress.reports.charts import Plot
+from dstress.reports.rendering import draw_plots, render_page, write_page
+from dstress.reports.tables import Table
 
 
 class Part(NamedTuple):
@@ -19,51 +18,26 @@ class Part(NamedTuple):
     text: str
 
 
-class MarkedUtterance(NamedTuple):
-    """An utterance with its edits marked, and how the stressor had left it."""
-
-    who: str
-    parts: Sequence[Part]
-    stressed: str
-
-
 class Example(NamedTuple):
     """An example: what it is called, how it went, its utterances, and what is wrong then."""
 
     title: str
     about: str
-    utterances: Sequence[MarkedUtterance]
+    utterances: Sequence[tuple[str, Sequence[Part], str]]
+    """Whose it is, the utterance with its edits marked, and how the stressor had left it."""
     wrong: Sequence[str]
 
 
 class SmallPage(NamedTuple):
-    """What stands on the page, from above."""
+    """What the page shows, from top to bottom: plots by their captions, tables by their headings."""
 
     title: str
     about: Sequence[str] = ()
-    plot: Plot | None = None
-    tables: Sequence[Table] = ()
+    plots: Mapping[str, Plot] = {}
+    tables: Mapping[str, Table] = {}
     examples: Sequence[Example] = ()
+    signatures: Sequence[str] = ()
 
     def write(self, path: Path) -> None:
-        """Write the page, whole or not at all. All text is escaped by the template."""
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-
-        environment = Environment(
-            loader=PackageLoader("dstress.reports", "page"),
-            autoescape=True,
-            trim_blocks=True,
-            undefined=StrictUndefined,
-        )
-        environment.filters["html"] = html
-        drawn = {"wide": WIDE, "narrow": NARROW} if self.plot else {}
-        page = environment.get_template("small.html.j2").render(
-            title=self.title,
-            about=self.about,
-            drawn={name: draw_adaptive_svg(self.plot, layout) for name, layout in drawn.items() if self.plot},
-            tables=self.tables,
-            examples=self.examples,
-            style=files(__package__).joinpath("page", "small.css").read_text(encoding="utf-8"),
-        )
-        with replacing(path) as out:
-            out.write(page.encode("utf-8", "replace"))
+        """Write the page, whole or not at all."""
+        write_page(path, render_page("small.html.j2", ["small.css"], page=self, plots=draw_plots(self.plots)))

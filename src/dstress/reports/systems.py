@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import ChainMap
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
+from dstress.errors import DstressError
+from dstress.reports.analysis.checkdst_tables import Summary
+from dstress.reports.analysis.ranking import rank_values
 from dstress.reports.findings import FLOOR, recall
-from dstress.reports.original_names import scores_by_original_names
-from dstress.reports.seeds import Summary, group_by_seed
+from dstress.reports.variant_names import scores_by_original_names
 from dstress.runs.comparability import require_comparable, short_names
 from dstress.runs.folder import ORIGINAL, Cell, RunFolder, Scores
+from dstress.scoring.metrics.measures import measure_of
 from dstress.scoring.scorecard import Score
+
+_SEED = re.compile(r"[-_.]?(?:seed)?[-_.]?\d+$")
 
 
 class System(NamedTuple):
@@ -29,20 +36,41 @@ class System(NamedTuple):
         return self.runs[0].manifest.tracker + (f" and {others} more" if others else "")
 
     def score(self, variant: str, metric: str) -> Score | None:
-        """A metric of a variant or a group of variants. Of several seeds the median, from the lowest to the highest;
-        none where one of them has none."""
-        return _together([_find(scores, variant, metric) for scores in self.scores])
+        """A metric of a variant or of a group of variants."""
+        by_seed = []
+        for scores in self.scores:
+            own = scores.variants[variant].metrics if variant in scores.variants else {}
+            by_seed.append(ChainMap(own, scores.paired.get(variant, {}), scores.across.get(variant, {})).get(metric))
+        return self._over_seeds(by_seed)
 
     def measure(self, column: str) -> Score | None:
-        """The same of a column of the suite's table, which may be cut by a slice."""
-        cells = [{cell.column: cell.score for cell in scores.table} for scores in self.scores]
-        return _together([cell.get(column) for cell in cells])
+        """A column of the suite's table, which may be cut by a slice."""
+        return self._over_seeds(self._cells(column))
+
+    def summary(self, column: str) -> Summary | None:
+        """The same with its standard error over the seeds."""
+        values = [score.value for score in self._cells(column) if score and math.isfinite(score.value)]
+        return Summary.of(values) if len(values) == len(self.runs) else None
+
+    def _cells(self, column: str) -> list[Score | None]:
+        return [{cell.column: cell.score for cell in scores.table}.get(column) for scores in self.scores]
+
+    @staticmethod
+    def _over_seeds(scores: Sequence[Score | None]) -> Score | None:
+        """Of several seeds the median, from the lowest to the highest; none where one of them has none."""
+        finite = [score for score in scores if score is not None and math.isfinite(score.value)]
+        if len(finite) < len(scores):
+            return None
+        first = finite[0]
+        if len(finite) == 1:
+            return first
+        over = Summary.of([score.value for score in finite])
+        return Score(over.median, over.lowest, over.highest, first.n, f"{first.signature}|seeds:{len(finite)}")
 
     def recall(self, variant: str, slot: str) -> float:
         """How many of a slot's gold values are right, the mean over seeds."""
-        cards = [scores.variants[variant].slots for scores in self.scores]
-        values = [recall(slots[slot]) for slots in cards if slot in slots]
-        return fmean(values) if len(values) == len(cards) else math.nan
+        values = [recall(slots[slot]) for scores in self.scores if slot in (slots := scores.variants[variant].slots)]
+        return fmean(values) if len(values) == len(self.scores) else math.nan
 
     def total(self, of: str) -> float:
         """What was used (tokens, requests, seconds), over all its runs."""
@@ -52,25 +80,6 @@ class System(NamedTuple):
     def failed(self) -> int:
         """Turns without an answer."""
         return sum(sum(scores.failed.values()) for scores in self.scores)
-
-
-def _find(scores: Scores, place: str, metric: str) -> Score | None:
-    card = scores.variants.get(place)
-    if card is not None and metric in card:
-        return card[metric]
-    return scores.paired.get(place, {}).get(metric) or scores.across.get(place, {}).get(metric)
-
-
-def _together(scores: Sequence[Score | None]) -> Score | None:
-    known = [score for score in scores if score is not None and math.isfinite(score.value)]
-    if len(known) < len(scores):
-        return None
-    if len(known) == 1:
-        return known[0]
-    summary = Summary.of([score.value for score in known])
-    return Score(
-        summary.median, summary.lowest, summary.highest, known[0].n, f"{known[0].signature}|seeds:{len(known)}"
-    )
 
 
 class Systems(NamedTuple):
@@ -87,29 +96,72 @@ class Systems(NamedTuple):
         return self.every[0].runs[0]
 
     @property
+    def stressed(self) -> list[str]:
+        """The variants but for the original."""
+        return [variant for variant in self.variants if variant != ORIGINAL]
+
+    @property
+    def names(self) -> list[str]:
+        """What the systems are called."""
+        return [system.name for system in self.every]
+
+    @property
     def runs(self) -> dict[str, RunFolder]:
         """Every run by its name."""
         runs = [run for system in self.every for run in system.runs]
         return dict(zip(short_names([run.path for run in runs]), runs, strict=True))
 
-    def metrics(self, variant: str = ORIGINAL) -> list[str]:
-        """The metrics that every system has of a variant; not those that no stressor can change."""
-        known = self.every[0].scores[0].variants[variant]
-        return [name for name in known if name != FLOOR and all(one.score(variant, name) for one in self.every)]
+    @property
+    def has_seeds(self) -> bool:
+        """Whether a system is several runs."""
+        return any(len(system.runs) > 1 for system in self.every)
+
+    def metrics(self) -> list[str]:
+        """The metrics that every system has of the original; not those that no stressor can change."""
+        first = self.every[0].scores[0].variants[ORIGINAL]
+        return [name for name in first if name != FLOOR and all(system.score(ORIGINAL, name) for system in self.every)]
+
+    def ranked(self, metric: str) -> dict[str, tuple[Score, float]]:
+        """Each system's value on the original by a metric that all have, and its rank; the best is 1."""
+        scores = {system.name: score for system in self.every if (score := system.score(ORIGINAL, metric))}
+        ranks = rank_values([measure_of(metric).sign * score.value for score in scores.values()])
+        return {name: (score, rank) for (name, score), rank in zip(scores.items(), ranks, strict=True)}
 
     def measures(self) -> Iterator[tuple[Cell, list[Score | None]]]:
-        """The columns of the suite's table, with a score a system where it has one."""
+        """The columns of the suite's table, with the score of each system that has one."""
         for cell in self.every[0].scores[0].table:
             yield cell, [system.measure(cell.column) for system in self.every]
 
+    @property
+    def slots(self) -> list[str]:
+        """The slots that gold uses, those first that lose most, in any system under any stressor."""
+        losses: dict[str, float] = {}
+        for slot in self.every[0].scores[0].variants[ORIGINAL].slots:
+            changes = [
+                system.recall(variant, slot) - system.recall(ORIGINAL, slot)
+                for system in self.every
+                for variant in self.stressed
+            ]
+            if defined := [change for change in changes if not math.isnan(change)]:
+                losses[slot] = min(defined)
+        return sorted(losses, key=losses.__getitem__)
+
 
 def group_runs(runs: Sequence[RunFolder], *, seeds: bool = False) -> Systems:
-    """Runs that may be compared, as systems; with `seeds`, those of one name but for a number at its end are one."""
+    """Runs that may be compared, as systems; with `seeds`, those of one name but for a number at its end are one.
+
+    So `copy-1` and `copy-seed2` are of `copy`.
+    """
+    systems: dict[str, list[RunFolder]] = {}
+    names = [_SEED.sub("", run.path.name) or run.path.name for run in runs] if seeds else []
+    for name, run in zip(names or short_names([run.path for run in runs]), runs, strict=True):
+        systems.setdefault(name, []).append(run)
+    if seeds and (alone := next((name for name, own in systems.items() if len(own) < 2), None)):
+        raise DstressError(
+            f"{alone} has a single run",
+            where=str(systems[alone][0].path),
+            fix="name the runs of a system's seeds alike, with a number at the end: runs/copy-1 runs/copy-2 ...",
+        )
     shared, left_out = require_comparable(runs)
-    named: Mapping[str, Sequence[RunFolder]]
-    if seeds:
-        named = group_by_seed(runs)
-    else:
-        named = {name: [run] for name, run in zip(short_names([run.path for run in runs]), runs, strict=True)}
-    systems = [System(name, list(own), [scores_by_original_names(run) for run in own]) for name, own in named.items()]
-    return Systems(systems, shared, left_out)
+    every = [System(name, own, [scores_by_original_names(run) for run in own]) for name, own in systems.items()]
+    return Systems(every, shared, left_out)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -61,7 +60,8 @@ class Table(msgspec.Struct):
         writer = csv.DictWriter(out, names, lineterminator="\n")
         writer.writeheader()
         for record in self.data:
-            writer.writerow({name: "" if _is_undefined(value) else value for name, value in record.items()})
+            # NaN is written as nothing; it is the one value that is not itself.
+            writer.writerow({name: "" if value != value else value for name, value in record.items()})
         if path is not None:
             with replacing(Path(path)) as file:
                 file.write(out.getvalue().encode())
@@ -76,14 +76,22 @@ class Table(msgspec.Struct):
         return pandas.DataFrame(list(self.data), columns=None if self.data else self.names)
 
     def _repr_html_(self) -> str:
-        return html(self)
+        """What a notebook shows. All that the table holds is escaped: values and names come from data."""
+        style = "vertical-align: top; white-space: pre-line; padding: 0 0.6em; text-align"
+        sides = ["right" if self.is_number(column) else "left" for column in range(len(self.columns))]
+
+        def row(tag: str, cells: Sequence[str]) -> str:
+            shown = zip(cells, sides, strict=True)
+            made = (f'<{tag} style="{style}: {side}">{escape(cell)}</{tag}>' for cell, side in shown)
+            return f"<tr>{''.join(made)}</tr>"
+
+        caption = f'<caption style="caption-side: bottom; text-align: left">{escape(self.caption)}</caption>'
+        body = "".join(row("td", cells) for cells in self.rows)
+        head = f"<thead>{row('th', self.names)}</thead>"
+        return f"<table>{caption if self.caption else ''}{head}<tbody>{body}</tbody></table>"
 
     def __repr__(self) -> str:
         return f"Table({', '.join(self.names)}; {len(self.rows):,} rows)"
-
-
-def _is_undefined(value: object) -> bool:
-    return isinstance(value, float) and math.isnan(value)
 
 
 def markdown(table: Table) -> str:
@@ -102,22 +110,6 @@ def _row(cells: Sequence[str]) -> str:
 def escape_markdown(text: str) -> str:
     """Text that Markdown shows as it is: in one cell, and neither as marks, nor as a link, nor as HTML."""
     return _MARKS.sub(r"\\\g<0>", " ".join(text.splitlines()))
-
-
-def html(table: Table) -> str:
-    """The table for a notebook. All that it holds is escaped: values and names come from data."""
-    sides = ["right" if table.is_number(column) else "left" for column in range(len(table.columns))]
-    lines = [_html_row("th", table.names, sides), *(_html_row("td", row, sides) for row in table.rows)]
-    caption = f'<caption style="caption-side: bottom; text-align: left">{escape(table.caption)}</caption>'
-    return (
-        f"<table>{caption if table.caption else ''}<thead>{lines[0]}</thead><tbody>{''.join(lines[1:])}</tbody></table>"
-    )
-
-
-def _html_row(tag: str, cells: Sequence[str], sides: Sequence[str]) -> str:
-    style = "vertical-align: top; white-space: pre-line; padding: 0 0.6em; text-align"
-    shown = (f'<{tag} style="{style}: {side}">{escape(cell)}</{tag}>' for cell, side in zip(cells, sides, strict=True))
-    return f"<tr>{''.join(shown)}</tr>"
 
 
 def latex(table: Table) -> str:

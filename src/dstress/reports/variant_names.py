@@ -1,18 +1,18 @@
-"""What a suite's table calls its variants: `PI` is `paraphrase`, and a long spec fits beside a plot."""
+"""By which names a report shows scores: variants by those of the suite's table (`PI` is `paraphrase`, and a long spec
+fits beside a plot), services and slots by the original's, since a schema variant renames them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import TypeVar
 
 import msgspec
 
-from dstress.runs.folder import Scores
-from dstress.suites.base import ORIGINAL, Column, Suite
-
-T = TypeVar("T")
+from dstress.runs.folder import RunFolder, Scores
+from dstress.runs.suites.base import ORIGINAL, Suite
+from dstress.schema_names import names_back
 
 
 def variant_names(suite: Suite) -> dict[str, str]:
@@ -21,11 +21,17 @@ def variant_names(suite: Suite) -> dict[str, str]:
     A column of a slice speaks of a part of the variant, and a name that two variants would share tells neither, nor
     does one that is the spec of another.
     """
-    names = {}
+    names: dict[str, str] = {}
     for variant in suite.variants:
         columns = [column for column in suite.table if column.variant == variant and column.slice is None]
-        called = (column.task or _without_metric(column) for column in columns)
-        names[variant] = ORIGINAL if variant == ORIGINAL else next(filter(None, called), variant)
+        names[variant] = variant
+        for column in columns if variant != ORIGINAL else ():
+            # `NED always wrong` of the metric `always-wrong` is `NED`.
+            metric = "[- ]".join(map(re.escape, column.metric.split("-")))
+            without = re.sub(rf"(?<!\w){metric}(?!\w)", "", column.column, flags=re.IGNORECASE).strip(" ,")
+            if name := column.task or without:
+                names[variant] = name
+                break
     shared = Counter(names.values())
     return {
         variant: variant if shared[name] > 1 or name in names else name  # each is a spec or no spec, so none collide
@@ -33,24 +39,28 @@ def variant_names(suite: Suite) -> dict[str, str]:
     }
 
 
-def _without_metric(column: Column) -> str:
-    """`NED always wrong` of the metric `always-wrong` is `NED`."""
-    words = "[- ]".join(map(re.escape, column.metric.split("-")))
-    return re.sub(rf"(?<!\w){words}(?!\w)", "", column.column, flags=re.IGNORECASE).strip(" ,")
-
-
 def rename_variants(scores: Scores, names: Mapping[str, str]) -> Scores:
     """The scores with each variant by its name, for whoever writes about them."""
 
-    def renamed(by_variant: Mapping[str, T]) -> dict[str, T]:
-        return {names.get(variant, variant): value for variant, value in by_variant.items()}
+    by_variant = ("variants", "paired", "paired_slices", "drops", "failed", "repeats")
+    renamed = {
+        field: {names.get(variant, variant): value for variant, value in getattr(scores, field).items()}
+        for field in by_variant
+    }
+    return msgspec.structs.replace(scores, **renamed)
 
-    return msgspec.structs.replace(
-        scores,
-        variants=renamed(scores.variants),
-        paired=renamed(scores.paired),
-        paired_slices=renamed(scores.paired_slices),
-        drops=renamed(scores.drops),
-        failed=renamed(scores.failed),
-        repeats=renamed(scores.repeats),
-    )
+
+def scores_by_original_names(run: RunFolder) -> Scores:
+    """A run's scores with every variant's services and slots by the names that the original has for them."""
+    scores = run.scores
+    schema = run.variant(ORIGINAL).schema
+    for variant, card in scores.variants.items():
+        names = names_back(schema, run.variant(variant).schema)
+        slices = dict(card.slices)
+        if "service" in slices:
+            slices["service"] = {names.services.get(name, name): part for name, part in slices["service"].items()}
+        if "slot" in slices:
+            slices["slot"] = {names.slot_id(slot): part for slot, part in slices["slot"].items()}
+        slots = {names.slot_id(slot): errors for slot, errors in card.slots.items()}
+        scores.variants[variant] = msgspec.structs.replace(card, slices=slices, slots=slots)
+    return scores

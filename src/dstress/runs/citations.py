@@ -9,8 +9,8 @@ import msgspec
 from dstress._version import __version__
 from dstress.corpora.catalogue import catalogue
 from dstress.runs.folder import Manifest
+from dstress.runs.suites.base import ORIGINAL
 from dstress.spec import parse_composition
-from dstress.suites.base import ORIGINAL
 from dstress.text.tables import read_table
 
 _OURS = "dstress"
@@ -35,7 +35,7 @@ class Citation(msgspec.Struct, frozen=True):
 def citations(runs: Iterable[Manifest] = ()) -> list[Citation]:
     """dstress and the papers that the runs stand on; without runs all of the papers."""
     used = [_components(run) for run in runs]
-    found = []
+    entries = []
     for key, entry in read_table(__package__, "citations.toml").items():
         reasons = tuple(
             f"the {kind.removesuffix('s')} {name}"
@@ -46,8 +46,8 @@ def citations(runs: Iterable[Manifest] = ()) -> list[Citation]:
         if key == _OURS or reasons or not used:
             fields = {name: str(value) for name, value in entry.items() if name not in _OWN_FIELDS}
             fields |= {"version": __version__} if key == _OURS else {"archiveprefix": "arXiv"}
-            found.append(Citation(key, entry["type"], fields, reasons))
-    return found
+            entries.append(Citation(key, entry["type"], fields, reasons))
+    return entries
 
 
 def corpus_citations(runs: Iterable[Manifest]) -> list[str]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from dstress.errors import DstressError
 from dstress.runs.folder import RunFolder, Scores
@@ -25,6 +28,13 @@ def require_comparable(runs: Sequence[RunFolder], *, any_convention: bool = Fals
     whose answers are scored anew, all under one.
     """
     first, scores = runs[0], [run.scores for run in runs]
+    for run, scored in zip(runs, scores, strict=True):
+        for variant, count in scored.unanswered.items():
+            raise DstressError(
+                f"the prediction file of {variant} has no answer to {count:,} turns, which would count as wrong",
+                where=str(run.path),
+                fix="add the answers and run again: only runs with all answers can be compared",
+            )
     for run, scored in zip(runs[1:], scores[1:], strict=True):
         differences = [*_settings(first, run)] or [*_data(first, run, scores[0], scored)]
         fix = "run both trackers with the same suite, corpus, seed and limit"
@@ -59,9 +69,20 @@ def _data(first: RunFolder, second: RunFolder, before: Scores, after: Scores) ->
     """Dialogues and schema as they were scored, whatever made them: the same spec may have done something else."""
     shared = [variant for variant in first.variants if variant in second.variants]
     data = ([scores.variants[variant].signature.get("data") for variant in shared] for scores in (before, after))
-    if other := [variant for variant, *contents in zip(shared, *data, strict=True) if contents[0] != contents[1]]:
+    other = [variant for variant, *contents in zip(shared, *data, strict=True) if contents[0] != contents[1]]
+    if first.manifest.tools or second.manifest.tools:  # then tools are what is compared
+        other = [variant for variant in other if not _same_but_for_tools(first, second, variant)]
+    if other:
         corpora = " and ".join(run.manifest.corpus for run in (first, second))
         yield f"the data of {', '.join(other)} (made from {corpora})"
+
+
+def _same_but_for_tools(first: RunFolder, second: RunFolder, variant: str) -> bool:
+    bare = (
+        (msgspec.structs.replace(dialogue, tools=()) for dialogue in run.variant(variant).dialogues())
+        for run in (first, second)
+    )
+    return all(one == other for one, other in zip_longest(*bare))
 
 
 def short_names(paths: Sequence[Path]) -> list[str]:

@@ -15,6 +15,7 @@ Files are whole or not there, but for the answers, which are added as they come 
 from __future__ import annotations
 
 import errno
+import hashlib
 import shlex
 import shutil
 import tempfile
@@ -22,6 +23,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -31,15 +33,17 @@ from dstress.dialogue import Dialogue, Schema
 from dstress.display import Displayed
 from dstress.errors import UNREADABLE_JSON, DstressError
 from dstress.runs.journal import Journal
-from dstress.runs.repeats import Repeats
-from dstress.scoring.scorecard import Score, Scorecard, Slices, TestedDifference
+from dstress.runs.records import Cell, Drop, Manifest, Scores, with_undefined
+from dstress.runs.suites.base import ORIGINAL
+from dstress.schema_names import seen_by_variant
 from dstress.storage.atomic import replacing
-from dstress.storage.file_names import file_name, legible
+from dstress.storage.file_names import file_name
 from dstress.storage.lock import only_one
-from dstress.suites.base import ORIGINAL, Suite
 
 if TYPE_CHECKING:  # a report needs a run folder, and nothing that makes corpora
+    from dstress.corpora.base import Corpus
     from dstress.corpora.database import Database
+    from dstress.stressors import Composition
 
 _MANIFEST, _SCORES, _DATABASE = "run.toml", "scores.json", "database"
 _USAGE, _TIMING = "usage.json", "timing.json"
@@ -55,111 +59,132 @@ class _Length(msgspec.Struct):
 _LENGTH = msgspec.json.Decoder(_Length)
 
 
-class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was asked for. `hashes` are of what the answers depend on: a run never mixes two trackers or corpora."""
+class Variant:
+    """One version of a run's corpus, the original or the corpus under a stressor, and the answers to it.
 
-    tracker: str
-    corpus: str
-    suite_name: str
-    seed: int
-    limit: int
-    convention: str
-    hashes: dict[str, str]
-    versions: dict[str, str]
-    suite: Suite
-    draw: int = 0
-    only: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
-    """Options of the command line that change no answer, as they were written."""
-    seen: tuple[str, ...] | None = None
-    """The services that the corpus's training data shows, where it is known."""
-    metrics: tuple[str, ...] = ()
-    """Those of a rescoring, in place of the suite's."""
-    taken: str = ""
-    """The part of the corpus that was given, where it was one already, as in Python `corpus[:20]` is."""
-    repeats: int = 1
-    """How often every turn is asked; all scores but those of `repeats` stand on the first answers."""
-    started: str = ""
-    """The day on which the run began, in UTC; a run that is resumed keeps it. Older runs have none."""
+    A run makes each variant once (`RunFolder.variant`), so that its schema is read and its answers are indexed once.
+    """
 
-    @property
-    def part(self) -> str:
-        """Which part of the corpus was asked for, in a signature; empty for all of it."""
-        asked = f"draw{self.draw}" if self.draw else f"first{self.limit}" if self.limit else ""
-        return ".".join(filter(None, (self.taken, asked)))
+    def __init__(self, run: RunFolder, spec: str) -> None:
+        self.run, self.spec = run, spec
+        self.path = run.file_of("stressed", spec)
+        """Its dialogues."""
+        self._journals: dict[int, Journal] = {}
 
-    @property
-    def tracked(self) -> str:
-        """The corpus for a title: a part is never shown as the whole."""
-        return ", ".join((self.corpus, *map(_in_words, filter(None, self.part.split(".")))))
-
-
-def _in_words(part: str) -> str:
-    """`first60` -> `the first 60 dialogues`."""
-    for start, words in (("first", "the first {} dialogues"), ("draw", "{} dialogues drawn at random")):
-        if part.startswith(start):
-            return words.format(part.removeprefix(start))
-    return f"dialogues {part}"
-
-
-class Cell(msgspec.Struct, frozen=True):
-    """One cell of the suite's final table; without a score where the corpus cannot give one, and why."""
-
-    column: str
-    variant: str
-    metric: str
-    score: Score | None = None
-    missing: str = ""
-    task: str = ""
-    aspect: str = ""
-
-    @property
-    def measure(self) -> str:
-        """The column without its task: `JGA` of `Para. JGA`."""
-        return self.column.removeprefix(f"{self.task} ")
-
-
-class Drop(TestedDifference, frozen=True, kw_only=True):
-    """What a stressor costs: the metric under it less the original's, paired by dialogue."""
-
-    original: float
-    stressed: float
-
-
-class Scores(Displayed, msgspec.Struct):
-    """Every number of a run: `scores.json`."""
-
-    _tabled_by = "dstress.reports.score_tables:tables_of_scores"
-
-    variants: dict[str, Scorecard]
-    paired: dict[str, dict[str, Score]] = {}
-    across: dict[str, dict[str, Score]] = {}
-    paired_slices: dict[str, Slices] = {}
-    across_slices: dict[str, Slices] = {}
-    drops: dict[str, Drop] = {}
-    table: list[Cell] = []
-    failed: dict[str, int] = {}
-    usage: dict[str, float] = {}
-    notes: list[str] = []
-    repeats: dict[str, Repeats] = {}
-
-    @property
-    def convention(self) -> str:
-        """The convention that the scores stand on; after a rescoring it is not the one that the run began with."""
-        return self.variants[ORIGINAL].signature.get("conv", "exact")
+    def __reduce__(self) -> Any:
+        # Another process opens files of its own.
+        return RunFolder.variant, (self.run, self.spec)
 
     def __repr__(self) -> str:
-        cells = [f"{cell.column} {cell.score.value:.4f}" for cell in self.table if cell.score]
-        return f"Scores({len(self.variants)} variants: {', '.join(cells[:8])}{' ...' if cells[8:] else ''})"
+        return f"Variant({self.spec} of {self.run.path})"
+
+    @cached_property
+    def stressor(self) -> Composition | None:
+        """The stressor that makes it, not yet prepared; None for the original."""
+        from dstress.stressors import create
+
+        return None if self.spec == ORIGINAL else create(self.spec)
+
+    @cached_property
+    def clean(self) -> Variant:
+        """The variant whose utterances are the history of this one's turns: without its stressors of single turns."""
+        if self.stressor is None:
+            return self
+        wider = [part.spec for part in self.stressor.parts if part.scope != "turn"]
+        return self.run.variant("+".join(wider) or ORIGINAL)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema under which its dialogues are labelled."""
+        path = self.path.with_suffix(".schema.json")
+        with self.run.reading(path):
+            return msgspec.json.decode(path.read_bytes(), type=Schema)
+
+    @cached_property
+    def quality(self) -> dict[str, Any]:
+        """What the stressor did: the summary that was written with the dialogues; empty for the original."""
+        path = self.path.with_suffix(".json")
+        with self.run.reading(path):
+            return msgspec.json.decode(path.read_bytes(), type=dict[str, Any]) if path.exists() else {}
+
+    @property
+    def has_own_schema(self) -> bool:
+        """Whether it has another schema than the original: it then differs throughout, also where turns look alike."""
+        return bool(self.quality.get("scope") == "schema")
+
+    def dialogues(self) -> Iterator[Dialogue]:
+        """Its dialogues, as they are read."""
+        with self.run.reading(self.path), self.path.open("rb") as lines:
+            for line in lines:
+                yield _DIALOGUE.decode(line)
+
+    @cached_property
+    def turns(self) -> int:
+        """How many turns it has."""
+        with self.run.reading(self.path), self.path.open("rb") as lines:
+            return sum(len(_LENGTH.decode(line).turns) for line in lines)
+
+    def corpus(self) -> Corpus:
+        """The dialogues as a corpus."""
+        from dstress.corpora.base import Corpus, made_by
+
+        manifest, original = self.run.manifest, self.run.variant(ORIGINAL)
+        name, _, split = manifest.corpus.rpartition(":")
+        corpus = Corpus(name if self is original else f"{name}+{self.spec}", split, self.schema, self.dialogues)
+        corpus.part = manifest.part
+        corpus.stressed, corpus.made = self is not original, made_by(self.quality)
+        corpus.seen = seen_by_variant(manifest.seen, original.schema, self.schema)
+        corpus.open_database = lambda: self.run.database
+        return corpus
+
+    def write(self, dialogues: Iterable[Dialogue], schema: Schema, describe: Callable[[], dict[str, Any]]) -> None:
+        """Write its files; the description, which is asked for when all dialogues have passed, comes last.
+
+        It says that the others are whole.
+        """
+        turns = 0
+        with replacing(self.path) as lines:
+            for dialogue in dialogues:
+                lines.write(msgspec.json.encode(dialogue) + b"\n")
+                turns += len(dialogue.turns)
+        written = msgspec.json.encode(schema)
+        with replacing(self.path.with_suffix(".schema.json")) as out:
+            out.write(written)
+        description = msgspec.json.encode(describe())
+        with replacing(self.path.with_suffix(".json")) as out:
+            out.write(msgspec.json.format(description, indent=2) + b"\n")
+        self.turns, self.quality = turns, msgspec.json.decode(description)
+        self.schema = msgspec.json.decode(written, type=Schema)
+
+    def predictions_path(self, repeat: int = 1) -> Path:
+        """Where the answers are."""
+        return self.run.file_of("predictions" if repeat == 1 else f"predictions-{repeat}", self.spec)
+
+    def journal(self, repeat: int = 1) -> Journal:
+        """The answers so far."""
+        journal = self._journals.get(repeat)
+        if journal is None or not journal.is_current():
+            if journal is not None:
+                journal.close()
+            journal = self._journals[repeat] = Journal(self.predictions_path(repeat))
+        return journal
+
+    def close(self) -> None:
+        """Close every file of answers; they are opened again where they are read."""
+        for journal in self._journals.values():
+            journal.close()
 
 
 class RunFolder(Displayed):
     """One run's folder. Variants are `original` and the stressors' specs."""
 
-    _tabled_by = "dstress.reports.score_tables:tables_of_run"
-
     def __init__(self, path: Path, manifest: Manifest) -> None:
         self.path, self.manifest = path, manifest
+        self._variants: dict[str, Variant] = {}
+
+    def __reduce__(self) -> Any:
+        # Another process opens journals of its own.
+        return type(self), (self.path, self.manifest)
 
     @classmethod
     def create(cls, path: Path, manifest: Manifest) -> Self:
@@ -173,22 +198,53 @@ class RunFolder(Displayed):
         return run
 
     @classmethod
-    def open(cls, path: Path) -> Self:
-        """A run that is there."""
+    def open(cls, path: Path, *, checked: bool = True) -> Self:
+        """A run that is there; unless `checked` is false, none of its files may have been edited."""
         try:
-            text = (path / _MANIFEST).read_text(encoding="utf-8")
+            text = (path / _MANIFEST).read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             raise DstressError("there is no run", where=str(path), fix="`dstress run SUITE ...` makes one") from None
         try:
-            return cls(path, msgspec.convert(tomllib.loads(text), Manifest))
-        except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+            run = cls(path, msgspec.convert(tomllib.loads(text.decode()), Manifest))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
             problem = f"the manifest is damaged: {error}"
             raise DstressError(problem, where=str(path / _MANIFEST), fix="run it again, into another folder") from None
+        if checked:
+            run.require_unchanged()
+        return run
 
     def write_manifest(self) -> None:
         """Write down what was asked for."""
         with replacing(self.path / _MANIFEST) as out:
             out.write(msgspec.toml.encode(self.manifest))
+
+    def seal(self, *paths: Path) -> None:
+        """Note down what files hold that are whole now, so that a later change of them is noticed."""
+        files = self.manifest.files | {path.relative_to(self.path).as_posix(): _hash(path) for path in paths}
+        self.manifest = msgspec.structs.replace(self.manifest, files=dict(sorted(files.items())))
+        self.write_manifest()
+
+    def unseal(self, *folders: str) -> None:
+        """Let files change, by their names or the beginnings of them, since they are about to be written."""
+        files = {name: digest for name, digest in self.manifest.files.items() if not name.startswith(folders)}
+        if files != self.manifest.files:
+            self.manifest = msgspec.structs.replace(self.manifest, files=files)
+            self.write_manifest()
+
+    def require_unchanged(self, *, scores: bool = True) -> None:
+        """Refuse a run of which a file was edited: its parts would not belong together. Without `scores`, not those.
+
+        A file that is gone is made again, or missed where it is read.
+        """
+        for name, digest in self.manifest.files.items():
+            path = self.path / name
+            if (name == _SCORES and not scores) or not path.exists() or _hash(path) == digest:
+                continue
+            if name == _SCORES:
+                fix = f"`dstress rescore {shlex.quote(str(self.path))}` computes it anew"
+            else:
+                fix = "restore it, or remove it and go on with `dstress run --resume`, which makes it again"
+            raise DstressError("the file has changed since the run wrote it", where=str(path), fix=fix)
 
     def __repr__(self) -> str:
         manifest = self.manifest
@@ -199,21 +255,13 @@ class RunFolder(Displayed):
         """The variants of the corpus that were asked for, the original first."""
         return self.manifest.suite.variants
 
-    def stressed_path(self, variant: str) -> Path:
-        """Where a variant's dialogues are."""
-        return self._file("stressed", variant)
+    def variant(self, spec: str) -> Variant:
+        """One variant by its spec, also one that the suite does not name; always the same object."""
+        return self._variants.get(spec) or self._variants.setdefault(spec, Variant(self, spec))
 
-    def _file(self, folder: str, variant: str) -> Path:
-        """A variant's file; in a run from before names had hashes, the one that no other variant can have written."""
-        earlier = self.path / folder / f"{legible(variant)[:100]}.jsonl"
-        alone = all(legible(other)[:100] != legible(variant)[:100] for other in {*self.variants} - {variant})
-        return earlier if alone and earlier.exists() else self.path / folder / f"{file_name(variant)}.jsonl"
-
-    def schema(self, variant: str) -> Schema:
-        """A variant's schema."""
-        path = self.stressed_path(variant).with_suffix(".schema.json")
-        with self._reading(path):
-            return msgspec.json.decode(path.read_bytes(), type=Schema)
+    def file_of(self, folder: str, variant: str) -> Path:
+        """A variant's file in one of the run's folders."""
+        return self.path / folder / f"{file_name(variant)}.jsonl"
 
     @property
     def database(self) -> Database | None:
@@ -227,27 +275,8 @@ class RunFolder(Displayed):
         (self.path / _DATABASE).mkdir(exist_ok=True)
         database.write(self.path / _DATABASE)
 
-    def dialogues(self, variant: str) -> Iterator[Dialogue]:
-        """A variant's dialogues, as they are read."""
-        path = self.stressed_path(variant)
-        with self._reading(path), path.open("rb") as lines:
-            for line in lines:
-                yield _DIALOGUE.decode(line)
-
-    def count_turns(self, variant: str) -> int:
-        """How many turns a variant has."""
-        path = self.stressed_path(variant)
-        with self._reading(path), path.open("rb") as lines:
-            return sum(len(_LENGTH.decode(line).turns) for line in lines)
-
-    def quality(self, variant: str) -> dict[str, Any]:
-        """What the stressor did: the summary that was written with the dialogues; empty for the original."""
-        path = self.stressed_path(variant).with_suffix(".json")
-        with self._reading(path):
-            return msgspec.json.decode(path.read_bytes(), type=dict[str, Any]) if path.exists() else {}
-
     @contextmanager
-    def _reading(self, path: Path, fix: str = "") -> Iterator[None]:
+    def reading(self, path: Path, fix: str = "") -> Iterator[None]:
         """What somebody cut off or took away is said in words, with the way back."""
         fix = fix or f"remove {self.path / 'stressed'} and go on with --resume: the answers are kept"
         try:
@@ -257,19 +286,6 @@ class RunFolder(Displayed):
         except UNREADABLE_JSON as error:
             raise DstressError(f"the file is damaged: {error}", where=str(path), fix=fix) from None
 
-    def write_stressed(
-        self, variant: str, dialogues: Iterable[Dialogue], schema: Schema, describe: Callable[[], dict[str, Any]]
-    ) -> None:
-        """Write a variant; the description, which is asked for when all dialogues have passed, comes last."""
-        path = self.stressed_path(variant)
-        with replacing(path) as lines:
-            for dialogue in dialogues:
-                lines.write(msgspec.json.encode(dialogue) + b"\n")
-        with replacing(path.with_suffix(".schema.json")) as out:
-            out.write(msgspec.json.encode(schema))
-        with replacing(path.with_suffix(".json")) as out:
-            out.write(msgspec.json.format(msgspec.json.encode(describe()), indent=2) + b"\n")
-
     def share_corpus(self, path: Path) -> None:
         """Give this run's dialogues and tables to another run, in `path`, unless it has some of its own."""
         path.mkdir(parents=True, exist_ok=True)
@@ -278,41 +294,32 @@ class RunFolder(Displayed):
                 with tempfile.TemporaryDirectory(dir=path) as folder:  # whole or not there
                     Path(shutil.copytree(self.path / name, Path(folder) / name)).rename(path / name)
 
-    def predictions_path(self, variant: str, repeat: int = 1) -> Path:
-        """Where the answers to a variant are."""
-        return self._file("predictions" if repeat == 1 else f"predictions-{repeat}", variant)
-
-    def journal(self, variant: str, repeat: int = 1) -> Journal:
-        """The answers to a variant, so far."""
-        return Journal(self.predictions_path(variant, repeat))
+    def close(self) -> None:
+        """Close every file of answers; they are opened again where they are read."""
+        for variant in self._variants.values():
+            variant.close()
 
     @property
     def usage(self) -> dict[str, float]:
         """What the answers have cost so far, over all resumes; empty for a tracker that counts nothing."""
         return self._counts(_USAGE)
 
-    def add_usage(self, cost: Mapping[str, float]) -> None:
-        """Add to what the answers have cost."""
-        self._add_counts(_USAGE, cost)
-
     @property
     def timing(self) -> dict[str, float]:
         """How long the tracker was at work and for how many turns, over all resumes; empty where nobody counted."""
         return self._counts(_TIMING)
 
-    def add_timing(self, more: Mapping[str, float]) -> None:
-        """Add to the time that the answers took."""
-        self._add_counts(_TIMING, more)
+    def add_costs(self, usage: Mapping[str, float], timing: Mapping[str, float]) -> None:
+        """Add to what the answers have cost, and to the time that they took."""
+        for name, more in ((_USAGE, usage), (_TIMING, timing)):
+            if more:
+                with replacing(self.path / name) as out:
+                    out.write(msgspec.json.encode(Counter(self._counts(name)) + Counter(more), order="sorted") + b"\n")
 
     def _counts(self, name: str) -> dict[str, float]:
         path = self.path / name
-        with self._reading(path, "remove it: what was counted until now is forgotten, and nothing else"):
+        with self.reading(path, "remove it: what was counted until now is forgotten, and nothing else"):
             return msgspec.json.decode(path.read_bytes(), type=dict[str, float]) if path.exists() else {}
-
-    def _add_counts(self, name: str, more: Mapping[str, float]) -> None:
-        if more:
-            with replacing(self.path / name) as out:
-                out.write(msgspec.json.encode(Counter(self._counts(name)) + Counter(more), order="sorted") + b"\n")
 
     @property
     def scores(self) -> Scores:
@@ -321,13 +328,23 @@ class RunFolder(Displayed):
         if not path.exists():
             fix = f"go on with `dstress run --resume --out {shlex.quote(str(self.path))}`"
             raise DstressError("the run has no scores yet", where=str(self.path), fix=fix)
-        with self._reading(path, "`dstress rescore` writes it anew"):
-            return msgspec.convert(_with_undefined(msgspec.json.decode(path.read_bytes())), Scores)
+        with self.reading(path, "`dstress rescore` writes it anew"):
+            scores = msgspec.convert(with_undefined(msgspec.json.decode(path.read_bytes())), Scores)
+            if ORIGINAL not in scores.variants:
+                raise msgspec.ValidationError(f"there are no scores of the variant {ORIGINAL}")
+            return scores
 
     def write_scores(self, scores: Scores) -> None:
         """Write every number, whole or not at all."""
+        self.unseal(_SCORES)
         with replacing(self.path / _SCORES) as out:
             out.write(msgspec.json.format(msgspec.json.encode(scores), indent=2) + b"\n")
+        self.seal(self.path / _SCORES)
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()[:16]
 
 
 @contextmanager
@@ -338,7 +355,7 @@ def hold_run(path: Path) -> Iterator[None]:
     )
     try:
         with only_one(path / ".lock", refusal):
-            for torn in path.glob("*/.*.part"):  # what a killed process was writing
+            for torn in path.rglob(".*.part"):  # what a killed process was writing
                 torn.unlink()
             yield
     except OSError as error:
@@ -353,28 +370,28 @@ def is_run(path: Path) -> bool:
     return (path / _MANIFEST).is_file()
 
 
-def require_answers(run: RunFolder, variant: str, most: float, repeat: int = 1) -> None:
+def require_answers(variant: Variant, most: float, repeat: int = 1) -> None:
     """Refuse a variant of which more than a share of the turns has no answer."""
-    journal = run.journal(variant, repeat)
+    journal = variant.journal(repeat)
     share = journal.failed / max(1, journal.failed + journal.answered)
     if share > most:
         reason = next((answer.failed for answer in journal if answer.failed), "")
         raise DstressError(
-            f"{journal.failed:,} turns ({100 * share:.1f} %) of {variant} have no answer, the first for: {reason}",
-            where=str(run.path),
-            fix=f"mend the tracker and go on with --resume, or allow more than {100 * most:g} % with --max-failed",
+            f"{journal.failed:,} turns ({100 * share:.1f} %) of {variant.spec} have no answer, the first for: {reason}",
+            where=str(variant.run.path),
+            fix=f"fix the tracker and go on with --resume, or allow more than {100 * most:g} % with --max-failed",
         )
 
 
-def _with_undefined(written: Any) -> Any:
-    """JSON has no "not a number": in a score, null stands for a value that is undefined."""
-    if isinstance(written, dict):
-        scored = written.keys() >= {"value", "low", "high"} or written.keys() >= {"difference", "low", "high"}
-        return {
-            name: float("nan") if scored and value is None else _with_undefined(value)
-            for name, value in written.items()
-        }
-    return [_with_undefined(value) for value in written] if isinstance(written, list) else written
-
-
-__all__ = ["ORIGINAL", "Cell", "Drop", "Manifest", "RunFolder", "Scores", "hold_run", "is_run", "require_answers"]
+__all__ = [
+    "ORIGINAL",
+    "Cell",
+    "Drop",
+    "Manifest",
+    "RunFolder",
+    "Scores",
+    "Variant",
+    "hold_run",
+    "is_run",
+    "require_answers",
+]

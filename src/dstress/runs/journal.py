@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import IO
 
@@ -25,6 +26,15 @@ _SYNC_EVERY = 1.0
 _PREDICTION = msgspec.json.Decoder(Prediction)
 
 
+class _Key(msgspec.Struct):
+    dialogue: str
+    turn: int
+    failed: str = ""
+
+
+_KEY = msgspec.json.Decoder(_Key)
+
+
 class Journal:
     """The answers to one variant of a corpus."""
 
@@ -35,25 +45,24 @@ class Journal:
         self._places: dict[str, dict[int, tuple[int, int]]] = {}
         self._failed: set[tuple[str, int]] = set()
         self._file: IO[bytes] | None = None
+        self._reader: IO[bytes] | None = None
         self._synced = 0.0
-        self._end = 0
+        # Bytes of the whole lines, then of a torn line behind them.
+        self._end = self._torn = 0
+        self._inode = 0
         if path.exists():
-            self._read()
+            with path.open("rb") as lines:
+                self._inode = os.fstat(lines.fileno()).st_ino
+                for line in lines:
+                    if not line.endswith(b"\n"):
+                        self._torn = len(line)
+                        break
+                    with suppress(*UNREADABLE_JSON):  # what cannot be read is no answer
+                        self._note(_PREDICTION.decode(line), line)
+                    self._end += len(line)
 
-    def _read(self) -> None:
-        with self.path.open("rb") as lines:
-            for line in lines:
-                if not line.endswith(b"\n"):
-                    break
-                self._note(line)
-                self._end += len(line)
-
-    def _note(self, line: bytes) -> None:
-        """Remember where an answer stands; a later one to the same turn counts, and what cannot be read does not."""
-        try:
-            answer = _PREDICTION.decode(line)
-        except UNREADABLE_JSON:
-            return
+    def _note(self, answer: Prediction | _Key, line: bytes) -> None:
+        """Remember where an answer stands; a later one to the same turn counts."""
         places = self._places.setdefault(answer.dialogue, {})
         self.turns += answer.turn not in places
         places[answer.turn] = (self._end, len(line))
@@ -74,21 +83,30 @@ class Journal:
         """How many turns have an answer."""
         return self.turns - self.failed
 
+    def is_current(self) -> bool:
+        """Whether nobody else has written to the file or replaced it meanwhile."""
+        try:
+            status = self.path.stat()
+        except FileNotFoundError:
+            return not self._end
+        return (status.st_ino, status.st_size) == (self._inode, self._end + self._torn)
+
     def answers(self, dialogue: str) -> dict[int, Prediction]:
         """A dialogue's answers by turn."""
+        places = sorted(self._places.get(dialogue, {}).items())
+        return {turn: _PREDICTION.decode(self._at(place)) for turn, place in places}
+
+    def lines(self, dialogue: str, turns: Iterable[int]) -> bytes:
+        """The answers to some turns of a dialogue as they stand in the file."""
         places = self._places.get(dialogue, {})
-        if not places:
-            return {}
-        self._flush()
-        with self.path.open("rb") as file:
-            return {turn: _PREDICTION.decode(_at(file, place)) for turn, place in sorted(places.items())}
+        return b"".join(self._at(places[turn]) for turn in turns)
 
     def add(self, lines: bytes) -> None:
         """Append answers, each a line."""
         file = self._opened()
         for line in redact(lines).splitlines(keepends=True):
             file.write(line)
-            self._note(line)
+            self._note(_KEY.decode(line), line)
             self._end += len(line)
         file.flush()
         if time.monotonic() - self._synced > _SYNC_EVERY:
@@ -97,44 +115,49 @@ class Journal:
 
     def settle(self, order: Iterable[tuple[str, int]]) -> None:
         """Put the answers into the corpus's order, in one step; a failed turn keeps its failure."""
+        settled: dict[str, dict[int, tuple[int, int]]] = {}
+        end = 0
+        with replacing(self.path) as out:
+            for dialogue, turn in order:
+                if (place := self._places.get(dialogue, {}).get(turn)) is not None:
+                    out.write(self._at(place))
+                    settled.setdefault(dialogue, {})[turn] = (end, place[1])
+                    end += place[1]
         self.close()
-        if not self.path.exists():
-            with replacing(self.path):
-                return
-        with self.path.open("rb") as file, replacing(self.path) as out:
-            places = (self._places.get(dialogue, {}).get(turn) for dialogue, turn in order)
-            for place in places:
-                if place is not None:
-                    out.write(_at(file, place))
-        self.__init__(self.path)  # type: ignore[misc]
+        self._places, self._end, self._torn, self._inode = settled, end, 0, self.path.stat().st_ino
+        self._failed = {(dialogue, turn) for dialogue, turn in self._failed if turn in settled.get(dialogue, {})}
+        self.turns = sum(map(len, settled.values()))
 
     def close(self) -> None:
-        """Close the file; it is opened again by the next answer."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        """Close the file; it is opened again by the next who writes or reads."""
+        for file in (self._file, self._reader):
+            if file is not None:
+                file.close()
+        self._file = self._reader = None
+
+    def __del__(self) -> None:
+        self.close()
 
     def __iter__(self) -> Iterator[Prediction]:
-        self._flush()
         places = sorted(place for turns in self._places.values() for place in turns.values())
-        with self.path.open("rb") as file:
-            for place in places:
-                yield _PREDICTION.decode(_at(file, place))
+        with nullcontext(self._reader) if self._reader else self.path.open("rb") as file:
+            for start, length in places:
+                file.seek(start)
+                yield _PREDICTION.decode(file.read(length))
 
     def _opened(self) -> IO[bytes]:
         if self._file is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self.path.open("r+b" if self.path.exists() else "w+b")
+            self._inode = os.fstat(self._file.fileno()).st_ino
             # Whatever lies behind the last whole line was torn.
             self._file.truncate(self._end)
+            self._torn = 0
             self._file.seek(self._end)
         return self._file
 
-    def _flush(self) -> None:
-        if self._file is not None:
-            self._file.flush()
-
-
-def _at(file: IO[bytes], place: tuple[int, int]) -> bytes:
-    file.seek(place[0])
-    return file.read(place[1])
+    def _at(self, place: tuple[int, int]) -> bytes:
+        if self._reader is None:
+            self._reader = self.path.open("rb", buffering=0)
+        self._reader.seek(place[0])
+        return self._reader.read(place[1])

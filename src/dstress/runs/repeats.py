@@ -8,8 +8,8 @@ from math import comb
 import msgspec
 import numpy as np
 
-from dstress.metrics.base import Floats
 from dstress.predictions.base import Prediction
+from dstress.scoring.metrics.base import Floats
 
 
 class Repeats(msgspec.Struct, frozen=True):
@@ -30,17 +30,16 @@ def compare_repeats(values: Sequence[Floats], answers: Iterable[Sequence[Predict
     units = np.array(values)
     units = units[:, ~np.isnan(units).any(axis=0)]
     jga = units.mean(axis=1)
-    differing = [any(_said(other) != _said(first) for other in others) for first, *others in answers]
-    right, most = (units == 1).sum(axis=0), len(units)
-    return Repeats(jga.tolist(), float(np.ptp(jga)), float(np.mean(differing)), _all_right(right, most))
+    differing = [any(_outcome(other) != _outcome(first) for other in others) for first, *others in answers]
+    # pass^k without bias: of all ways to choose k of the answers to a unit, the share that is right throughout.
+    right, repeats = (units == 1).sum(axis=0), len(units)
+    passed = []
+    for k in range(1, repeats + 1):
+        share = np.array([comb(number, k) / comb(repeats, k) for number in range(repeats + 1)])
+        passed.append(float(share[right].mean()))
+    return Repeats(jga.tolist(), float(np.ptp(jga)), float(np.mean(differing)), passed)
 
 
-def _said(answer: Prediction) -> tuple[dict[str, str], bool]:
+def _outcome(answer: Prediction) -> tuple[dict[str, str], bool]:
     """The state; one that failed for another reason says no more and no less."""
     return answer.state, bool(answer.failed)
-
-
-def _all_right(right: np.ndarray[tuple[int], np.dtype[np.int_]], of: int) -> list[float]:
-    """pass^k without bias: of all ways to choose k of the answers to a unit, the share that is right throughout."""
-    shares = [np.array([comb(number, k) / comb(of, k) for number in range(of + 1)]) for k in range(1, of + 1)]
-    return [float(share[right].mean()) for share in shares]

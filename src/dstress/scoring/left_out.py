@@ -2,63 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Sequence
 
-from dstress.alignment.pairing import key
 from dstress.corpora.base import Corpus
-from dstress.dialogue import Dialogue
 from dstress.errors import PredictionError
 from dstress.predictions.base import Prediction
-
-T = TypeVar("T")
+from dstress.scoring.alignment.pairing import key
 
 
 class LeftOut:
-    """Passes gold and predictions on without some dialogues, and notes which of these there were."""
+    """Tells which dialogues count, and notes which of those to leave out there were."""
 
     def __init__(self, dialogues: Sequence[str]) -> None:
-        self._names = {key(dialogue): dialogue for dialogue in dialogues}
-        self._met: set[str] = set()
+        self._unmet = {key(dialogue): dialogue for dialogue in dialogues}
+        self._names = frozenset(self._unmet)
 
-    def gold(self, dialogues: Iterable[Dialogue]) -> Iterable[Dialogue]:
-        """The gold that counts."""
-        return self._rest(dialogues, lambda dialogue: dialogue.id)
-
-    def predictions(self, predictions: Iterable[Prediction]) -> Iterable[Prediction]:
-        """The predictions that count."""
-        return self._rest(predictions, lambda prediction: prediction.dialogue)
+    def counts(self, dialogue: str) -> bool:
+        """Whether a dialogue of this id counts."""
+        name = key(dialogue)
+        self._unmet.pop(name, None)
+        return name not in self._names
 
     def require_met(self) -> None:
         """Raise where a dialogue was to be left out that nobody has: a slip of the pen would change the number."""
-        if strange := [name for found, name in self._names.items() if found not in self._met]:
+        if self._unmet:
             raise PredictionError(
-                f"to be left out, but neither in gold nor in the predictions: {', '.join(strange)}",
+                f"to be left out, but neither in gold nor in the predictions: {', '.join(self._unmet.values())}",
                 fix="correct the dialogue's id, or do not name it",
             )
 
-    def _rest(self, things: Iterable[T], id_of: Callable[[T], str]) -> Iterable[T]:
-        return self._kept(things, id_of) if self._names else things
 
-    def _kept(self, things: Iterable[T], id_of: Callable[[T], str]) -> Iterator[T]:
-        for thing in things:
-            found = key(id_of(thing))
-            if found in self._names:
-                self._met.add(found)
-            else:
-                yield thing
-
-
-def predictions_within(corpus: Corpus, predictions: Iterable[Prediction]) -> Iterable[Prediction]:
+def predictions_within(corpus: Corpus, predictions: Iterable[Prediction]) -> Iterator[Prediction]:
     """For a corpus that is a part, the predictions without those of the rest; strangers to the whole stay."""
-    return predictions if corpus.whole is None else _within(corpus, corpus.whole, predictions)
-
-
-def _within(part: Corpus, whole: Corpus, predictions: Iterable[Prediction]) -> Iterator[Prediction]:
-    inside, known = {key(dialogue.id) for dialogue in part}, set[str]()
+    if corpus.whole is None:
+        yield from predictions
+        return
+    inside, of_whole = {key(dialogue.id) for dialogue in corpus}, set[str]()
     for prediction in predictions:
-        found = key(prediction.dialogue)
-        if found not in inside and not known:  # only now does it matter what else the whole has
-            known = {key(dialogue.id) for dialogue in whole}
-        if found in inside or found not in known:
+        name = key(prediction.dialogue)
+        if name not in inside and not of_whole:  # only now does it matter what else the whole has
+            of_whole = {key(dialogue.id) for dialogue in corpus.whole}
+        if name in inside or name not in of_whole:
             yield prediction

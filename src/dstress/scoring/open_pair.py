@@ -9,15 +9,15 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from dstress import corpora
-from dstress.alignment.own_gold import own_gold
-from dstress.alignment.pairing import key
 from dstress.corpora.base import Corpus
 from dstress.corpora.checks import derive_schema
 from dstress.dialogue import Dialogue
 from dstress.errors import DstressError, PredictionError
 from dstress.predictions import detect, formats
 from dstress.predictions.base import Format, Prediction
-from dstress.predictions.plain import Plain, read_plain, read_plain_gold
+from dstress.predictions.plain import Plain, is_frame, read_plain, read_plain_gold
+from dstress.scoring.alignment.own_gold import own_gold
+from dstress.scoring.alignment.pairing import key
 from dstress.storage.sources import Source, open_source
 
 Predictions = str | Path | Iterable[Prediction] | Plain
@@ -68,8 +68,9 @@ def open_pair(source: PredictionSource, format_name: str = "") -> Iterator[OpenP
         yield OpenPair(corpus, read, _PLAIN) if corpus else _carried("predictions", list(read), _PLAIN)
         return
     with open_source(predictions) as opened:
-        reader = _reader(opened, format_name)
+        reader = formats.create(format_name) if format_name else detect(opened)
         if corpus is not None:
+            reader.choose(opened, corpus.split)
             yield OpenPair(corpus, reader.read(opened, corpus.schema), reader.convention, reader=reader, source=opened)
         elif reader.carries_gold:
             yield _carried(Path(predictions).name, list(reader.read(opened)), reader.convention)
@@ -85,20 +86,10 @@ def load_gold(gold: Gold | None) -> Corpus | None:
         return gold
     if isinstance(gold, str | Path):
         return corpora.load(str(gold))
-    dialogues = [] if isinstance(gold, Mapping) else list(gold)
+    dialogues = [] if isinstance(gold, Mapping) or is_frame(gold) else list(gold)
     if dialogues and all(isinstance(item, Dialogue) for item in dialogues):
         return Corpus("gold", "", derive_schema(dialogues), lambda: iter(dialogues))
     return own_gold("gold", read_plain_gold(dialogues or gold, "gold"))[0]
-
-
-def _reader(source: Source, format_name: str) -> Format:
-    if not format_name:
-        return detect(source)
-    reader = formats.create(format_name)
-    if not reader.matches(source):
-        problem = f"the file has the shape of {detect(source).name!r}, not of {format_name!r}"
-        raise PredictionError(problem, where=source.address, fix="leave --format out")
-    return reader
 
 
 def _carried(name: str, predictions: list[Prediction], convention: str) -> OpenPair:

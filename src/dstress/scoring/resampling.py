@@ -4,6 +4,7 @@ A metric leaves `totals`, an array (dialogues, k): per dialogue, k summed statis
 (..., k) to (...), that gives nan where it is undefined. So a resample is a vector of counts, all resamples of all
 metrics are one matrix product, and only the k sums are kept of each.
 
+    logit_interval(totals, accuracy)                            # needs no resamples
     resampled = resampled_sums(totals, 10_000, seed=0)          # once for all metrics
     bca_interval(totals, resampled, accuracy)                   # once per metric
 
@@ -29,7 +30,11 @@ TIE = 1e-12
 """Two values nearer than this, relative to their size, are one: sums taken in another order differ in the last bits."""
 _BLOCK_CELLS = 1 << 18
 _LEAST_ROWS = 16
+_MANY = 1000
+"""Degrees of freedom beyond which Student's t is the normal with one correction, to five digits."""
 _NORMAL = NormalDist()
+
+Kind = Literal["logit", "bca", "percentile"]
 
 
 class Interval(NamedTuple):
@@ -38,6 +43,9 @@ class Interval(NamedTuple):
     low: float
     high: float
 
+
+FEW = 6
+"""Where fewer dialogues differ, no randomisation test reaches 0.05, and a 95 % interval holds less often than that."""
 
 UNKNOWN = Interval(math.nan, math.nan)
 
@@ -109,27 +117,105 @@ class Bounds(NamedTuple):
 
 def interval(
     totals: Floats | None,
-    resampled: Floats,
+    resampled: Callable[[], Floats],
     value: Value,
     level: float,
-    kind: Literal["percentile", "bca"],
+    kind: Kind,
     bounds: Bounds | None,
 ) -> Interval:
     """The interval of a kind; of a stream, whose `totals` by dialogue were not kept, the percentile interval.
 
-    Where no resample changes the value (all right, all wrong, one dialogue), the data show no spread, which is not
-    certainty: a value with bounds may be as far off as `unseen_share` allows for the dialogues that it counts; of one
-    without bounds nothing is known.
+    A value without bounds has no logit: it gets the BCa interval instead. Where no dialogue changes the value (all
+    right, all wrong, one dialogue), the data show no spread, which is not certainty: a value with bounds may be as far
+    off as `unseen_share` allows for the dialogues that it counts; of one without bounds nothing is known.
     """
-    draws = defined(evaluate(value, resampled))
+    if totals is None:
+        draws = defined(evaluate(value, resampled()))
+    else:  # the value itself, and what it is without each dialogue
+        draws = defined(evaluate(value, totals.sum(axis=0) - np.vstack((0 * totals[:1], totals))))
     if draws.size and np.ptp(draws) <= tolerance(float(draws[0])):
         if bounds is None:
             return UNKNOWN
         point, unseen = float(draws[0]), unseen_share(bounds.dialogues, level)
         return Interval(point * (1 - unseen), point + (bounds.highest - point) * unseen)
-    if kind == "bca" and totals is not None:
-        return bca_interval(totals, resampled, value, level)
-    return percentile_interval(resampled, value, level)
+    if totals is None or kind == "percentile":
+        return percentile_interval(resampled(), value, level)
+    if kind == "bca" or bounds is None:
+        return bca_interval(totals, resampled(), value, level)
+    return logit_interval(totals, value, level, bounds.highest)
+
+
+class Spread(NamedTuple):
+    """How far a value may be off: its standard error by the jackknife over so many dialogues (Tukey 1958)."""
+
+    point: float
+    error: float
+    dialogues: int
+
+    def evidence(self, highest: float = 1.0) -> float:
+        """How many dialogues' worth of the rarer outcome the value is based on: of its errors, or of what is right.
+
+        A share of p over independent units has p (1 - p) / error^2 of them, whatever the dialogues hang together.
+        """
+        share = self.point / highest
+        units = share * (1 - share) / (self.error / highest) ** 2 if self.error else 0.0
+        return units * min(share, 1 - share)
+
+
+def spread(totals: Floats, value: Value) -> Spread:
+    """The jackknife: leave-one-out sums are the whole minus a row, of the dialogues with anything to count."""
+    totals = as_totals(totals)
+    whole = totals.sum(axis=0)
+    left_out = defined(evaluate(value, whole - totals[totals.any(axis=1)]))
+    n = left_out.size
+    error = math.sqrt((n - 1) * float(np.var(left_out))) if n else math.nan
+    return Spread(float(evaluate(value, whole)), error, n)
+
+
+def is_thin(totals: Floats, value: Value, highest: float = 1.0) -> bool:
+    """Whether an interval is based on so little that it may be too narrow; one without any spread is exact."""
+    return 0 < spread(totals, value).evidence(highest) < FEW
+
+
+def logit_interval(totals: Floats, value: Value, level: float = 0.95, highest: float = 1.0) -> Interval:
+    """Student's interval on the scale of log odds, from the jackknife over dialogues, for values from 0 to `highest`.
+
+    It stays within the ends and is skewed as values near them are, and it needs no resamples.
+    """
+    point, error, dialogues = spread(totals, value)
+    share = point / highest
+    if not 0 < share < 1 or dialogues < 2:
+        return Interval(point, point) if dialogues else UNKNOWN
+    centre, reach = math.log(share / (1 - share)), _student(_tails(level)[1], dialogues - 1)
+    reach *= error / highest / (share * (1 - share))
+    # tanh, unlike exp, has no overflow.
+    low, high = (highest * (1 + math.tanh((centre + side * reach) / 2)) / 2 for side in (-1, 1))
+    return Interval(low, high)
+
+
+def _student(share: float, freedom: int) -> float:
+    """The quantile of Student's t, by halving its distribution, whose closed form is of Zelen & Severo (1964, 26.7)."""
+
+    def below(t: float) -> float:
+        angle = math.atan(t / math.sqrt(freedom))
+        cosine, sine = math.cos(angle), math.sin(angle)
+        term, total = (cosine, 0.0) if freedom % 2 else (1.0, 0.0)
+        for number in range(freedom % 2, freedom - 1, 2):
+            total += term
+            term *= cosine**2 * (number + 1) / (number + 2)
+        middle = 2 / math.pi * (angle + sine * total) if freedom % 2 else sine * total
+        return (1 + middle) / 2
+
+    if freedom > _MANY:
+        z = _NORMAL.inv_cdf(share)
+        return z + (z**3 + z) / (4 * freedom)
+    low, high = 0.0, 1.0
+    while below(high) < share:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if below(middle) < share else (low, middle)
+    return high
 
 
 def unseen_share(dialogues: int, level: float) -> float:
@@ -234,7 +320,10 @@ class PoissonAccumulator:
         totals = as_totals(totals)
         if totals.shape != (len(ids), self.total.size):
             raise ValueError(f"{len(ids)} dialogues of {self.total.size} statistics, but totals of {totals.shape}")
-        keys = _keys(ids, self.seed)
+        # A 64-bit key per dialogue; Python's own `hash` would change from process to process.
+        digests = b"".join(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest() for name in ids)
+        names = np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+        keys = _mix(names ^ _mix(np.array([self.seed % 2**64], dtype=np.uint64) + _GOLDEN))
         rows = block_rows(len(self.sums))
         for start in range(0, len(keys), rows):
             part = slice(start, start + rows)
@@ -267,13 +356,6 @@ _POISSON_CDF = np.array(
     dtype=np.uint32,
 )
 """Below threshold j of 2**32, a count is at most j. Twelve are all that 32 bits can tell apart."""
-
-
-def _keys(ids: Sequence[str], seed: int) -> NDArray[np.uint64]:
-    """A 64-bit key per dialogue; Python's own `hash` would change from process to process."""
-    digests = b"".join(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest() for name in ids)
-    names = np.frombuffer(digests, dtype="<u8").astype(np.uint64)
-    return _mix(names ^ _mix(np.array([seed % 2**64], dtype=np.uint64) + _GOLDEN))
 
 
 def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -10,9 +10,8 @@ import msgspec
 
 from dstress.corpora.base import Corpus
 from dstress.errors import PredictionError, place
-from dstress.metrics.delexicalisation import Delexicaliser
-from dstress.metrics.richness import Diversity
 from dstress.predictions.base import Prediction
+from dstress.scoring.metrics.richness import Diversity
 from dstress.text.placeholders import Placeholders
 
 DomainSource = Literal["", "predicted", "states", "placeholders"]
@@ -27,7 +26,11 @@ class Responses:
 
     def __init__(self, corpus: Corpus, domains: DomainSource, delexicalise: bool) -> None:
         self._domains, self._placeholders = domains, Placeholders(corpus.schema)
-        self._delexicaliser = Delexicaliser(corpus) if delexicalise else None
+        self._delexicaliser = None
+        if delexicalise:
+            from dstress.scoring.metrics.delexicalisation import Delexicaliser  # its expressions take a while to make
+
+            self._delexicaliser = Delexicaliser(corpus)
         self._diversity = Diversity(self._placeholders)
         self._unknown: Counter[str] = Counter()
         self._known_domains, self._unknown_domains = frozenset(corpus.schema.by_name), Counter[str]()
@@ -60,12 +63,12 @@ class Responses:
         self._require_like("active domains", domains is not None or self._domains == "states", prediction)
         return msgspec.structs.replace(prediction, response=response, domains=domains)
 
-    def _require_like(self, what: str, there: bool, prediction: Prediction) -> None:
+    def _require_like(self, what: str, is_there: bool, prediction: Prediction) -> None:
         """Refuse a file in which only some turns say something: the scores would be of two kinds."""
         where = place("", prediction.dialogue, prediction.turn)
-        known, first = self._found.setdefault(what, (there, where))
-        if known != there:
-            has, lacks = (where, first) if there else (first, where)
+        expected, first = self._found.setdefault(what, (is_there, where))
+        if expected != is_there:
+            has, lacks = (where, first) if is_there else (first, where)
             fix = f"give {what} for every turn, or for none"
             if what == "active domains":
                 fix += "; or take them from elsewhere with --domains states"
@@ -74,29 +77,28 @@ class Responses:
     @property
     def signature(self) -> dict[str, str]:
         """How the responses were read."""
-        found = {what: there for what, (there, _) in self._found.items()}
-        if not found.get("response"):
+        says = {what: is_there for what, (is_there, _) in self._found.items()}
+        if not says.get("response"):
             return {}
-        parts: dict[str, str] = {"domains": self._domains or ("predicted" if found["active domains"] else "states")}
-        parts |= {} if found["state"] else {"states": "gold"}
+        parts: dict[str, str] = {"domains": self._domains or ("predicted" if says["active domains"] else "states")}
+        parts |= {} if says["state"] else {"states": "gold"}
         return parts | ({"delexicalised": "database"} if self._delexicaliser else {})
 
     @property
     def notes(self) -> list[str]:
         """What a reader of the scores should know."""
         placeholders = Counter({f"[{name}]": times for name, times in self._unknown.items()})
-        found = {
+        strange = {
             "placeholders that no schema knows were left out": placeholders,
             "active domains that the schema does not have count for nothing": self._unknown_domains,
         }
-        return [f"{what}: {_name_most(counts)}" for what, counts in found.items() if counts]
+        notes = []
+        for what, counts in strange.items():
+            named = ", ".join(f"{name} {times:,} times" for name, times in counts.most_common(_MOST_NAMED))
+            notes += [f"{what}: {named}{' ...' if len(counts) > _MOST_NAMED else ''}"] if counts else []
+        return notes
 
     @property
     def richness(self) -> dict[str, float]:
         """mwzeval's figures of how rich the language is."""
         return self._diversity.figures()
-
-
-def _name_most(counts: Counter[str]) -> str:
-    named = ", ".join(f"{name} {times:,} times" for name, times in counts.most_common(_MOST_NAMED))
-    return f"{named}{' ...' if len(counts) > _MOST_NAMED else ''}"

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import msgspec
 
 from dstress.display import Displayed
+from dstress.errors import unknown
+from dstress.scoring.resampling import FEW
 
 _SHOWN = 4
 """Metrics that a card shows of itself in one line."""
@@ -30,8 +32,8 @@ class TestedDifference(msgspec.Struct, frozen=True, kw_only=True):
     """What two systems differ by on the same dialogues, how many these are, and whether that is chance; see
     `scoring.significance`.
 
-    `p_holm` is `p` after Holm's correction over all tests that were made together. `at_floor`: no resample reached the
-    difference, so that the p-values are upper limits.
+    `p_holm` is `p` after Holm's correction over all tests that were made together. The systems score `differ` dialogues
+    differently, and `gains` of these favour the system; runs of before these were counted have none.
     """
 
     difference: float
@@ -39,8 +41,14 @@ class TestedDifference(msgspec.Struct, frozen=True, kw_only=True):
     high: float
     p: float
     p_holm: float
-    at_floor: bool = False
     dialogues: int = 0
+    differ: int | None = None
+    gains: int | None = None
+
+    @property
+    def is_few(self) -> bool:
+        """Whether so few dialogues differ that neither the p-value nor the interval can be trusted."""
+        return self.differ is not None and self.differ < FEW
 
 
 class SlotErrors(msgspec.Struct, frozen=True):
@@ -64,8 +72,6 @@ class Scorecard(Displayed, msgspec.Struct):
     of all responses together.
     """
 
-    _tabled_by = "dstress.reports.score_tables:card_tables"
-
     signature: dict[str, str]
     metrics: dict[str, Score]
     slices: Slices = {}
@@ -74,7 +80,11 @@ class Scorecard(Displayed, msgspec.Struct):
     richness: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
 
     def __getitem__(self, metric: str) -> Score:
-        return self.metrics[metric]
+        try:
+            return self.metrics[metric]
+        except KeyError:
+            fix = "a card has the metrics that were scored: name others with metrics=[...]"
+            raise unknown("metric", metric, self.metrics, fix=fix) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.metrics)

@@ -1,21 +1,28 @@
-"""Is the difference between two systems more than chance? Tests for two systems on the same dialogues.
+"""Is the difference between two systems more than chance? One test for the p-value and for the interval.
 
-Both resampling tests take `totals_a` and `totals_b`, (dialogues, k), row by row the same dialogues, and are seeded.
-Their p-values count the observed data as one more resample (Davison & Hinkley 1997, section 4.2; Phipson & Smyth
-2010), so that they are never 0 and never too small.
+The test is approximate randomisation (Noreen 1989; Yeh 2000), in closed form and inverted. If the systems are alike,
+their names are arbitrary, and every dialogue shows its difference d either way round with the same probability. If the
+true difference is another one, the odds are exp(2 t d), which is exponential tilting (Efron 1981), and chance has two
+parts: which way round each dialogue fell, and which dialogues were drawn. Both tails come from the saddlepoint
+approximation that Robinson (1982) gives for randomisation tests (Lugannani & Rice 1980, with Daniels' (1987) correction
+for ties), so that there is no seed; where few dialogues differ, all swaps are enumerated. The interval holds the
+differences whose two-sided p-value is above 1 - level.
+
+Dialogues that do not differ stay ties under every hypothesis. docs/statistics.md has the simulations.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dstress.metrics.base import Metric
-from dstress.metrics.consistency import OverRuns
+from dstress.scoring.metrics.base import Metric
+from dstress.scoring.metrics.consistency import OverRuns
 from dstress.scoring.resampling import (
     TIE,
     UNKNOWN,
@@ -23,12 +30,8 @@ from dstress.scoring.resampling import (
     Interval,
     Value,
     as_totals,
-    block_rows,
     counted_dialogues,
-    defined,
     evaluate,
-    resampled_sums,
-    tolerance,
     unseen_share,
 )
 from dstress.scoring.tally import Tally
@@ -36,19 +39,15 @@ from dstress.scoring.tally import Tally
 Count = Callable[[Floats], float]
 """From sums to how many units, slots or changes their value stands on."""
 
-_FARTHEST = 1e6
-_HALVINGS = 40
-
 EXACT_UP_TO = 1000
 """Discordant pairs up to which McNemar's test is exact; beyond, p-values above 0.001 agree within 1 %."""
 
+ENUMERATED_UP_TO = 24
+"""Dialogues that differ up to which the p-value is that of all swaps; beyond, it is approximate."""
 
-class Comparison(NamedTuple):
-    """Value of A less value of B, its interval, and the two-sided p-value of "no difference"."""
-
-    difference: float
-    interval: Interval
-    p: float
+_HALVINGS = 45
+_MOST_TILT = 2.0**10
+_STEPS = 100
 
 
 class McNemar(NamedTuple):
@@ -59,12 +58,11 @@ class McNemar(NamedTuple):
 
 
 class PairedTest(NamedTuple):
-    """Two systems on the same dialogues: both values, the system's less the baseline's, and whether that is chance.
+    """Two systems on the same dialogues: both values, the system's minus the baseline's, and whether that is chance.
 
-    `p` is by approximate randomisation, which needs no large sample; `low` to `high` are the differences that the same
-    test does not reject, or the bootstrap's (see `paired_bootstrap`) where those reach farther. 0 is outside exactly
-    when `p` is at most 1 - level. `at_floor`: no resample reached the difference, so `p` is only as small as their
-    number allows. `p_bootstrap` is a second opinion.
+    `low` to `high` are the differences that the test does not reject: 0 is outside exactly when `p` is at most
+    1 - level. `differ` is in how many of the dialogues the systems score differently, `gains` how many of these favour
+    the system.
     """
 
     baseline: float
@@ -73,39 +71,44 @@ class PairedTest(NamedTuple):
     low: float
     high: float
     p: float
-    p_bootstrap: float
-    at_floor: bool
     dialogues: int
+    differ: int
+    gains: int
 
     def tested(self, p_holm: float) -> dict[str, Any]:
         """The fields of a `TestedDifference`, once the p-value is corrected."""
-        names = ("difference", "low", "high", "p", "at_floor", "dialogues")
+        names = ("difference", "low", "high", "p", "dialogues", "differ", "gains")
         return {name: getattr(self, name) for name in names} | {"p_holm": p_holm}
 
     def within_bounds(self, level: float, highest: float = 1.0) -> PairedTest:
-        """The same of values with ends: they differ by `highest` at most, also in dialogues of a kind not seen."""
+        """The same of values between 0 and `highest`: no system falls below 0 or rises above the highest value.
+
+        Where no dialogue differs, the interval is what dialogues of a kind not seen allow.
+        """
         low, high = self.low, self.high
         if math.isnan(low) and not math.isnan(self.p):
             unseen = highest * unseen_share(self.dialogues, level)
             low, high = self.difference - unseen, self.difference + unseen
-        return self._replace(low=max(low, -highest), high=min(high, highest))  # in this order nan stays nan
+        # In this order nan stays nan.
+        return self._replace(low=max(low, -self.baseline), high=min(high, highest - self.baseline))
 
 
-def paired_test(
-    system: Tally, baseline: Tally, metric: str, resamples: int, seed: int, level: float = 0.95
-) -> PairedTest:
-    """The test that `compare`, `gate` and runs share. Both tallies are of the same dialogues, in the same order."""
-    totals = (system.totals(metric), baseline.totals(metric))
-    return paired_test_of_metric(*totals, baseline.metrics[metric], resamples, seed, level)
+def paired_test(system: Tally, baseline: Tally, metric: str, level: float = 0.95) -> PairedTest:
+    """Test two tallies of the same dialogues, in the same order."""
+    return paired_test_of_metric(system.totals(metric), baseline.totals(metric), baseline.metrics[metric], level)
 
 
 def paired_test_of_metric(
-    system: Floats, baseline: Floats, metric: Metric | OverRuns, resamples: int, seed: int, level: float = 0.95
+    system: Floats, baseline: Floats, metric: Metric | OverRuns, level: float = 0.95
 ) -> PairedTest:
-    """The same from a metric's statistics summed by dialogue."""
-    test = paired_test_of_totals(*evenly_weighed(system, baseline, metric.count), metric.value, resamples, seed, level)
+    """Test a metric's statistics summed by dialogue: what `compare`, `gate` and runs share."""
+    weighed = evenly_weighed(system, baseline, metric.count)
+    counts = np.array([metric.count(row) for row in sum(weighed, start=np.zeros(1))])
+    test = paired_test_of_totals(*weighed, metric.value, level, counts, differs=(system != baseline).any(axis=1))
     before, after = (float(evaluate(metric.value, totals.sum(axis=0))) for totals in (baseline, system))
     test = test._replace(baseline=before, system=after, difference=after - before)  # without the scale's rounding
+    if not metric.higher_is_better:
+        test = test._replace(gains=test.differ - test.gains)
     highest = highest_value(metric)
     return test if highest is None else test.within_bounds(level, highest)
 
@@ -126,117 +129,167 @@ def evenly_weighed(system: Floats, baseline: Floats, count: Count) -> tuple[Floa
 
 
 def paired_test_of_totals(
-    system: Floats, baseline: Floats, value: Value, resamples: int, seed: int, level: float = 0.95
+    system: Floats,
+    baseline: Floats,
+    value: Value,
+    level: float | None = 0.95,
+    counts: Floats | None = None,
+    differs: NDArray[np.bool_] | None = None,
 ) -> PairedTest:
-    """The same from statistics summed by dialogue, of a value that 0 and 1 need not bound."""
-    shared = (system, baseline, value, resamples, seed, level)
-    bootstrap, randomised = paired_bootstrap(*shared), approximate_randomisation(*shared)
+    """Test statistics summed by dialogue, (dialogues, k), row by row the same dialogues, of a value without bounds.
+
+    `counts` says how much each dialogue counts in the value; without it all count the same. `differs` says which are
+    scored differently, where weighing changed the others too. Without a level there is a p-value and no interval.
+    """
+    system, baseline = as_totals(system), as_totals(baseline)
+    if system.shape != baseline.shape:
+        raise ValueError(f"paired systems have the same dialogues: {system.shape} is not {baseline.shape}")
     before, after = (float(evaluate(value, totals.sum(axis=0))) for totals in (baseline, system))
-    low, high = _reconciled(randomised, bootstrap.interval, 1 - level)
-    at_floor = randomised.p <= 1 / (1 + resamples)
-    tested = (randomised.difference, low, high, randomised.p, bootstrap.p, at_floor)
-    return PairedTest(before, after, *tested, int(counted_dialogues(np.abs(system) + np.abs(baseline)).max(initial=0)))
+    dialogues = int(counted_dialogues(np.abs(system) + np.abs(baseline)).max(initial=0))
+    difference = after - before
+    if math.isnan(difference):
+        return PairedTest(before, after, difference, *UNKNOWN, math.nan, dialogues, 0, 0)
+    # What each dialogue adds to the difference: the value with and without a swap of it, halfway between the systems.
+    middle, half = (system.sum(axis=0) + baseline.sum(axis=0)) / 2, (system - baseline) / 2
+    shares = np.nan_to_num(evaluate(value, middle + half) - evaluate(value, middle - half))
+    shares[np.abs(shares) <= TIE * np.abs(shares).max(initial=0)] = 0
+    if shares.sum() * difference > 0:
+        shares *= difference / shares.sum()  # what is left of curvature; the value of a mean has none
+    moved = shares != 0
+    p, interval = _test_shares(shares, level, counts) if moved.any() else (1.0, UNKNOWN)
+    moved &= True if differs is None else differs
+    differ, gains = int(moved.sum()), int((moved & (shares > 0)).sum())
+    return PairedTest(before, after, difference, *interval, p, dialogues, differ, gains)
 
 
-def _reconciled(test: Comparison, bootstrap: Interval, alpha: float) -> Interval:
-    """The bootstrap's interval, made as wide as the test's own, but never across a 0 that the test rejects.
+def _test_shares(shares: Floats, level: float | None, counts: Floats | None) -> tuple[float, Interval]:
+    """The p-value of "no difference", and the differences that are not rejected."""
+    chance, difference = _Chance(np.abs(shares), counts), float(shares.sum())
+    correction = chance.correction(abs(difference))
+    p = min(1.0, 2 * correction * chance.tail(0.0, abs(difference)))
+    if level is None:
+        return p, UNKNOWN
+    limit = (1 - level) / 2 * (1 + TIE)
 
-    The test's own is too narrow where few dialogues differ: the others are ties that any shift breaks.
-    """
-    if math.isnan(test.p) or math.isnan(bootstrap.low):
-        return UNKNOWN
-    low, high = min(test.interval.low, bootstrap.low), max(test.interval.high, bootstrap.high)
-    if test.p <= alpha * (1 + TIE):
-        low = low if test.difference < 0 or low > 0 else test.interval.low
-        high = high if test.difference > 0 or high < 0 else test.interval.high
-    return Interval(low, high)
+    def end(direction: int) -> float:
+        """How far towards that direction the tail on the other side is still above the limit."""
+        observed = -direction * difference
+        towards_zero = correction if observed > 0 else 1.0
 
+        def rejects(tilt: float) -> bool:
+            return towards_zero * chance.tail(-direction * tilt, observed) <= limit
 
-def paired_bootstrap(
-    totals_a: Floats, totals_b: Floats, value: Value, resamples: int, seed: int, level: float = 0.95
-) -> Comparison:
-    """The paired bootstrap: both systems are measured on the same resampled dialogues.
+        # At no tilt first, which is the p-value: 0 is outside exactly when that is small.
+        if rejects(0.0):
+            inside, beyond = -direction * _MOST_TILT, 0.0
+        else:
+            inside, beyond = 0.0, direction / 8
+            while not rejects(beyond):
+                inside, beyond = beyond, 2 * beyond
+                if abs(beyond) > _MOST_TILT:
+                    return chance.mean(inside)
+        for _ in range(_HALVINGS):
+            middle = (inside + beyond) / 2
+            inside, beyond = (inside, middle) if rejects(middle) else (middle, beyond)
+        return chance.mean(inside)
 
-    With d the observed difference and d* the resampled ones, d* - d stands for the noise around "no difference"
-    (Efron & Tibshirani 1993, section 16.4; Berg-Kirkpatrick et al. 2012), so
-
-        p = (1 + #{|d* - d| >= |d|}) / (1 + #{d*})
-
-    Where a few dialogues make the difference, such resamples know nothing of those that were as likely and not drawn.
-    So the interval is that of Gaffke (2005): every resample has one more dialogue of exponential weight, the most
-    extreme one there may be, and its upper and lower end each have the one that is extreme their way. Here it is the
-    dialogue on which the systems differ most, as it is or with their names swapped; where none differs, nothing is
-    known. Resamples without a value do not count.
-    """
-    totals_a, totals_b = _paired(totals_a, totals_b)
-    sum_a, sum_b, swap = totals_a.sum(axis=0), totals_b.sum(axis=0), totals_b - totals_a
-    difference, k = _difference(value, sum_a, sum_b), totals_a.shape[1]
-    sums = resampled_sums(np.hstack((totals_a, totals_b)), resamples, seed)
-    noise = np.abs(defined(_differences(value, sums[:, :k], sums[:, k:]) - difference))
-    if not noise.size:
-        return Comparison(difference, UNKNOWN, math.nan)
-    p = _p_value(noise, difference)
-    swapped = np.nan_to_num(np.abs(_differences(value, sum_a + swap, sum_b - swap) - difference))
-    if swapped.max() <= tolerance(difference):
-        return Comparison(difference, UNKNOWN, p)
-    most = swapped >= swapped.max() - tolerance(difference)  # several may: which comes first must not matter
-    extremes = np.unique(np.hstack((totals_a[most], totals_b[most])), axis=0)
-    weights = np.random.Generator(np.random.PCG64([seed, 1])).exponential(size=(resamples, 1))
-    ends = []
-    for more in (*extremes, *np.roll(extremes, k, axis=1)):
-        with_more = sums + weights * more
-        draws = defined(_differences(value, with_more[:, :k], with_more[:, k:]))
-        ends.append(np.quantile(draws, ((1 - level) / 2, (1 + level) / 2)))
-    lows, highs = zip(*ends, strict=True)
-    return Comparison(difference, Interval(float(min(lows)), float(max(highs))), p)
+    return p, Interval(min(end(-1), difference), max(end(1), difference))
 
 
-def approximate_randomisation(
-    totals_a: Floats, totals_b: Floats, value: Value, resamples: int, seed: int, level: float = 0.95
-) -> Comparison:
-    """The approximate randomisation test (Noreen 1989; Yeh 2000): if the systems are alike, their names are arbitrary.
+class _Chance:
+    """The sum of differences by dialogue under a hypothesis: the sizes are those seen, the directions are chance."""
 
-    Each resample swaps the two systems on each dialogue, whole, with probability 1/2;
+    def __init__(self, sizes: Floats, counts: Floats | None) -> None:
+        moving = sizes[sizes > 0]
+        self.unit = float(moving.mean())
+        self.sizes, self.moving = sizes / self.unit, moving / self.unit
+        self.span = 2 * float(self.moving.min())
+        """The smallest step of the sum: one dialogue, the other way round."""
+        weights = np.ones(len(sizes)) if counts is None or not counts.sum() else counts
+        self.weights = weights / weights.sum()
+        # Where a difference needs more than all directions alike, dialogues that differ are drawn more often; the fewer
+        # there are, the less is known of how many that should be.
+        self.redrawn = 1 / math.sqrt(len(moving))
 
-        p = (1 + #{|d*| >= |d|}) / (1 + #{d*})
+    def mean(self, tilt: float) -> float:
+        """The difference that a tilt stands for."""
+        logs, expected = self._hypothesis(tilt)
+        return float(self.unit * len(logs) * (np.exp(logs) @ expected))
 
-    It needs no large sample, unlike the bootstrap. The interval inverts it: a true difference D gives each of the n
-    dialogues D/n, so what is left to chance under D is d* - D w*, where w* is the mean of the signs that a resample
-    gives to the dialogues; D is in the interval where |d - D| would not be significant. It leaves 0 out exactly when
-    p <= 1 - level, and has no end where there are too few dialogues or resamples for any p-value to be that small.
-    """
-    totals_a, totals_b = _paired(totals_a, totals_b)
-    sum_a, sum_b, swap = totals_a.sum(axis=0), totals_b.sum(axis=0), totals_b - totals_a
-    if not resamples:
-        return Comparison(_difference(value, sum_a, sum_b), UNKNOWN, math.nan)
-    differences, signs = [], []
-    for swapped in swap_masks(len(totals_a), resamples, seed):
-        moved = swapped.astype(np.float64) @ swap
-        differences.append(_differences(value, sum_a + moved, sum_b - moved))
-        signs.append(1 - 2 * swapped.sum(axis=1) / max(1, len(totals_a)))
-    noise, shares = np.concatenate(differences), np.concatenate(signs)
-    difference = _difference(value, sum_a, sum_b)
-    known = np.isfinite(noise)
-    p = _p_value(np.abs(noise[known]), difference)
-    if math.isnan(p):
-        return Comparison(difference, UNKNOWN, p)
+    def _hypothesis(self, tilt: float) -> tuple[Floats, Floats]:
+        """The logarithm of how often each dialogue is drawn, and what it adds on average."""
+        logs = self.redrawn * _log_cosh(tilt * self.sizes)
+        logs -= logs.max()
+        return logs - math.log(np.exp(logs).sum()), self.sizes * np.tanh(tilt * self.sizes)
 
-    def rejects(shift: float) -> bool:
-        left = np.abs(noise[known] - shift * shares[known])
-        return _p_value(left, difference - shift) <= (1 - level) * (1 + TIE)
+    def correction(self, observed: float) -> float:
+        """By what the approximate tail is multiplied: where few dialogues differ, all swaps are enumerated.
 
-    low, high = (_last_accepted(rejects, difference, towards) for towards in (-1.0, 1.0))
-    return Comparison(difference, Interval(low, high), p)
+        The sum of two halves is at least what was observed as often as the second half is at least what the first
+        leaves, so that the halves are enumerated and not the whole.
+        """
+        if len(self.moving) > ENUMERATED_UP_TO:
+            return 1.0
+        first, second = (_all_swaps(half) for half in (self.moving[::2], self.moving[1::2]))
+        left = observed / self.unit - TIE * float(self.moving.sum()) - first
+        reached = len(second) - np.searchsorted(np.sort(second), left)
+        return float(reached.mean()) / len(second) / self.tail(0.0, observed)
+
+    def tail(self, tilt: float, observed: float) -> float:
+        """The probability that the sum is at least what was observed, by the saddlepoint approximation."""
+        logs, expected = self._hypothesis(tilt)
+        drawn = np.exp(logs)
+        count, directed, start = len(drawn), np.tanh(tilt * self.moving), _log_cosh(tilt * self.moving)
+        mean = count * float(drawn @ expected)
+        away = observed / self.unit - mean - self.span / 2
+        sampled = expected - mean * self.weights
+        sampled -= drawn @ sampled
+        # The point at which the sum, weighed by exp(point * sum), has the observed value as its mean.
+        point, low, high, slope, curvature = 0.0, -math.inf, math.inf, 0.0, 0.0
+        total, top = 1.0, 0.0
+        for _ in range(_STEPS):
+            turned, exponents = np.tanh((point + tilt) * self.moving), logs + point * sampled
+            top = float(exponents.max())
+            weights = np.exp(exponents - top)
+            total = float(weights.sum())
+            weights /= total
+            drift = float(weights @ sampled)
+            slope = float(self.moving @ (turned - directed)) + count * drift
+            curvature = float(self.moving**2 @ (1 - turned**2)) + count * float(weights @ (sampled - drift) ** 2)
+            if abs(slope - away) <= TIE * max(1.0, abs(away)):
+                break
+            low, high = (point, high) if slope < away else (low, point)
+            # Newton's step, but no further than to double the point: where the sum cannot reach what was observed, the
+            # curvature vanishes and the step has no end.
+            furthest = 2 * point + math.copysign(1.0, away - slope)
+            step = point + (away - slope) / curvature if curvature > 0 else math.inf
+            if not low < step < high or abs(step) > abs(furthest):
+                step = (low + high) / 2 if math.isfinite(low + high) else furthest
+            if step == point:
+                break
+            point = step
+        cumulants = float((_log_cosh((point + tilt) * self.moving) - start - point * self.moving * directed).sum())
+        cumulants += count * (math.log(total) + top)
+        root = math.copysign(math.sqrt(max(0.0, 2 * (point * away - cumulants))), point)
+        half = min(abs(point) * self.span / 2, 300.0)
+        scale = math.copysign(2 * math.sinh(half) / self.span * math.sqrt(curvature), point)
+        if abs(root) < 1e-4 or not scale:
+            return 0.5
+        density = math.exp(-(root**2) / 2) / math.sqrt(2 * math.pi)
+        tail = math.erfc(root / math.sqrt(2)) / 2 + density * (1 / scale - 1 / root)
+        return min(1.0, max(sys.float_info.min, tail))
 
 
-def swap_masks(dialogues: int, resamples: int, seed: int, *, block: int | None = None) -> Iterator[NDArray[np.uint8]]:
-    """Fair coins, (block, dialogues), one bit of the stream each; whole words per row, so blocks do not matter."""
-    generator = np.random.Generator(np.random.PCG64(seed))
-    words, rows = -(-dialogues // 64), block or block_rows(dialogues)
-    for start in range(0, resamples, rows):
-        shape = (min(rows, resamples - start), words)
-        drawn = generator.integers(0, 2**64 - 1, size=shape, dtype=np.uint64, endpoint=True).astype("<u8")
-        yield np.unpackbits(drawn.view(np.uint8), axis=1, count=dialogues)
+def _all_swaps(sizes: Floats) -> Floats:
+    """The sums of the sizes in all directions."""
+    sums = np.zeros(1)
+    for size in sizes:
+        sums = np.concatenate((sums - size, sums + size))
+    return sums
+
+
+def _log_cosh(values: Floats) -> Floats:
+    return np.asarray(np.logaddexp(values, -values) - math.log(2), np.float64)
 
 
 def mcnemar(only_a: int, only_b: int) -> McNemar:
@@ -266,42 +319,3 @@ def holm(p_values: Sequence[float] | Floats) -> list[float]:
     adjusted = np.full(given.shape, math.nan)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(given[order] * np.arange(order.size, 0, -1)))
     return [float(p) for p in adjusted]
-
-
-def _paired(totals_a: Floats, totals_b: Floats) -> tuple[Floats, Floats]:
-    totals_a, totals_b = as_totals(totals_a), as_totals(totals_b)
-    if totals_a.shape != totals_b.shape:
-        raise ValueError(f"paired systems have the same dialogues: {totals_a.shape} is not {totals_b.shape}")
-    return totals_a, totals_b
-
-
-def _differences(value: Value, sums_a: Floats, sums_b: Floats) -> Floats:
-    with np.errstate(invalid="ignore"):
-        return evaluate(value, sums_a) - evaluate(value, sums_b)
-
-
-def _difference(value: Value, sums_a: Floats, sums_b: Floats) -> float:
-    return float(_differences(value, sums_a, sums_b))
-
-
-def _p_value(noise: Floats, difference: float) -> float:
-    """The share of noise at least as large as the difference, a tie included, with the data as one more resample."""
-    if not noise.size or not math.isfinite(difference):
-        return math.nan
-    reached = np.count_nonzero(noise >= abs(difference) - tolerance(difference))
-    return (1 + int(reached)) / (1 + noise.size)
-
-
-def _last_accepted(rejects: Callable[[float], bool], start: float, towards: float) -> float:
-    """How far from the observed difference the test still accepts; 0 is looked at first, so that it is never wrong."""
-    inside, step = start, max(abs(start), TIE)
-    beyond = 0.0 if start * towards < 0 else start + towards * step
-    while not rejects(beyond):
-        inside, step = beyond, 2 * step
-        beyond = beyond + towards * step
-        if step > _FARTHEST:
-            return towards * math.inf
-    for _ in range(_HALVINGS):
-        middle = (inside + beyond) / 2
-        inside, beyond = (inside, middle) if rejects(middle) else (middle, beyond)
-    return inside

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dstress.alignment.cells import Alignment
-from dstress.alignment.columns import Booleans, Integers
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Turn, service_of
 from dstress.errors import DstressError, unknown
-from dstress.metrics.base import Floats, Metric
 from dstress.schema_names import SAME_NAMES, Names
+from dstress.scoring.alignment.cells import Alignment
+from dstress.scoring.alignment.columns import Booleans, Integers
+from dstress.scoring.metrics.base import Floats, Metric
 from dstress.scoring.scorecard import UNITS
 
 SLICES = ("service", "domain", "seen", "turn", "active", "dialogue", "changed", "stress", "slot")
@@ -61,21 +61,21 @@ def check_slice(name: str, key: str = "", *, where: str = "") -> None:
         raise unknown(f"key of the slice {name!r}", key, KEYS[name], where=where)
 
 
-def missing_key(name: str, key: str, known: Collection[str]) -> DstressError:
+def missing_key(name: str, key: str, keys: Collection[str]) -> DstressError:
     """Why there is no such part: nothing here has the key, or the key is misspelt."""
-    is_right = key in KEYS.get(name, known)
-    return DstressError(f"nothing here is {key!r}") if is_right else unknown(name, key, known)
+    is_right = key in KEYS.get(name, keys)
+    return DstressError(f"nothing here is {key!r}") if is_right else unknown(name, key, keys)
 
 
-def possible_slices(wanted: Iterable[str], corpus: Corpus, *, lenient: bool = False) -> tuple[str, ...]:
+def possible_slices(names: Iterable[str], corpus: Corpus, *, lenient: bool = False) -> tuple[str, ...]:
     """The slices that a corpus can be cut by; an error says what it lacks, but with `lenient` they are left out."""
     impossible = {}
     if corpus.seen is None:
         impossible["seen"] = "the services of its training data are not known"
     if not corpus.stressed:
         impossible["changed"] = "it is no stressed corpus"
-    kept = [name for name in wanted if name not in impossible]
-    for name in wanted:
+    kept = [name for name in names if name not in impossible]
+    for name in names:
         check_slice(name)
         if name in impossible and not lenient:
             possible = ", ".join(other for other in SLICES if other not in impossible)
@@ -123,17 +123,25 @@ def parts(name: str, alignment: Alignment, slicing: Slicing) -> dict[str, Part]:
         slots = [alignment.columns.slots[number] for number in filled.tolist()]
         cut = {slot: alignment.restricted(frozenset((service_of(slot),)), slot) for slot in slots}
         return {slicing.names.slot_id(slot): Part(_units_filled(part), part) for slot, part in cut.items()}
-    found = {}
+    cut_parts, columns = {}, alignment.columns
     for key, services in service_groups(name, alignment, slicing).items():
         part = alignment.restricted(services)
-        found[key] = Part(_units_with(part, services), part)
-    return found
+        units = _units_filled(part)
+        if alignment.convention.within_schema:  # frames are what counts
+            is_of_service = np.array([service in services for service in columns.services], bool)
+            turns = columns.frame_turn[is_of_service[columns.frame_service]]
+            units = np.bincount(turns, minlength=part.units) > 0
+        cut_parts[key] = Part(units, part)
+    return cut_parts
 
 
 def service_groups(name: str, alignment: Alignment, slicing: Slicing) -> dict[str, frozenset[str]]:
     """Which services make up each key of a service slice. SGD's domain of `Hotels_2` is `Hotels`."""
     groups: dict[str, set[str]] = {}
-    for number in np.unique(_services_in_use(alignment)).tolist():
+    in_use = alignment.columns.frame_service
+    if not alignment.convention.within_schema:
+        in_use = alignment.columns.slot_service[alignment.slot[alignment.gold | alignment.predicted]]
+    for number in np.unique(in_use).tolist():
         service = alignment.columns.services[number]
         called = slicing.names.services.get(service, service)
         if name == "domain":
@@ -144,23 +152,8 @@ def service_groups(name: str, alignment: Alignment, slicing: Slicing) -> dict[st
     return {key: frozenset(members) for key, members in sorted(groups.items())}
 
 
-def _services_in_use(alignment: Alignment) -> Integers:
-    if alignment.convention.within_schema:
-        return alignment.columns.frame_service
-    filled = alignment.gold | alignment.predicted
-    return np.asarray(alignment.columns.slot_service[alignment.slot[filled]], np.int64)
-
-
-def _units_with(part: Alignment, services: frozenset[str]) -> Booleans:
-    """Turns with a frame of these services, where frames are what counts; else with a slot of theirs on either side."""
-    columns = part.columns
-    if part.convention.within_schema:
-        wanted = np.array([service in services for service in columns.services], bool)
-        return np.bincount(columns.frame_turn[wanted[columns.frame_service]], minlength=part.units) > 0
-    return _units_filled(part)
-
-
 def _units_filled(part: Alignment) -> Booleans:
+    """Units with a slot on either side."""
     return np.asarray(part.per_unit(part.gold | part.predicted) > 0, bool)
 
 
@@ -175,13 +168,13 @@ def _unit_groups(name: str, alignment: Alignment, slicing: Slicing) -> tuple[lis
     if name == "dialogue":
         return columns.dialogues, alignment.unit_dialogue
     if name in ("stress", "changed"):
-        told = [stressed_as(turn) for turn in columns.turns]
+        labels = [stressed_as(turn) for turn in columns.turns]
         if name == "changed":
-            told = [CHANGED if turn.changed else AS_IT_WAS for turn in columns.turns]
-        keys = sorted(set(told))
-        return keys, np.array([keys.index(key) for key in told], np.int64)[alignment.unit_turn]
+            labels = [CHANGED if turn.changed else AS_IT_WAS for turn in columns.turns]
+        keys = sorted(set(labels))
+        return keys, np.array([keys.index(key) for key in labels], np.int64)[alignment.unit_turn]
     if name == "turn":
-        group = columns.turn_index[alignment.unit_turn]
+        group = columns.turn_number[alignment.unit_turn]
     else:
         group = alignment.per_unit(alignment.gold).astype(np.int64)
     return [str(number) for number in range(int(group.max(initial=0)) + 1)], group
@@ -231,5 +224,5 @@ def confusions(alignment: Alignment) -> Iterator[tuple[str, str, str, int]]:
         strict=True,
     )
     for (slot, gold, predicted), times in Counter(pairs).items():
-        wanted, given = ("|".join(sorted(alignment.forms[form])) for form in (gold, predicted))
-        yield alignment.columns.slots[slot], wanted, given, times
+        right, answer = ("|".join(sorted(alignment.forms[form])) for form in (gold, predicted))
+        yield alignment.columns.slots[slot], right, answer, times

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
-from dstress.alignment.cells import Alignment
-from dstress.metrics.base import Floats, Metric
+from dstress.scoring.alignment.cells import Alignment
+from dstress.scoring.metrics.base import Floats, Metric
 from dstress.scoring.resampling import PoissonAccumulator, counted_dialogues, resampled_sums
 from dstress.scoring.slices import Sums, confusions, sliced, slot_counts
 
@@ -38,31 +39,26 @@ class Tally:
         columns = alignment.columns
         reasons = {name: self.metrics[name].missing(alignment) for name in self.missing}
         self.missing = {name: reason for name, reason in reasons.items() if reason}
-        tables = {name: self._table(name, alignment) for name in self.metrics}
-        self._columns = _places(tables)
-        totals = np.column_stack([self._per_dialogue(name, table, alignment) for name, table in tables.items()])
-        self._keep(columns.dialogues, totals)
+        tables: dict[str, Floats] = {}
+        per_dialogue: list[Any] = []
+        for name, made in self.metrics.items():
+            dialogue = columns.turn_dialogue if made.by_turn else alignment.unit_dialogue
+            is_missing = name in self.missing  # it has not been there to compute yet
+            tables[name] = np.zeros((len(dialogue), made.width)) if is_missing else made.statistics(alignment)
+            self._columns[name] = slice(len(per_dialogue), len(per_dialogue) + tables[name].shape[1])
+            per_dialogue += [np.bincount(dialogue, column, len(columns.dialogues)) for column in tables[name].T]
+        self._keep(columns.dialogues, np.column_stack(per_dialogue))
         self.turns += len(columns.turns)
         self.units += alignment.units
         for name, kept in self.slices.items():
-            _add_sums(kept, sliced(name, alignment, self.metrics, tables, seen))
+            for key, sums in sliced(name, alignment, self.metrics, tables, seen).items():
+                total = kept.setdefault(key, {})
+                for metric, row in sums.items():
+                    total[metric] = total[metric] + row if metric in total else row
         for slot, row in slot_counts(alignment).items():
             self.slots[slot] = self.slots.get(slot, 0.0) + row
         for slot, gold, predicted, times in confusions(alignment):
             self.confusions[slot, gold, predicted] += times
-
-    def _table(self, name: str, alignment: Alignment) -> Floats:
-        """A metric's statistics; nothing, where it has not been there to compute yet."""
-        metric = self.metrics[name]
-        if name not in self.missing:
-            return metric.statistics(alignment)
-        return np.zeros((len(alignment.columns.turns) if metric.by_turn else alignment.units, metric.width))
-
-    def _per_dialogue(self, name: str, table: Floats, alignment: Alignment) -> Floats:
-        by_turn = self.metrics[name].by_turn
-        dialogue = alignment.columns.turn_dialogue if by_turn else alignment.unit_dialogue
-        size = len(alignment.columns.dialogues)
-        return np.column_stack([np.bincount(dialogue, column, size) for column in table.T])
 
     def _keep(self, ids: list[str], totals: Floats) -> None:
         if self._stream is None and len(self.dialogues) + len(ids) > MOST_DIALOGUES:
@@ -75,21 +71,6 @@ class Tally:
         else:
             self.dialogues += ids
             self._rows.append(totals)
-
-    def join(self, other: Tally, places: Sequence[int]) -> None:
-        """Take another tally in. `places` puts the dialogues of both into their order, which resampling goes by."""
-        order = np.argsort(np.asarray(places), kind="stable")
-        rows = np.concatenate([*self._rows, *other._rows])
-        names = [*self.dialogues, *other.dialogues]
-        self._rows, self.dialogues = [rows[order]], [names[place] for place in order.tolist()]
-        self.turns += other.turns
-        self.units += other.units
-        self.missing = {name: reason for name, reason in self.missing.items() if name in other.missing}
-        for name, kept in self.slices.items():
-            _add_sums(kept, other.slices[name])
-        for slot, row in other.slots.items():
-            self.slots[slot] = self.slots.get(slot, 0.0) + row
-        self.confusions += other.confusions
 
     @property
     def streamed(self) -> bool:
@@ -119,18 +100,3 @@ class Tally:
         else:
             everything = resampled_sums(np.concatenate(self._rows), self.resamples, self.seed)
         return {name: everything[:, where] for name, where in self._columns.items()}
-
-
-def _places(tables: dict[str, Floats]) -> dict[str, slice]:
-    places, start = {}, 0
-    for name, table in tables.items():
-        places[name] = slice(start, start + table.shape[1])
-        start += table.shape[1]
-    return places
-
-
-def _add_sums(kept: Sums, found: Sums) -> None:
-    for key, by_metric in found.items():
-        for metric, sums in by_metric.items():
-            known = kept.setdefault(key, {})
-            known[metric] = known[metric] + sums if metric in known else sums

@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dstress.alignment.cells import Alignment
-from dstress.alignment.columns import Booleans
-from dstress.alignment.pairing import key
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Turn
 from dstress.errors import DstressError, PredictionError
-from dstress.metrics import metrics
-from dstress.metrics.base import Floats
-from dstress.metrics.consistency import Names
+from dstress.scoring.alignment.cells import Alignment
+from dstress.scoring.alignment.columns import Booleans
+from dstress.scoring.alignment.pairing import key
+from dstress.scoring.metrics import metrics
+from dstress.scoring.metrics.base import Floats
+from dstress.scoring.metrics.consistency import Names
 from dstress.scoring.open_pair import LoadedSystem, PredictionSource, located
 from dstress.scoring.resampling import evaluate
 from dstress.scoring.score import ScoringOptions, tally_predictions
@@ -100,10 +100,10 @@ class UnitCollector:
             fix = f"possible: {', '.join(possible)}" if possible else "leave the slices out"
             convention = alignment.convention.name
             raise DstressError(f"{self.metric.name} under {convention} cannot be cut by {name!r}", fix=fix)
-        found, whole = parts(name, alignment, self.slicing), self._values[-1]
+        cut_parts, whole = parts(name, alignment, self.slicing), self._values[-1]
         if not cuts_units(name, alignment):
-            return UnitSlice({key: UnitPart(part.units, whole) for key, part in found.items()}, whole, cuts=False)
-        keys = {key: UnitPart(part.units, self._evaluated(part.alignment)) for key, part in found.items()}
+            return UnitSlice({key: UnitPart(part.units, whole) for key, part in cut_parts.items()}, whole, cuts=False)
+        keys = {key: UnitPart(part.units, self._evaluated(part.alignment)) for key, part in cut_parts.items()}
         return UnitSlice(keys, self._evaluated(alignment.restricted(frozenset())), cuts=True)
 
     def _can_slice(self, name: str, alignment: Alignment) -> bool:
@@ -159,7 +159,7 @@ def unit_names(
     unit_turn = alignment.unit_turn if by_frame else np.arange(len(columns.turns))
     position = np.arange(len(unit_turn)) - np.searchsorted(unit_turn, unit_turn)
     for unit, turn in enumerate(unit_turn.tolist()):
-        dialogue, index = ids[columns.turn_dialogue[turn]], int(columns.turn_index[turn])
+        dialogue, index = ids[columns.turn_dialogue[turn]], int(columns.turn_number[turn])
         number = turns[dialogue][index] if dialogue in turns else index
         part = columns.services[alignment.unit_service[unit]] if by_frame and by_service else position[unit]
         yield f"{dialogue}/{number}/{part}"

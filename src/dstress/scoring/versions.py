@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from dstress._version import __version__
-from dstress.alignment.columns import Booleans, Integers
-from dstress.dialogue import Turn
 from dstress.errors import DstressError, PredictionError
-from dstress.metrics import OverPairs, pair_metrics
-from dstress.metrics.base import Floats
-from dstress.metrics.consistency import Names, OverRuns, paired, places_of
-from dstress.metrics.sensitivity import DiffRel, NeverRight, OnOriginal, OverVariants, Sensitivity
 from dstress.schema_names import names_back
+from dstress.scoring.alignment.columns import Booleans, Integers
+from dstress.scoring.metrics import OverPairs, pair_metrics
+from dstress.scoring.metrics.base import Floats
+from dstress.scoring.metrics.consistency import Names, OverRuns, paired, places_of
+from dstress.scoring.metrics.sensitivity import DiffRel, NeverRight, OnOriginal, OverVariants, Sensitivity
 from dstress.scoring.open_pair import LoadedSystem, PredictionSource, load_system, usual_convention
-from dstress.scoring.resampling import Bounds, counted_dialogues, interval, resampled_sums
-from dstress.scoring.score import COMPARING, ScoringOptions
+from dstress.scoring.resampling import Bounds, counted_dialogues, interval, is_thin, resampled_sums
+from dstress.scoring.score import COMPARING, ScoringOptions, say_thin, signature_of_interval
 from dstress.scoring.scorecard import UNITS, Score, Scorecard, signature_text
 from dstress.scoring.slices import CHANGED, KEYS, SLICES, Slicing, missing_key, possible_slices
 from dstress.scoring.unit_scores import UnitScores, score_units
@@ -241,7 +241,10 @@ def side_by_side(scores: Sequence[UnitScores], *, all_changed: bool = False) -> 
     places = [places_of(names, one.names) for one in scores]
     if len(scores) == 2 and not all_changed:
         before, after = ([one.turns[at] for at in place] for one, place in zip(scores, places, strict=True))
-        changed = np.array([_differs(*turns) for turns in zip(before, after, strict=True)], np.bool_)
+        # A turn is another than it was in its label, or in its words, where both versions have them.
+        for row, (old, new) in enumerate(zip(before, after, strict=True)):
+            reworded = old.user and new.user and (old.user, old.system) != (new.user, new.system)
+            changed[row] = new.changed or bool(reworded) or old.state != new.state
         if not any(turn.user for turn in after):
             notes.append(_WORDLESS if changed.any() else _ALIKE)
             changed |= not changed.any()
@@ -250,13 +253,6 @@ def side_by_side(scores: Sequence[UnitScores], *, all_changed: bool = False) -> 
 
 _WORDLESS = "the files hold no words, so a turn counts as changed where its gold is another"
 _ALIKE = "the files hold no words and their gold is the same, so every turn counts as changed"
-
-
-def _differs(original: Turn, copy: Turn) -> bool:
-    """Whether a turn is another than it was: in its label, or in its words, where both versions have them."""
-    spoken = bool(original.user and copy.user)
-    words = spoken and (original.user, original.system) != (copy.user, copy.system)
-    return copy.changed or words or original.state != copy.state
 
 
 def _card(
@@ -279,25 +275,27 @@ def _card(
     if any(isinstance(metric, OverPairs) for metric in metrics):
         signature["changed"] = str(int(units.changed.sum()))
     signature |= {**parts, "unit": scores[0].unit}
-    signature |= {"boot": f"{options.interval}.{options.resamples}", "seed": str(options.seed)}
+    signature |= signature_of_interval(options.interval, options)
     signature |= {"data": "+".join(dict.fromkeys(one.data for one in scores)), "dstress": __version__}
-    found = {}
+    found, thin = {}, []
     for metric in metrics:
         totals = units.totals(metric)
-        resampled = resampled_sums(totals, options.resamples, options.seed)
         low, high = interval(
             totals,
-            resampled,
+            partial(resampled_sums, totals, options.resamples, options.seed),
             metric.value,
             options.level,
             options.interval,
             Bounds(int(counted_dialogues(totals).max())) if metric.bounded else None,
         )
+        if metric.bounded and is_thin(totals, metric.value):
+            thin.append(metric.name)
         sums = totals.sum(axis=0)
-        text = signature_text(metric.name, signature)
+        kind = options.interval if metric.bounded or options.interval != "logit" else "bca"
+        text = signature_text(metric.name, signature | signature_of_interval(kind, options))
         found[metric.name] = Score(float(metric.value(sums)), low, high, metric.count(sums), text)
     slices = {
         name: {key: part.values(metrics) for key in units.keys(name) if len((part := units.part(name, key)).names)}
         for name in cut.by
     }
-    return Scorecard(signature, found, slices, notes=units.notes)
+    return Scorecard(signature, found, slices, notes=[*units.notes, *([say_thin(thin)] if thin else [])])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import stat
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from dstress.storage.secrets import redact
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class _Redacting(io.BufferedWriter):
@@ -28,9 +31,9 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     A link stays, and what it points to is replaced. What is no plain file (a device, a pipe, our own standard output)
     is written to as it is.
     """
-    if there := _open_as_it_is(path):
-        with there:
-            yield there
+    if special := _open_as_it_is(path):
+        with special:
+            yield special
         return
     path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,19 +47,21 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         os.umask(mask)
         Path(name).chmod(0o666 & ~mask)
         Path(name).replace(path)
-    except BaseException:
+    except BaseException as error:
         Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
+            error.filename = str(path)  # a full disk does not say which
         raise
 
 
 def _open_as_it_is(path: Path) -> IO[bytes] | None:
     """A stream into what must not be replaced; None for a plain file or nothing."""
     try:
-        there = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
     for number in (1, 2):  # `/dev/stdout` may be a plain file, but others hold it open and go on where we stop
         with suppress(OSError):  # it may be closed
-            if os.path.samestat(there, os.fstat(number)):
+            if os.path.samestat(status, os.fstat(number)):
                 return _Redacting(io.FileIO(os.dup(number), "wb"))
-    return None if stat.S_ISREG(there.st_mode) else _Redacting(io.FileIO(path, "wb"))
+    return None if stat.S_ISREG(status.st_mode) else _Redacting(io.FileIO(path, "wb"))

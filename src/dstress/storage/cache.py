@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dstress.errors import DstressError
 from dstress.storage.lock import only_one
@@ -42,43 +42,28 @@ def key_of(base_url: str, body: bytes, version: str = "") -> str:
     return hashlib.sha256(b"\0".join((base_url.encode(), version.encode(), body))).hexdigest()
 
 
-class ResponseCache:
-    """The file. Several threads may use it at once, and several processes."""
+class SharedDatabase:
+    """A SQLite file that several threads and processes use at once; `tables` makes what it holds."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    repair = "make room on the disk if it is full; a file that is damaged can be moved away"
+
+    def __init__(self, path: Path, tables: str, what: str = "cache") -> None:
+        self.path, self.what = path, what
         self._lock = threading.Lock()
         with self._naming_the_file():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False, isolation_level=None)
-            # With a write-ahead log readers do not wait for writers. Power loss may cost the last responses, no more.
+            # With a write-ahead log readers do not wait for writers. Power loss may cost the last rows, no more.
             # One process at a time turns it on: SQLite does not wait for another that does, but fails.
             with only_one(path.with_suffix(".lock")):
                 self._file.execute("PRAGMA journal_mode=WAL")
             self._file.execute("PRAGMA synchronous=NORMAL")
-            self._file.executescript(_TABLES)
+            self._file.executescript(tables)
 
-    def get(self, key: str) -> bytes | None:
-        """The response, if it is there."""
+    def execute(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows that a query gives."""
         with self._naming_the_file(), self._lock:
-            row = self._file.execute("SELECT reply FROM responses WHERE key = ?", (key,)).fetchone()
-        return row[0] if row else None
-
-    def put(self, key: str, model: str, reply: bytes) -> None:
-        """Keep a response."""
-        with self._naming_the_file(), self._lock:
-            self._file.execute("INSERT OR REPLACE INTO responses VALUES (?, ?, ?)", (key, model, redact(reply)))
-
-    def spend(self, purse: str, cost: Spent) -> None:
-        """Note down what a response cost, also one that cannot be used."""
-        with self._naming_the_file(), self._lock:
-            self._file.execute(_ADD, (purse, *cost))
-
-    def spent(self, purse: str) -> Spent:
-        """What a purse has spent."""
-        with self._naming_the_file(), self._lock:
-            row = self._file.execute("SELECT tokens, money FROM spending WHERE purse = ?", (purse,)).fetchone()
-        return Spent(*row) if row else Spent()
+            return self._file.execute(query, values).fetchall()
 
     def close(self) -> None:
         """Close the file."""
@@ -92,7 +77,30 @@ class ResponseCache:
             yield
         except (sqlite3.Error, OSError) as error:
             raise DstressError(
-                f"the cache of responses cannot be used: {error}",
-                where=str(self.path),
-                fix="make room on the disk if it is full; a file that is damaged can be moved away",
+                f"the {self.what} cannot be used: {error}", where=str(self.path), fix=self.repair
             ) from error
+
+
+class ResponseCache(SharedDatabase):
+    """The file of responses, and of what was spent on them."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, _TABLES, "cache of responses")
+
+    def get(self, key: str) -> bytes | None:
+        """The response, if it is there."""
+        rows = self.execute("SELECT reply FROM responses WHERE key = ?", (key,))
+        return bytes(rows[0][0]) if rows else None
+
+    def put(self, key: str, model: str, reply: bytes) -> None:
+        """Keep a response."""
+        self.execute("INSERT OR REPLACE INTO responses VALUES (?, ?, ?)", (key, model, redact(reply)))
+
+    def spend(self, purse: str, cost: Spent) -> None:
+        """Note down what a response cost, also one that cannot be used."""
+        self.execute(_ADD, (purse, *cost))
+
+    def spent(self, purse: str) -> Spent:
+        """What a purse has spent."""
+        rows = self.execute("SELECT tokens, money FROM spending WHERE purse = ?", (purse,))
+        return Spent(*rows[0]) if rows else Spent()

@@ -6,11 +6,12 @@ is written passes `redact`, so that a server that sends our key back does not pu
 
 from __future__ import annotations
 
-import json
+import html
 import os
 import re
+from functools import lru_cache
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from dstress.errors import DstressError
 
@@ -19,6 +20,22 @@ _SHORTEST = 6
 """A shorter text is no secret: to black out every `a` would spoil all files and hide nothing."""
 _NAMED = re.compile(r"\$\{(\w+)\}")
 _TELLING = re.compile(r"(?i)(.*[_-])?(api|access|auth)?(key|token|secret|password|passwd|pwd|signature|sig)")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SECRET_WORD = re.compile(
+    r"(?i)\w*(token|secret|password|passwd|passphrase|apikey|credential)s?|keys?|(ssh)?pass|pwd|pat|auth|jwt|cookies?|dsn"
+)
+"""Words in names of variables that somebody else set for another program: a tracker's error may quote any of them."""
+_IN_ADDRESS = re.compile(r"://[^/\s:@]*:([^/\s]+)@")
+"""The password in `postgresql://user:password@host/name`, whatever the variable is called."""
+_PLAIN = re.compile(r"[A-Za-z]{,15}|.{,7}|\d{,9}", re.DOTALL)
+"""What such a variable has where it is no secret, or one that is no better than a word of the data."""
+_SAFE = re.compile(r"[A-Za-z0-9_.~-]+")
+"""Letters that JSON, Python, HTML and addresses leave as they are."""
+_LETTERS = re.compile(r"\\+|[^\\]")
+_SHORT = {"\n": b"n", "\r": b"r", "\t": b"t", " ": rb"\+"}
+"""Letters that are written shorter still, after a backslash or in an address."""
+_ESCAPES = re.compile(rb"(?<!\\)\\+\*\*\*")
+"""What stood before the first letter of a secret in JSON; alone it would spoil the JSON."""
 _HIDDEN = b"***"
 _read: set[str] = set()
 
@@ -43,6 +60,16 @@ def read_secret(name: str) -> str:
     return secret
 
 
+def secrets_read() -> frozenset[str]:
+    """Every secret that this process has read; a worker tells whoever writes down what it answers."""
+    return frozenset(_read)
+
+
+def hide_too(secrets: frozenset[str]) -> None:
+    """Hide what a worker has read, here as there."""
+    _read.update(secrets)
+
+
 def fill_in(url: str) -> str:
     """An address with the secrets that it names: `https://host/track?api_key=${MY_KEY}`."""
     return _NAMED.sub(lambda named: quote(read_secret(named[1]), safe=""), url)
@@ -57,11 +84,63 @@ def has_secret(url: str) -> bool:
 
 def redact(content: bytes) -> bytes:
     """Content without any secret that this process has read, or has in its environment, in any spelling."""
-    for secret in _read | {api_key()}:
-        if len(secret) >= _SHORTEST:
-            for spelling in {secret, json.dumps(secret)[1:-1], quote(secret, safe="")}:
-                content = content.replace(spelling.encode("utf-8", "surrogateescape"), _HIDDEN)
+    # The public way to all variables decodes each of them, at every line that is written.
+    for plain, spelling in _spellings(tuple(vars(os.environ)["_data"].items()), frozenset(_read)):
+        if plain in content:
+            content, times = spelling.subn(_HIDDEN, content)
+            content = _ESCAPES.sub(_HIDDEN, content) if times else content
     return content
+
+
+@lru_cache(maxsize=8)
+def _spellings(
+    environment: tuple[tuple[str | bytes, str | bytes], ...], read: frozenset[str]
+) -> list[tuple[bytes, re.Pattern[bytes]]]:
+    """Every secret, the longest first, for one may be a part of another: a stretch of it that all its spellings have,
+    by which most content is passed over, and an expression for them.
+    """
+    variables = {os.fsdecode(name): os.fsdecode(value) for name, value in environment}
+    secrets = {secret for secret in (*read, *map(variables.get, _KEYS)) if secret and len(secret) >= _SHORTEST}
+    likely = {value for name, value in variables.items() if _is_called_secret(name) and not Path(value).is_absolute()}
+    for value in variables.values():
+        likely.update(form for password in _IN_ADDRESS.findall(value) for form in (password, unquote(password)))
+    secrets.update(value for value in likely if not _PLAIN.fullmatch(value))
+    return [
+        (max(_SAFE.findall(secret), key=len, default="").encode(), re.compile(_spell(secret)))
+        for secret in sorted(secrets, key=lambda secret: (-len(secret), secret))
+        if secret.strip("\\")
+    ]
+
+
+def _is_called_secret(name: str) -> bool:
+    return any(_SECRET_WORD.fullmatch(word) for word in _WORD.findall(name))
+
+
+def _spell(secret: str) -> bytes:
+    """An expression for a secret as it is and as JSON, Python, HTML and addresses write it, or one inside another.
+
+    It passes over content in one go, whatever that is: a run of backslashes is matched in one place only, and one
+    before the secret not at all.
+    """
+    spelled = escapes = b""
+    for letter in _LETTERS.findall(secret.lstrip("\\")):
+        if _SAFE.fullmatch(letter):
+            spelled, escapes = spelled + re.escape(letter).encode(), rb"\\*+"
+            continue
+        first = letter[0]
+        raw, units = first.encode("utf-8", "surrogateescape"), first.encode("utf-16-be", "surrogatepass")
+        spellings = [
+            re.escape(raw),
+            b"".join(b"%%%02x" % byte for byte in raw),
+            rb"\\*+".join(b"x%02x" % byte for byte in raw),
+            rb"\\*+".join(b"u%02x%02x" % pair for pair in zip(units[::2], units[1::2], strict=True)),
+            b"&(?:amp;){,3}(?:#%d|#x%x|%s);" % (ord(first), ord(first), html.escape(first)[1:-1].encode() or b"#0"),
+            *([_SHORT[first]] if first in _SHORT else []),
+        ]
+        spelling = b"(?i:%s)" % b"|".join(spellings)
+        spelled += spelling + b"++" if first == "\\" else escapes + spelling
+        escapes = b"" if first == "\\" else rb"\\*+"
+    return spelled
 
 
 def redact_text(text: str) -> str:

@@ -19,13 +19,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
-import msgspec
-
-from dstress.errors import UNREADABLE_JSON, ArchiveError, CorpusError, DstressError
+from dstress.errors import ArchiveError, CorpusError, DstressError
 
 MAX_UNPACKED = 8 << 30
 """No corpus of this field is near 8 GiB."""
@@ -34,6 +31,7 @@ MAX_RATIO = 300
 _FREE_RATIO = 256 << 20
 _most_unpacked: ContextVar[int] = ContextVar("most_unpacked", default=0)
 _TAR_ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2")
+_ZIP_ENDINGS = (".zip", ".whl")
 _DECOMPRESSORS: dict[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
@@ -91,7 +89,10 @@ class SourceFile:
 
     def read(self) -> bytes:
         """The whole file. A damaged archive member is an ArchiveError."""
-        return b"".join(self._pieces())
+        if self._archive:
+            return b"".join(self._pieces())
+        with _explained(self.label):
+            return self._path.read_bytes()
 
     def head(self, size: int = 65_536) -> bytes:
         """The file's beginning, for finding out by shape what it is."""
@@ -120,41 +121,18 @@ class Source:
         self.address = address
         self.files = sorted(files, key=lambda file: file.name)
 
-    def keep(self, wanted: Callable[[SourceFile], bool]) -> None:
+    def keep(self, is_wanted: Callable[[SourceFile], bool]) -> None:
         """Forget every file that is not wanted."""
-        self.files = [file for file in self.files if wanted(file)]
+        self.files = [file for file in self.files if is_wanted(file)]
 
     def named(self, *names: str) -> list[SourceFile]:
         """Files that go by one of these names, in any folder; case does not matter."""
-        wanted = {name.casefold() for name in names}
-        return [file for file in self.files if file.stem.casefold() in wanted]
+        spellings = {name.casefold() for name in names}
+        return [file for file in self.files if file.stem.casefold() in spellings]
 
     def ending(self, suffix: str) -> list[SourceFile]:
         """Files with this ending, in any folder."""
         return [file for file in self.files if file.stem.casefold().endswith(suffix)]
-
-    @cached_property
-    def first_line(self) -> object:
-        """The first line of the only file, decoded; None where there is none such. For finding JSON lines by shape."""
-        if len(self.files) != 1:
-            return None
-        for line in self.files[0].lines():
-            if line.strip():
-                try:
-                    return cast(object, msgspec.json.decode(line))
-                except UNREADABLE_JSON:
-                    return None
-        return None
-
-    @cached_property
-    def document(self) -> object:
-        """The only file, decoded whole; None where it is not one JSON document. Decoded once for all who ask."""
-        if len(self.files) != 1:
-            return None
-        try:
-            return cast(object, msgspec.json.decode(self.files[0].read()))
-        except UNREADABLE_JSON:
-            return None
 
 
 def is_address(text: str) -> bool:
@@ -164,7 +142,7 @@ def is_address(text: str) -> bool:
 
 def is_archive(path: Path) -> bool:
     """Whether the name says zip or tar."""
-    return path.name.casefold().endswith((*_TAR_ENDINGS, ".zip"))
+    return path.name.casefold().endswith((*_TAR_ENDINGS, *_ZIP_ENDINGS))
 
 
 def is_packed(path: Path, name: str) -> bool:
@@ -189,7 +167,13 @@ def open_source(*paths: str | Path) -> Iterator[Source]:
 
 def _files(path: Path, stack: ExitStack) -> list[SourceFile]:
     if path.is_dir():
-        return _folder_files(path, stack)
+        files = []
+        for inner in sorted(path.rglob("*")):
+            name = inner.relative_to(path).as_posix()
+            if inner.is_file() and not _is_litter(name):
+                packed = is_archive(inner)
+                files += _archive_files(inner, stack, f"{name}/") if packed else [SourceFile(name, inner)]
+        return files
     if not path.exists():
         raise DstressError("no such file or folder", where=str(path), fix="check the path")
     if not path.is_file():
@@ -197,21 +181,8 @@ def _files(path: Path, stack: ExitStack) -> list[SourceFile]:
     return _archive_files(path, stack) if is_archive(path) else [SourceFile(path.name, path)]
 
 
-def _folder_files(folder: Path, stack: ExitStack) -> list[SourceFile]:
-    files = []
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if not path.is_file() or _is_litter(name):
-            continue
-        if is_archive(path):
-            files += _archive_files(path, stack, prefix=f"{name}/")
-        else:
-            files.append(SourceFile(name, path))
-    return files
-
-
 def _archive_files(path: Path, stack: ExitStack, prefix: str = "") -> list[SourceFile]:
-    read = _zip_files if path.name.casefold().endswith(".zip") else _tar_files
+    read = _zip_files if path.name.casefold().endswith(_ZIP_ENDINGS) else _tar_files
     with _explained(str(path)):
         files = read(path, stack, prefix)
     if not files:
@@ -222,21 +193,16 @@ def _archive_files(path: Path, stack: ExitStack, prefix: str = "") -> list[Sourc
 def _zip_files(path: Path, stack: ExitStack, prefix: str) -> list[SourceFile]:
     """Zip members are read in place: the format allows it, and the reader checks length and checksum."""
     archive = stack.enter_context(zipfile.ZipFile(path))
-    budget = _Budget(path)
-    seen: set[str] = set()
+    guard = _Guard(path)
     files = []
     for member in archive.infolist():
         # Zips from other systems than Unix give no file type.
         kind = stat.S_IFMT(member.external_attr >> 16)
-        _check_member(path, member.filename, regular=kind in (0, stat.S_IFREG, stat.S_IFDIR))
+        guard.check(member.filename, is_plain=kind in (0, stat.S_IFREG, stat.S_IFDIR))
         if member.flag_bits & 1:
             fix = "unpack it with its password and give the folder"
             raise ArchiveError(f"the member {member.filename!r} is encrypted", where=str(path), fix=fix)
-        name = str(PurePosixPath(member.filename))
-        if name in seen:
-            raise ArchiveError(f"the member {member.filename!r} is there twice", where=str(path))
-        seen.add(name)
-        budget.spend(max(member.file_size, _BLOCK))
+        guard.add(member.filename, max(member.file_size, _BLOCK))
         if not member.is_dir() and not _is_litter(member.filename):
             files.append(SourceFile(member.filename, path, archive=archive, prefix=prefix))
     return files
@@ -246,45 +212,36 @@ def _tar_files(path: Path, stack: ExitStack, prefix: str) -> list[SourceFile]:
     """A tar can only be read from its start, so it is unpacked, once, into a folder that goes away afterwards."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dstress-")))
     files: list[SourceFile] = []
-    seen: set[str] = set()
-    written = _Budget(path)
-    with _decompressed(path) as stream, tarfile.open(fileobj=cast(IO[bytes], stream), mode="r:") as archive:
-        for member in archive:
-            _check_member(path, member.name, regular=member.isreg() or member.isdir())
-            if member.isdir() or _is_litter(member.name):
-                continue
-            target = folder / str(len(files))  # not by its name: no file system has a say in what names it may have
-            unpacked = SourceFile(member.name, target, prefix=prefix)
-            unpacked.label = f"{path}:{member.name}"
-            if unpacked.name in seen:
-                raise ArchiveError(f"the member {member.name!r} is there twice", where=str(path))
-            seen.add(unpacked.name)
-            written.spend(_BLOCK)
-            with target.open("wb") as out, cast(IO[bytes], archive.extractfile(member)) as content:
-                while piece := content.read(_CHUNK):  # of a sparse member this is more than the archive holds
-                    written.spend(len(piece))
-                    out.write(piece)
-            files.append(unpacked)
-        stream.finish()
-    return files
-
-
-@contextmanager
-def _decompressed(path: Path) -> Iterator[_TarStream]:
-    """A tar's own bytes. The content says how it is compressed: names lie, and a `.tar.gz` is often a plain tar."""
+    guard = _Guard(path)
     with path.open("rb") as raw:
+        # The content says how it is compressed: names lie, and a `.tar.gz` is often a plain tar.
         start = raw.read(6)
         raw.seek(0)
         opened = next((opener(raw) for magic, opener in _DECOMPRESSORS.items() if start.startswith(magic)), raw)
-        with opened as stream:
-            yield _TarStream(stream, _Budget(path))
+        with opened as decompressed:
+            stream = _TarStream(decompressed, _Guard(path))
+            with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r:") as archive:
+                for member in archive:
+                    guard.check(member.name, is_plain=member.isreg() or member.isdir())
+                    if member.isdir() or _is_litter(member.name):
+                        continue
+                    guard.add(member.name, _BLOCK)
+                    target = folder / str(len(files))  # by number: no file system has a say in what names it may have
+                    with target.open("wb") as out, cast(IO[bytes], archive.extractfile(member)) as content:
+                        while piece := content.read(_CHUNK):  # of a sparse member this is more than the archive holds
+                            guard.spend(len(piece))
+                            out.write(piece)
+                    files.append(SourceFile(member.name, target, prefix=prefix))
+                    files[-1].label = f"{path}:{member.name}"
+            stream.finish()
+    return files
 
 
 class _TarStream:
     """The bytes of a tar, forwards only and counted, so that no header can make `tarfile` loop or fill the memory."""
 
-    def __init__(self, stream: IO[bytes], budget: _Budget) -> None:
-        self.stream, self.budget, self.last = stream, budget, b""
+    def __init__(self, stream: IO[bytes], guard: _Guard) -> None:
+        self.stream, self.guard, self.last = stream, guard, b""
 
     def tell(self) -> int:
         return self.stream.tell()
@@ -292,14 +249,14 @@ class _TarStream:
     def seek(self, position: int) -> int:
         if position < self.tell():
             raise tarfile.ReadError("a header points backwards")
-        self.budget.spend(position - self.tell())
+        self.guard.spend(position - self.tell())
         return self.stream.seek(position)
 
     def read(self, size: int) -> bytes:
         if not 0 <= size <= _CHUNK:
             raise tarfile.ReadError(f"a header claims {size:,} bytes")
         self.last = self.stream.read(size)
-        self.budget.spend(len(self.last))
+        self.guard.spend(len(self.last))
         return self.last
 
     def finish(self) -> None:
@@ -320,15 +277,36 @@ def unpacking_at_most(size: int) -> Iterator[None]:
         _most_unpacked.reset(token)
 
 
-class _Budget:
-    """Counts what an archive unpacks to, and stops it before it fills the disk."""
+class _Guard:
+    """Lets in an archive's plain files, each name once, until they fill more of the disk than they should."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.left = min(_most_unpacked.get() or MAX_UNPACKED, max(_FREE_RATIO, MAX_RATIO * path.stat().st_size))
-        self.allowed = self.left
+        self.allowed = min(_most_unpacked.get() or MAX_UNPACKED, max(_FREE_RATIO, MAX_RATIO * path.stat().st_size))
+        self.left = self.allowed
+        self.names: set[str] = set()
+
+    def check(self, name: str, *, is_plain: bool) -> None:
+        """Refuse a member that would land elsewhere, or is neither file nor folder."""
+        parts = PurePosixPath(name.replace("\\", "/"))
+        if parts.is_absolute() or ".." in parts.parts or (len(name) > 1 and name[1] == ":"):
+            raise ArchiveError(f"the member {name!r} would land outside the archive's folder", where=str(self.path))
+        if not is_plain:
+            raise ArchiveError(
+                f"the member {name!r} is a link or a device, not a file",
+                where=str(self.path),
+                fix="pack it again with plain files only",
+            )
+
+    def add(self, name: str, size: int) -> None:
+        """Count a member; no name may come twice."""
+        if str(PurePosixPath(name)) in self.names:
+            raise ArchiveError(f"the member {name!r} is there twice", where=str(self.path))
+        self.names.add(str(PurePosixPath(name)))
+        self.spend(size)
 
     def spend(self, size: int) -> None:
+        """Count what a member unpacks to, and stop before it fills the disk."""
         self.left -= size
         if self.left < 0:
             raise ArchiveError(
@@ -338,21 +316,8 @@ class _Budget:
             )
 
 
-def _check_member(path: Path, name: str, *, regular: bool) -> None:
-    parts = PurePosixPath(name.replace("\\", "/"))
-    if parts.is_absolute() or ".." in parts.parts or (len(name) > 1 and name[1] == ":"):
-        raise ArchiveError(f"the member {name!r} would land outside the archive's folder", where=str(path))
-    if not regular:
-        raise ArchiveError(
-            f"the member {name!r} is a link or a device, not a file",
-            where=str(path),
-            fix="pack it again with plain files only",
-        )
-
-
 def _is_litter(name: str) -> bool:
-    parts = PurePosixPath(name).parts
-    return any(part.startswith(".") or part == "__MACOSX" for part in parts)
+    return any(part.startswith(".") or part == "__MACOSX" for part in PurePosixPath(name).parts)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import ClassVar, Literal, NamedTuple
@@ -26,6 +27,8 @@ from dstress.dialogue import Dialogue, Frame, Schema, State, Turn
 from dstress.errors import SpecError
 from dstress.resources import Resources
 from dstress.schema_names import Names, map_names, rename_dialogue
+from dstress.spec import parse
+from dstress.stressors.ontology import Ontology
 from dstress.stressors.record import record_counts, record_dialogue, record_fallback, record_turn
 from dstress.text import mentions as values
 from dstress.text.mentions import Mention
@@ -39,6 +42,8 @@ Scope = Literal["turn", "dialogue", "schema"]
 _TELLING_LENGTH = 6
 """So many characters say a value by themselves. Shorter words, such as numbers, may owe their meaning to those around
 them."""
+
+_replace = msgspec.structs.replace
 
 LONGEST = 5_000
 """No person says more characters in a turn, and to look for every value in a whole book takes minutes."""
@@ -135,22 +140,33 @@ _LONG = Unchanged("the utterance is too long")
 class TurnStressor(Stressor):
     """Changes one user utterance at a time: `rewrite_utterance`, or `rewrite_utterances` for work done in batches."""
 
-    _words_key: str = ""
-    """The key of its randomness where that is not its spec: a scope changes no word."""
+    names_values: ClassVar[bool] = False
+    """Whether its own words may say values, as those that imply another one do; else the label guard refuses them."""
 
-    def widen(self, spec: str) -> None:
-        """Leave the stressed utterances in the history of later turns. `spec`, without a scope, says which words."""
-        if self.effect != "invariant":
+    ontology: Ontology | None = None
+
+    def prepare(self, resources: Resources) -> None:
+        """Learn the values of the corpus, which a stressor that keeps the label must not add."""
+        super().prepare(resources)
+        if self.guarded and self.effect == "invariant" and not self.names_values:
+            self.ontology = Ontology(resources.schema, resources.corpus)
+
+    def set_shared(self, scope: Literal["turn", "dialogue"] = "turn") -> None:
+        """With `scope=dialogue`, leave the stressed utterances in the history of later turns."""
+        if scope == "dialogue" and self.effect != "invariant":
             raise SpecError(
-                f"{spec} gives turns other labels, and what is said later would not fit them",
+                "scope=dialogue would leave other labels in the history, and what is said later would not fit them",
                 fix="scope=dialogue is for stressors that keep the label; entities and unseen_entities change whole "
                 "dialogues by themselves",
             )
-        self.scope, self._words_key = "dialogue", spec
+        self.scope = scope
 
     def key(self) -> str:
-        """Its part of the key of its randomness, the same for every scope."""
-        return self._words_key or super().key()
+        """Its part of the key of its randomness, the same for every scope: a scope changes no word."""
+        if self.scope == "turn":
+            return super().key()
+        spec = parse(super().key())
+        return str(_replace(spec, arguments={name: spec.arguments[name] for name in spec.arguments if name != "scope"}))
 
     def rewrite_utterance(self, utterance: Utterance) -> Outcome:
         """The utterance in other words."""
@@ -162,12 +178,17 @@ class TurnStressor(Stressor):
 
     def objection(self, utterance: Utterance, rewrite: Rewrite) -> str:
         """The label guard: why the new words would not carry the label; empty if they do."""
+        arguments = values.find_arguments(utterance.turn)
+        if not all(values.find_value(rewrite.text, mention.slot, (mention.value,)) for mention in arguments):
+            return "an argument was no longer said"
         if rewrite.state is None:
-            kept = all(still_says(rewrite.text, utterance, mention) for mention in utterance.mentions)
-            return "" if kept else "a value was no longer said"
-        turn = msgspec.structs.replace(utterance.turn, user=rewrite.text, state=rewrite.state, frames=())
-        wanted = {mention.slot for mention in utterance.mentions if mention.slot in rewrite.state}
-        lost = wanted - {mention.slot for mention in values.find_mentions(turn, utterance.before)}
+            if not keeps_values(rewrite.text, utterance):
+                return "a value was no longer said"
+            is_added = self.ontology is not None and self.ontology.adds_value(utterance.text, rewrite.text)
+            return "a value was added" if is_added else ""
+        turn = _replace(utterance.turn, user=rewrite.text, state=rewrite.state, frames=())
+        slots = {mention.slot for mention in utterance.mentions if mention.slot in rewrite.state}
+        lost = slots - {mention.slot for mention in values.find_mentions(turn, utterance.before)}
         return "a new value is not said" if lost else ""
 
     def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
@@ -178,12 +199,9 @@ class TurnStressor(Stressor):
             for dialogue in dialogues
             for index in range(len(dialogue.turns))
         ]
-        outcomes = iter(self.rewrite_utterances([one for one in utterances if len(one.text) <= LONGEST]))
-        turns = iter([self._turn(one, next(outcomes) if len(one.text) <= LONGEST else _LONG) for one in utterances])
-        return [
-            msgspec.structs.replace(dialogue, turns=tuple(next(turns) for _ in dialogue.turns))
-            for dialogue in dialogues
-        ]
+        outcomes = iter(self.rewrite_utterances([each for each in utterances if len(each.text) <= LONGEST]))
+        turns = iter([self._turn(each, next(outcomes) if len(each.text) <= LONGEST else _LONG) for each in utterances])
+        return [_replace(dialogue, turns=tuple(islice(turns, len(dialogue.turns)))) for dialogue in dialogues]
 
     def _turn(self, utterance: Utterance, outcome: Outcome) -> Turn:
         """The turn that an outcome makes of an utterance's own, if the guard lets it."""
@@ -193,24 +211,31 @@ class TurnStressor(Stressor):
         if isinstance(outcome, Unchanged):
             return record_counts(record_fallback(turn, outcome.reason), outcome.counts)
         rewrite = Rewrite(outcome) if isinstance(outcome, str) else outcome
+        text, state, frames = rewrite.text, turn.state if rewrite.state is None else rewrite.state, rewrite.frames
         ood = turn.ood or rewrite.ood  # what was out of domain stays so in other words
-        if rewrite.text == turn.user and rewrite.state in (None, turn.state) and ood == turn.ood:
+        if (text, state, ood) == (turn.user, turn.state, turn.ood):
             return turn
-        problem = "" if rewrite.text.strip() else "no words were left"
+        problem = "" if text.strip() else "no words were left"
         if self.guarded and not problem:
             problem = self.objection(utterance, rewrite)
         if problem:
             return record_counts(record_fallback(turn, problem), rewrite.counts)
-        state = turn.state if rewrite.state is None else rewrite.state
-        after = record_turn(turn, rewrite.text, state, ood, rewrite.tags, alone=self.scope == "turn")
-        frames = rewrite.frames
+        after = record_turn(turn, text, state, ood, rewrite.tags, alone=self.scope == "turn")
         if rewrite.ood:
             # Words that are about nothing here: services and intents go on as they were, and nothing is said.
             earlier = utterance.history[-1].frames if utterance.index else ()
             frames = tuple(Frame(frame.service, frame.intent) for frame in earlier)
         if frames is not None:
-            after = msgspec.structs.replace(after, frames=frames, coreferences=())
+            after = _replace(after, frames=frames, coreferences=())
         return record_counts(after, rewrite.counts)
+
+
+def keeps_values(text: str, utterance: Utterance) -> bool:
+    """Whether a text still says every value of the label that the utterance says."""
+    state = utterance.turn.state
+    return all(still_says(text, utterance, mention) for mention in utterance.mentions) and (
+        values.find_each(utterance.text, state) <= values.find_each(text, state)
+    )
 
 
 def still_says(text: str, utterance: Utterance, mention: Mention) -> bool:
@@ -219,11 +244,6 @@ def still_says(text: str, utterance: Utterance, mention: Mention) -> bool:
     if len(words) >= _TELLING_LENGTH and f" {words} " in f" {text} ":
         return True
     return bool(values.find_value(text, mention.slot, utterance.turn.state[mention.slot]))
-
-
-def _stands_in(text: str, forms: Sequence[str]) -> bool:
-    """Whether a text in small letters has one of these forms, and a form long enough to be no part of other words."""
-    return any(len(form) >= _TELLING_LENGTH and form.lower() in text for form in forms)
 
 
 class Rewriter(TurnStressor):
@@ -249,18 +269,19 @@ class DialogueStressor(Stressor):
 
     def objection(self, before: Dialogue, after: Dialogue) -> str:
         """The label guard: why the new words would not carry the labels; empty if they do."""
-        old_state: State = {}
-        new_state: State = {}
+        old_state, new_state = State(), State()
         for old, new in zip(before.turns, after.turns, strict=True):
             if old.user != new.user and old.state != old_state:
                 text = new.user.lower()
-                wanted = {mention.slot for mention in values.find_mentions(old, old_state)}
-                # Most values stand in the words as they are; only others need a search.
-                plain = [slot for slot in wanted if _stands_in(text, new.state[slot])]
-                if len(plain) < len(wanted):
-                    found = {mention.slot for mention in values.find_mentions(new, new_state)}
-                    if not wanted <= found.union(plain):
-                        return "a value was no longer said"
+                # Most values stand in the words as they are; only others, and those so short that they may be a part of
+                # other words, need a search.
+                unsure = {
+                    slot
+                    for slot, *_ in values.find_mentions(old, old_state)
+                    if not any(len(form) >= _TELLING_LENGTH and form.lower() in text for form in new.state[slot])
+                }
+                if unsure and not unsure <= {mention.slot for mention in values.find_mentions(new, new_state)}:
+                    return "a value was no longer said"
             old_state, new_state = old.state, new.state
         return ""
 
@@ -275,7 +296,7 @@ class DialogueStressor(Stressor):
                 problem = self.objection(dialogue, after) if self.guarded else ""
             if problem:
                 kept = tuple(record_fallback(turn, problem) for turn in dialogue.turns)
-                stressed.append(msgspec.structs.replace(dialogue, turns=kept))
+                stressed.append(_replace(dialogue, turns=kept))
             else:
                 stressed.append(record_dialogue(dialogue, after))
         return stressed
@@ -301,10 +322,11 @@ class SchemaStressor(Stressor):
 
     def names(self, seed: int) -> Names:
         """Original names -> the variant's: the edits from which the original can be restored."""
-        if self._last_names is None or self._last_names[0] != seed or self._last_names[1] is not self.schema:
-            names = map_names([(self.schema, self.schema_of(self.schema, seed))])
-            self._last_names = (seed, self.schema, names)
-        return self._last_names[2]
+        last = self._last_names
+        if last is None or last[0] != seed or last[1] is not self.schema:
+            last = seed, self.schema, map_names([(self.schema, self.schema_of(self.schema, seed))])
+            self._last_names = last
+        return last[2]
 
     def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
         """Rename each dialogue."""

@@ -1,20 +1,24 @@
 """Stressors one after the other: `entities+typos(rate=0.05)`.
 
-Whole dialogues go first, then utterances that stay in the history (`scope=dialogue`), then single turns, whatever the
-written order: a turn that is changed by itself then follows on a history in which the others did their work. New names
-for slots come after them, so that the others know the slots, and new services last, which need no new names. Of the
-stressors of turns, those go first that decide what is wanted, then those that say it in other words, which they can
-only read as long as nobody has broken it up, then all others, such as hesitations and typing errors.
+The written order does not matter; parts run in this one:
+
+1. whole dialogues, then utterances that stay in the history (`scope=dialogue`), then single turns, so that a turn that
+   is changed by itself follows on a history in which the others did their work;
+2. new names for slots, so that the others know the slots, and last new services, which need no new names.
+
+Among the stressors of turns, those go first that decide what is wanted, then those that say it in other words, as they
+must read whole words and sentences, then those that break them up, such as hesitations and typing errors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema
 from dstress.errors import CorpusError, SpecError, naming
-from dstress.resources import Resources
+from dstress.resources import Reiterable, Resources
 from dstress.stressors.base import DialogueStressor, Effect, SchemaStressor, Scope, Stressor
 
 _ORDER: tuple[Scope, ...] = ("dialogue", "turn", "schema")
@@ -33,9 +37,8 @@ class Composition(Stressor):
     def __init__(self, parts: Sequence[Stressor]) -> None:
         self.parts = sorted(parts, key=_rank)
         specs = [part.spec or type(part).__name__ for part in self.parts]
-        for spec in specs:
-            if specs.count(spec) > 1:
-                raise SpecError(f"{spec} is there twice", fix="once is enough; raise its rate for more")
+        if twice := next((spec for spec in specs if specs.count(spec) > 1), ""):
+            raise SpecError(f"{twice} is there twice", fix="once is enough; raise its rate for more")
         self.spec = "+".join(specs)
 
     @property
@@ -57,9 +60,9 @@ class Composition(Stressor):
         """Refuse a corpus whose words a part does not know: it would mangle them, and the label guard would not see."""
         for part in self.parts:
             if part.languages and corpus.language not in part.languages:
-                known = " and ".join(part.languages)
+                own = " and ".join(part.languages)
                 raise CorpusError(
-                    f"{part.spec or type(part).__name__} is for {known}, and the utterances are in {corpus.language}",
+                    f"{part.spec or type(part).__name__} is for {own}, and the utterances are in {corpus.language}",
                     where=f"{corpus.name}:{corpus.split}" if corpus.split else corpus.name,
                     fix="leave it out; docs/stressors tells which are for any language",
                 )
@@ -71,7 +74,8 @@ class Composition(Stressor):
                 part.prepare(resources)
             # Turns that change by themselves leave the history as it is: later parts fit on the same.
             if part.scope == "dialogue" and number + 1 < len(self.parts):
-                resources = resources._replace(corpus=_StressedCorpus(resources.corpus, part, seed))
+                stressed = Reiterable(partial(_stress_each, part, resources.corpus, seed))
+                resources = resources._replace(corpus=stressed)
 
     def stress(self, dialogues: Sequence[Dialogue], seed: int) -> list[Dialogue]:
         """Part after part."""
@@ -87,12 +91,6 @@ class Composition(Stressor):
         return schema
 
 
-class _StressedCorpus:
-    """A corpus as one stressor leaves it, read as it is iterated."""
-
-    def __init__(self, corpus: Iterable[Dialogue], part: Stressor, seed: int) -> None:
-        self.corpus, self.part, self.seed = corpus, part, seed
-
-    def __iter__(self) -> Iterator[Dialogue]:
-        for dialogue in self.corpus:
-            yield from self.part.stress([dialogue], self.seed)
+def _stress_each(part: Stressor, corpus: Iterable[Dialogue], seed: int) -> Iterator[Dialogue]:
+    for dialogue in corpus:
+        yield from part.stress([dialogue], seed)

@@ -12,8 +12,9 @@ from dstress.dialogue import Dialogue, State, Turn
 from dstress.stressors.base import Stressor
 from dstress.stressors.composition import Composition
 from dstress.text import mentions as values
-from dstress.text.ngrams import LONGEST_GRAM, Grams, words_in
+from dstress.text.ngrams import LONGEST_GRAM, Grams
 from dstress.text.similarity import Encoder
+from dstress.text.tokens import words_in
 
 _SAMPLED_TURNS = 20_000
 """Distinct n-grams are counted over so many turns at most: their sets are all that would grow with the corpus."""
@@ -62,11 +63,8 @@ class Quality:
         """With `meanings` an encoder compares what rephrased turns mean, which takes seconds to load."""
         self._encoder = Encoder.require() if meanings else None
         self.parts = stressor.parts if isinstance(stressor, Composition) else [stressor]
-        self.totals: Counter[str] = Counter()
-        self.fallbacks: Counter[str] = Counter()
-        self.tags: Counter[str] = Counter()
-        self.turn_counts: Counter[str] = Counter()
-        self.part_counts: list[Counter[str]] = [Counter() for _ in self.parts]
+        self.totals, self.fallbacks, self.tags, self.turn_counts = (Counter[str]() for _ in range(4))
+        self.part_counts = [Counter[str]() for _ in self.parts]
         self.before, self.after = Grams(), Grams()
         self.rephrased: list[tuple[str, str]] = []
 
@@ -80,43 +78,35 @@ class Quality:
         """Count one dialogue."""
         before: State = {}
         for turn in dialogue.turns:
-            self._add(turn, before)
+            self._add_turn(turn, before)
             before = turn.remembered.state
 
-    def _add(self, turn: Turn, before: State) -> None:
+    def _add_turn(self, turn: Turn, before: State) -> None:
         original = turn.original
-        self.totals["turns"] += 1
         words = words_in(original.user)
-        self.totals["words"] += len(words)
+        new = words_in(turn.user) if turn.changed else words
+        self.totals.update(turns=1, words=len(words), changed=turn.changed)
         if self.totals["turns"] <= _SAMPLED_TURNS:
             self.before.add(words)
+            self.after.add(new)
         if turn.stress is not None:
             self.fallbacks.update(turn.stress.fallbacks)
             self.tags.update(turn.stress.tags)
             self.turn_counts.update(turn.stress.counts)
         for part, counts in zip(self.parts, self.part_counts, strict=True):
             counts.update(part.counts(original.user, turn.user))
-        new = words
-        if turn.changed:
-            self.totals["changed"] += 1
-            new = words_in(turn.user)
-            self._compare(words, new, turn, before)
-        if self.totals["turns"] <= _SAMPLED_TURNS:
-            self.after.add(new)
-
-    def _compare(self, words: list[str], new: list[str], turn: Turn, before: State) -> None:
+        if not turn.changed:
+            return
         folded = [word.casefold() for word in words], [word.casefold() for word in new]
         for code in Levenshtein.opcodes(*folded):
             if code.tag != "equal":
                 self.totals[code.tag] += max(code.src_end - code.src_start, code.dest_end - code.dest_start)
-        for mention in values.find_mentions(turn.original, before):
+        for mention in values.find_mentions(original, before):
             forms = turn.state.get(mention.slot, ())
-            if forms == before.get(mention.slot, ()):
-                continue  # the turn is no longer about it: a slot that was dropped on purpose
-            self.totals["values"] += 1
-            self.totals["still said"] += bool(values.find_value(turn.user, mention.slot, forms))
+            if forms != before.get(mention.slot, ()):  # else the turn is no longer about it: dropped on purpose
+                self.totals.update(values=1, still_said=bool(values.find_value(turn.user, mention.slot, forms)))
         if self._encoder and len(self.rephrased) < _COMPARED and any(part.rephrases for part in self.parts):
-            self.rephrased.append((turn.original.user, turn.user))
+            self.rephrased.append((original.user, turn.user))
 
     def summary(self) -> Summary:
         """All of it."""
@@ -124,19 +114,19 @@ class Quality:
         similarity = float(self._encoder.cosines(self.rephrased).mean()) if self._encoder and self.rephrased else None
         figures = [part.figures(counts) for part, counts in zip(self.parts, self.part_counts, strict=True)]
         return Summary(
-            totals["turns"],
-            totals["changed"],
-            dict(self.fallbacks.most_common()),
-            dict(self.tags.most_common()),
-            totals["words"],
-            totals["replace"],
-            totals["delete"],
-            totals["insert"],
-            totals["values"],
-            totals["still said"],
-            {str(n): (self.before.distinct(n), self.after.distinct(n)) for n in range(1, LONGEST_GRAM + 1)},
-            {name: value for part in figures for name, value in part.items()},
-            similarity,
-            len(self.rephrased) if similarity is not None else 0,
-            dict(sorted(self.turn_counts.items())),
+            turns=totals["turns"],
+            changed=totals["changed"],
+            fallbacks=dict(self.fallbacks.most_common()),
+            tags=dict(self.tags.most_common()),
+            words=totals["words"],
+            substituted=totals["replace"],
+            deleted=totals["delete"],
+            inserted=totals["insert"],
+            values=totals["values"],
+            values_still_said=totals["still_said"],
+            distinct={str(n): (self.before.distinct(n), self.after.distinct(n)) for n in range(1, LONGEST_GRAM + 1)},
+            figures={name: value for part in figures for name, value in part.items()},
+            similarity=similarity,
+            compared=len(self.rephrased) if similarity is not None else 0,
+            counts=dict(sorted(self.turn_counts.items())),
         )

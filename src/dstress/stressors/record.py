@@ -29,20 +29,22 @@ def record_turn(turn: Turn, user: str, state: State, ood: bool, tags: tuple[str,
             tags=(*turn.stress.tags, *tags),
         )
     frames = tuple([_moved_frame(frame, turn, user, edits, state) for frame in turn.frames])
-    return Turn(user, turn.system, state, frames, turn.system_frames, turn.coreferences, ood, stress, turn.booked)
+    return _replace(turn, user=user, state=state, frames=frames, ood=ood, stress=stress)
 
 
 def record_dialogue(before: Dialogue, after: Dialogue) -> Dialogue:
     """A dialogue that was changed as a whole; turns that are the same stay the same objects, tags are kept."""
     turns = []
     for old, new in zip(before.turns, after.turns, strict=True):
-        if old == new:
+        tools = before.tools != after.tools and new.calls is not None
+        if old == new and not tools:
             turns.append(old)
             continue
         earlier = new.stress or old.stress or Stress(old)
         edits = edits_between(earlier.original.user, new.user)
         system_edits = edits_between(earlier.original.system, new.system)
-        turns.append(_replace(new, stress=_replace(earlier, edits=edits, system_edits=system_edits)))
+        stress = _replace(earlier, edits=edits, system_edits=system_edits, tools=tools or earlier.tools)
+        turns.append(_replace(new, stress=stress))
     return _replace(after, turns=tuple(turns))
 
 
@@ -69,11 +71,14 @@ def _moved_frame(frame: Frame, turn: Turn, text: str, edits: Sequence[Edit], sta
         changed = (slot for slot, values in state.items() if turn.state.get(slot) != values)
         renewed = {slot.partition("-")[2]: state[slot] for slot in changed if service_of(slot) == frame.service}
     spans = [_moved_span(span, turn.user, text, edits, span.slot in renewed) for span in frame.spans]
-    acts = frame.acts
-    if renewed:
-        acts = tuple(_renewed_act(act, renewed[act.slot]) if act.slot in renewed else act for act in acts)
+    acts = []
+    for act in frame.acts:
+        if act.slot in renewed and act.values and act.values[0] != "?":
+            value = renewed[act.slot][:1]
+            act = Act(act.act, act.slot, value, value if act.canonical else ())
+        acts.append(act)
     kept = tuple([span for span in spans if span is not None])
-    return Frame(frame.service, frame.intent, frame.requested, kept, acts)
+    return Frame(frame.service, frame.intent, frame.requested, kept, tuple(acts))
 
 
 def _moved_span(span: Span, before: str, after: str, edits: Sequence[Edit], renewed: bool) -> Span | None:
@@ -86,9 +91,3 @@ def _moved_span(span: Span, before: str, after: str, edits: Sequence[Edit], rene
     end = start + len(words)
     # Casefolding may change lengths; only a place that truly says the words counts.
     return Span(span.slot, start, end) if start >= 0 and after[start:end].casefold() == words.casefold() else None
-
-
-def _renewed_act(act: Act, values: tuple[str, ...]) -> Act:
-    if not act.values or act.values[0] == "?":
-        return act
-    return Act(act.act, act.slot, values[:1], values[:1] if act.canonical else ())

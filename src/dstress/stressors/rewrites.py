@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from dstress.errors import DstressError, SpecError, place, unknown
@@ -28,6 +28,7 @@ class Rewrites(TurnStressor):
     """
 
     rephrases = True
+    names_values = True
 
     def __init__(self, path: str = "", trusted: bool = False) -> None:
         self.path, self.guarded = path, not trusted
@@ -65,32 +66,31 @@ class Rewrites(TurnStressor):
 
 def _read_rows(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
     """The rows of a file, each with its place."""
+    if path.exists() and not path.is_file():  # a device may never end
+        raise DstressError("the rewrites cannot be read: it is no file", where=str(path), fix="check the path")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         problem = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
         raise DstressError(f"the rewrites cannot be read: {problem}", where=str(path), fix="check the path") from None
-    rows = _json_rows(text) if text.lstrip().startswith("{") else _table_rows(text)
+    rows: Iterable[tuple[int, object]]
+    if text.lstrip().startswith("{"):
+        rows = ((number, _read_json(line)) for number, line in enumerate(text.splitlines(), start=1) if line.strip())
+    else:
+        delimiter = max(_DELIMITERS, key=text.partition("\n")[0].count)
+        table = csv.DictReader(text.splitlines(keepends=True), delimiter=delimiter)
+        rows = ((table.line_num, row) for row in table)
     for number, row in rows:
         where = f"{path}, line {number}"
-        if lacking := next((name for name in COLUMNS if not isinstance(row.get(name), str | int)), None):
+        columns = row if isinstance(row, dict) else {}
+        if lacking := next((name for name in COLUMNS if not isinstance(columns.get(name), str | int)), None):
             fix = f"a row has {', '.join(COLUMNS)}, as a CSV file with a header or as JSON lines"
             raise DstressError(f"there is no {lacking!r}", where=where, fix=fix)
-        yield where, row
+        yield where, columns
 
 
-def _json_rows(text: str) -> Iterator[tuple[int, dict[str, object]]]:
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.strip():
-            try:
-                row = json.loads(line)
-            except ValueError:
-                row = None
-            yield number, row if isinstance(row, dict) else {}
-
-
-def _table_rows(text: str) -> Iterator[tuple[int, dict[str, object]]]:
-    header = text.partition("\n")[0]
-    table = csv.DictReader(text.splitlines(keepends=True), delimiter=max(_DELIMITERS, key=header.count))
-    for row in table:
-        yield table.line_num, dict(row)
+def _read_json(line: str) -> object:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None

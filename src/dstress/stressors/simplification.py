@@ -16,8 +16,8 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 from dstress.dialogue import update
 from dstress.errors import SpecError
 from dstress.stressors.base import Outcome, Rewriter
-from dstress.text.patterns import expand_shorthand
-from dstress.text.tables import read_table
+from dstress.text.edits import replace_places
+from dstress.text.tables import expand_shorthand, read_table
 from dstress.text.utterance import Ranges, Utterance
 
 Part = Literal["fillers", "openers", "acknowledgements", "politeness", "requests", "auxiliaries", "articles"]
@@ -27,6 +27,7 @@ VALUE = "ꙮ"
 
 _PLACES = {"kept": 0, "anywhere": 0, "after": 0, "clause": 1, "sentence": 2}
 _JOINTS = frozenset({"and", "but", "so", "yes", "yeah", "yep", "no", "nope", "sure", "also"})
+_STOPS = frozenset(".!?")
 _WORD = re.compile(r"\w+")
 _LOOSE_START = re.compile(r"^[\s,.;!?-]+(?=\w)")
 _LOOSE_MARKS = re.compile(r"\s*,(?=\s*[.?!,])|(?<=[.!?])(?:\s*[.,])+(?=\s|$)|(?:\s*,)?\s*$")
@@ -82,26 +83,16 @@ class _Form(NamedTuple):
     replacement: str
 
 
-class _Choice(NamedTuple):
-    """All forms of one first word in one pattern; the number of the empty group that matched tells which it is."""
-
-    rest: re.Pattern[str]
-    forms: list[_Form]
-
-
-Forms = list[dict[str, _Choice]]
-"""By how much of a beginning there is: first word -> the forms that may begin with it, in the rules' order."""
+Forms = list[dict[str, tuple[re.Pattern[str], list[_Form]]]]
+"""By how much of a beginning there is: first word -> the forms that may begin with it, in the rules' order, in one
+pattern. The number of the empty group that matched tells which it is."""
 
 
 def _telegram(utterance: str, protected: Ranges, forms: Forms) -> str:
     """The utterance without what the forms drop. Where nothing would be left, it stays."""
     # Each value hides behind one letter. Where that letter is written, nothing can be hidden behind it.
-    hidden, values, at = "", [], 0
-    for start, end in protected:
-        hidden += utterance[at:start] + VALUE
-        values.append(utterance[start:end])
-        at = end
-    hidden += utterance[at:]
+    values = [utterance[start:end] for start, end in protected]
+    hidden = replace_places(utterance, ((start, end, VALUE) for start, end in protected))
     short = _shorten(hidden, forms)
     if short == hidden:
         return utterance
@@ -118,20 +109,21 @@ def _shorten(text: str, forms: Forms) -> str:
         return text  # a letter whose small form is longer, as in Turkish: places would not agree
     parts: list[str] = []
     copied = end = 0
-    place = 2
+    place = 2  # how much of a beginning the next word follows on: 2 of a sentence, 1 of a clause
     for match in _WORD.finditer(lower):
         start, stop = match.span()
         if start < end:
             continue
         word = match.group()
-        if start != end + 1 or lower[end] != " ":
-            place = max(place, _place_after(lower[end:start]))
+        if start != end + 1 or lower[end] != " ":  # most gaps are a blank, which begins nothing
+            gap = lower[end:start]
+            place = max(place, 2 if not _STOPS.isdisjoint(gap) else 1 if "," in gap or ";" in gap else 0)
         choice = forms[place].get(word)
-        rest = choice.rest.match(lower, stop) if choice else None
+        rest = choice[0].match(lower, stop) if choice else None
         if not choice or not rest:
             end, place = stop, 1 if word in _JOINTS else 0
             continue
-        form, end = choice.forms[(rest.lastindex or 1) - 1], rest.end()
+        form, end = choice[1][(rest.lastindex or 1) - 1], rest.end()
         if form.at == "kept":
             place = 0
             continue
@@ -144,13 +136,6 @@ def _shorten(text: str, forms: Forms) -> str:
             end += 1
         copied = end
     return "".join(parts) + text[copied:]
-
-
-def _place_after(gap: str) -> int:
-    """How much of a beginning follows on a gap between words: 2 of a sentence, 1 of a clause."""
-    if "." in gap or "!" in gap or "?" in gap:
-        return 2
-    return 1 if "," in gap or ";" in gap else 0
 
 
 def _tidy(short: str, before: str) -> str:
@@ -174,9 +159,9 @@ def _forms(parts: frozenset[str]) -> Forms:
             form = _Form(pattern, rule["at"], _PLACES[rule["at"]], rule.get("becomes", ""))
             for word, by_word in product(words.split(), by_place[form.place :]):
                 by_word.setdefault(word, []).append(form)
-    return [{word: _choice(forms) for word, forms in by_word.items()} for by_word in by_place]
 
+    def join(forms: list[_Form]) -> tuple[re.Pattern[str], list[_Form]]:
+        patterns = "|".join(rf"(?:{form.rest})()" for form in forms)
+        return re.compile(rf"(?:{patterns})(?:(?<=[\s.,!?])|(?!\w))"), forms
 
-def _choice(forms: list[_Form]) -> _Choice:
-    patterns = "|".join(rf"(?:{form.rest})()" for form in forms)
-    return _Choice(re.compile(rf"(?:{patterns})(?:(?<=[\s.,!?])|(?!\w))"), forms)
+    return [{word: join(forms) for word, forms in by_word.items()} for by_word in by_place]

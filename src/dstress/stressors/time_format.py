@@ -8,18 +8,16 @@ very minute of the label.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 from dstress.errors import unknown
 from dstress.resources import Resources
 from dstress.stressors.base import Effect, Outcome, Rewrite, TurnStressor
-from dstress.text.edits import apply
-from dstress.text.inflection import edits_with_articles
+from dstress.text.inflection import replace_with_articles
 from dstress.text.letters import Place
 from dstress.text.mentions import Mention
 from dstress.text.numbers import spell
-from dstress.text.slot_kinds import kind_of
+from dstress.text.slot_names import kind_of
 from dstress.text.times import AM_PM, DAY_PART, HALF_OF_DAY, clock_time, half_day_time, time_of
 from dstress.text.utterance import Utterance
 from dstress.text.writing_style import capitalise, opens_sentence
@@ -69,97 +67,77 @@ class TimeFormat(TurnStressor):
     def rewrite_utterance(self, utterance: Utterance) -> Outcome:
         """The utterance with its new times in another form; where labels have forms as said, also this one."""
         shown: dict[Place, str] = {}
-        said: dict[str, str] = {}
+        by_slot: dict[str, str] = {}
         tags = set()
         for mention in utterance.mentions:
             place = mention.start, mention.end
-            time = _read(utterance.text, mention)
-            if time is not None and place not in shown:
-                forms = [(kind, form) for kind in self.kinds for form in time.forms(kind)]
-                if forms:
-                    kind, form = utterance.random.choice(forms)
-                    opens = utterance.text[:1].isupper() and opens_sentence(utterance.text, mention.start)
-                    shown[place] = capitalise(form) if opens else form
-                    tags.add(kind)
-            if time is not None and place in shown:
-                said[mention.slot] = shown[place]
+            forms = _other_forms(utterance.text, mention, self.kinds)
+            if forms and place not in shown:
+                kind, form = utterance.random.choice(forms)
+                opens = utterance.text[:1].isupper() and opens_sentence(utterance.text, mention.start)
+                shown[place] = capitalise(form) if opens else form
+                tags.add(kind)
+            if forms is not None and place in shown:
+                by_slot[mention.slot] = shown[place]
         if not shown:
             return None
-        changes = [(start, end, form) for (start, end), form in shown.items()]
-        text = apply(utterance.text, edits_with_articles(utterance.text, changes))
-        state = utterance.turn.state
-        accepted = {slot: self._accept(state[slot], form) for slot, form in said.items()}
-        return Rewrite(text, state | accepted, tags=tuple(sorted(tags)))
-
-    def _accept(self, forms: tuple[str, ...], said: str) -> tuple[str, ...]:
-        """The label: what is said is one of its forms, where the corpus has such."""
-        if self._as_spoken:
-            forms = (said, *forms)
-        elif self._both_ways:
-            forms = (*forms, said)
-        return tuple(dict.fromkeys(forms))
+        text = replace_with_articles(utterance.text, [(*place, form) for place, form in shown.items()])
+        state = dict(utterance.turn.state)
+        for slot, form in by_slot.items():
+            # What is said is one of the label's forms, where the corpus has such.
+            added = (form,) if self._as_spoken or self._both_ways else ()
+            state[slot] = tuple(dict.fromkeys((*added, *state[slot]) if self._as_spoken else (*state[slot], *added)))
+        return Rewrite(text, state, tags=tuple(sorted(tags)))
 
 
-class _Time(NamedTuple):
-    """A time that the user said in a form of some kind.
+def _other_forms(text: str, mention: Mention, kinds: Sequence[str]) -> list[tuple[str, str]] | None:
+    """Other forms, each after its kind, of the time that a mention says, which read as the same minute.
 
-    `is_open`: it may be in either half of the day; `is_attribute`: it stands before a noun ("the 17:15 train").
+    None for other values, and where the words say something else, or more.
     """
-
-    kind: str
-    minutes: int
-    is_open: bool
-    is_attribute: bool
-
-    def forms(self, kind: str) -> list[str]:
-        """Other ways to say it that read as the same minute."""
-        if kind == self.kind or (self.is_open and kind != "spoken") or (self.is_attribute and kind == "spoken"):
-            return []
-        made = {"clock": _on_the_clock, "am_pm": _with_am_pm, "spoken": _in_words}[kind](self.minutes)
-        if not self.is_open:
-            return [form for form in made if time_of(form) == self.minutes]
-        bare = (form.partition(" in the ")[0].partition(" at night")[0] for form in made)
-        return [form for form in bare if time_of(form) == self.minutes % _NOON]
-
-
-def _read(text: str, mention: Mention) -> _Time | None:
-    """The time that a mention says; None for other values, and where its words say something else, or more."""
     surface = text[mention.start : mention.end]
     minutes = time_of(mention.value) if kind_of(mention.slot) == "time" else None
-    said = None if minutes is None else time_of(surface, hours=True)
+    spoken_minutes = None if minutes is None else time_of(surface, hours=True)
     around = text[: mention.start] + "\n" + text[mention.end :]
-    if minutes is None or said is None or _DAY_PART.match(surface) or _DAY_PART.search(around):
+    if minutes is None or spoken_minutes is None or _DAY_PART.match(surface) or _DAY_PART.search(around):
         return None
     if _TIGHT.match(text, mention.end) or _TIGHT.match(text[mention.start - 1 : mention.start]):
         return None
-    hour = _HOUR.match(surface)
-    is_open = not _HALF.search(surface) and (hour is None or len(hour[0]) == 1)
-    if said != minutes and not (is_open and (said - minutes) % _NOON == 0):
+    hour, has_half = _HOUR.match(surface), bool(_HALF.search(surface))
+    is_open = not has_half and (hour is None or len(hour[0]) == 1)  # it may be in either half of the day
+    if spoken_minutes != minutes and not (is_open and (spoken_minutes - minutes) % _NOON == 0):
         return None
     is_spoken = hour is None or bool(_SPOKEN.search(surface))
-    kind = "spoken" if is_spoken else "am_pm" if _AM_PM.search(surface) else "" if _HALF.search(surface) else "clock"
-    return _Time(kind, minutes, is_open, bool(_DETERMINER.search(text[: mention.start])))
+    own = "spoken" if is_spoken else "am_pm" if _AM_PM.search(surface) else "" if has_half else "clock"
+    is_attribute = bool(_DETERMINER.search(text[: mention.start]))  # "the 17:15 train"
+    forms = []
+    for kind in kinds:
+        if kind == own or (is_open and kind != "spoken") or (is_attribute and kind == "spoken"):
+            continue
+        for form in _write(minutes, kind):
+            bare = form.partition(" in the ")[0].partition(" at night")[0] if is_open else form
+            if time_of(bare) == (minutes % _NOON if is_open else minutes):
+                forms.append((kind, bare))
+    return forms
 
 
-def _on_the_clock(minutes: int) -> Iterator[str]:
-    yield clock_time(minutes)
-
-
-def _with_am_pm(minutes: int) -> Iterator[str]:
-    shown = half_day_time(minutes)
-    yield from (shown, shown.replace(" ", ""))
-    if ":" in shown:
-        yield shown.replace(":", ".")
-
-
-def _in_words(minutes: int) -> Iterator[str]:
-    """In words, with the part of the day; after midnight nobody agrees on its name."""
+def _write(minutes: int, kind: str) -> Iterator[str]:
+    """A time of day in the forms of a kind."""
+    if kind == "clock":
+        yield clock_time(minutes)
+        return
+    if kind == "am_pm":
+        shown = half_day_time(minutes)
+        yield from (shown, shown.replace(" ", ""))
+        if ":" in shown:
+            yield shown.replace(":", ".")
+        return
     hour, minute = divmod(minutes, 60)
     if minutes in (0, _NOON):
         yield "noon" if minutes else "midnight"
         return
     if not hour:
-        return
+        return  # after midnight nobody agrees on the name of the part of the day
     part = next(name for end, name in _PARTS if minutes < end)
     this, following = (spell(number % 12 or 12) for number in (hour, hour + 1))
     if not minute:

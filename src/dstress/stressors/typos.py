@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from functools import cache
+from operator import itemgetter
 from random import Random
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 from dstress.errors import SpecError
 from dstress.stressors.base import Rewriter
-from dstress.text.tables import read_table
-from dstress.text.utterance import Ranges, free_matches
+from dstress.text.edits import replace_places
+from dstress.text.tables import read_table, word_sets
+from dstress.text.tokens import LETTERS
+from dstress.text.utterance import Ranges, draw, free_matches
 
 Kind = Literal["neighbour", "swap", "drop", "double"]
 
-_WORD = re.compile(r"[^\W\d_]+")
+_words = word_sets(__package__, "data/typos.toml")
+
 SHORTEST = 3
 """Words shorter than this stay whole: "to" would become another word more often than a misspelt one."""
 FIRST_LETTER = 0.05
@@ -42,33 +44,24 @@ class Typos(Rewriter):
 
     def rewrite(self, utterance: str, protected: Ranges, random: Random) -> str:
         """The utterance with `rate` of its words misspelt; words in protected ranges count, but stay."""
-        words = list(_WORD.finditer(utterance))
+        words = list(LETTERS.finditer(utterance))
         hits = int(self.rate * len(words) + random.random())
         if not hits:
             return utterance
-        untouched = _tables().untouched
+        untouched = _words("untouched.words")
         open_words = [
             word
             for word in (words if self.values else free_matches(words, protected))
             if word.end() - word.start() >= SHORTEST and word.group().lower() not in untouched
         ]
-        parts: list[str] = []
-        at = 0
-        for word in _draw(open_words, hits, random):
-            parts += utterance[at : word.start()], misspell(word.group(), self.kinds, random)
-            at = word.end()
-        return "".join(parts) + utterance[at:]
-
-
-def _draw(words: list[re.Match[str]], count: int, random: Random) -> list[re.Match[str]]:
-    """`count` of the words in their order, drawn without repeats, each weighted by its length.
-
-    The largest of u ** (1 / weight) are such a draw (Efraimidis and Spirakis 2006): one pass, also for long texts.
-    """
-    if count >= len(words):
-        return words
-    keyed = [(random.random() ** (1 / (word.end() - word.start())), word.start(), word) for word in words]
-    return [word for _, _, word in sorted(sorted(keyed)[-count:], key=lambda entry: entry[1])]
+        if hits < len(open_words):
+            # Drawn without repeats, each weighted by its length: the largest of u ** (1 / weight) are such a draw
+            # (Efraimidis and Spirakis 2006), in one pass, also for long texts.
+            keyed = [(random.random() ** (1 / (word.end() - word.start())), word.start(), word) for word in open_words]
+            open_words = [word for _, _, word in sorted(sorted(keyed)[-hits:], key=itemgetter(1))]
+        return replace_places(
+            utterance, ((*word.span(), misspell(word.group(), self.kinds, random)) for word in open_words)
+        )
 
 
 def misspell(word: str, kinds: Sequence[Kind], random: Random) -> str:
@@ -91,24 +84,11 @@ def _slip(word: str, kind: Kind, at: int, random: Random) -> str:
         first, second = word[at], word[at + 1]
         # The shift key goes with the place, not with the letter: "Hello" gives "Ehllo".
         return word[:at] + _cased(second, first) + _cased(first, second) + word[at + 2 :]
-    near = _tables().neighbours.get(word[at].lower(), "")
-    return word[:at] + _cased(near[int(random.random() * len(near))], word[at]) + word[at + 1 :] if near else word
+    near = read_table(__package__, "data/typos.toml")["neighbours"].get(word[at].lower(), "")
+    return word[:at] + _cased(draw(near, random), word[at]) + word[at + 1 :] if near else word
 
 
 def _cased(letter: str, like: str) -> str:
     """One letter in the case of another; letters whose other case is longer, such as `ß`, stay."""
     changed = letter.upper() if like.isupper() else letter.lower()
     return changed if len(changed) == 1 else letter
-
-
-class _Tables(NamedTuple):
-    """Keys beside each letter's, and words that stay whole."""
-
-    neighbours: dict[str, str]
-    untouched: frozenset[str]
-
-
-@cache
-def _tables() -> _Tables:
-    table = read_table(__package__, "data/typos.toml")
-    return _Tables(table["neighbours"], frozenset(table["untouched"]["words"]))

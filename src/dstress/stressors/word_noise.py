@@ -9,16 +9,17 @@ negation, a number, a question word or the preposition in "from Ely to Norwich" 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from itertools import product
+from collections.abc import Iterable
+from functools import cache, partial
+from itertools import pairwise, product
 from random import Random
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 from dstress.errors import SpecError
 from dstress.stressors.base import Rewriter
+from dstress.text.edits import replace_places
 from dstress.text.tables import read_table
-from dstress.text.utterance import Ranges, free_matches
+from dstress.text.utterance import Ranges, draw, free_matches
 from dstress.text.writing_style import capitalise
 
 Kind = Literal["replace", "insert", "swap", "delete"]
@@ -28,6 +29,8 @@ _WORD = re.compile(r"n['’]t\b|['’]?\w+(?:['’]\w+)*(?: -[a-z]{1,3}\b)?")
 _ARTICLE = re.compile(r"(?<!\w)(an?)\s$", re.IGNORECASE)
 _DELETABLE = re.compile(r" \w")
 _SENTENCE_ENDS = ("", ".", "!", "?")
+
+_table = cache(partial(read_table, __package__, "data/word_noise.toml"))
 
 
 class WordNoise(Rewriter):
@@ -54,70 +57,41 @@ class WordNoise(Rewriter):
         if not words or len(lower) != len(utterance):  # a longer small letter, as in Turkish: places would not agree
             return utterance
         count = max(1, int(self.rate * len(every)))
-        parts: list[str] = []
-        at = 0
-        everywhere = _places(_covered(utterance, protected), words)
+        covered = utterance
+        for start, end in protected:
+            # Letters over what is protected, so that no blank in there is taken for one between words.
+            if not utterance[start].isalnum():
+                covered = f"{covered[:start]}{'x' * (end - start)}{covered[end:]}"
+        everywhere = _places(covered, words)
         places = {kind: everywhere[kind] for kind in self.kinds if everywhere[kind]}
-        for start, end, text in sorted(_draw(utterance, words, places, count, random)):
-            parts += utterance[at:start], text
-            at = end
-        return "".join(parts) + utterance[at:]
+        kinds, taken, changes = list(places), set[int](), list[tuple[int, int, str]]()
+        while kinds and len(changes) < count:  # a kind that has no place left gives way to the others
+            kind = draw(kinds, random)
+            left = places[kind]
+            chosen = int(random.random() * len(left))
+            left[chosen], left[-1] = left[-1], left[chosen]
+            first, last = left.pop()
+            if not left:
+                kinds.remove(kind)
+            if first not in taken and last not in taken:
+                taken.update((first, last))
+                changes.append(_change(kind, utterance, words[first], words[last], random))
+        return replace_places(utterance, sorted(changes))
 
 
-_Word = re.Match[str]
-_Change = tuple[int, int, str]
-"""From a character to another (exclusive), and what stands there now."""
-
-
-_Place = tuple[int, int]
-"""The numbers of the first and the last word of a change."""
-
-
-class _Tables(NamedTuple):
-    """What `word_noise.toml` has; all but `synonyms` and `deleted` go by two neighbours."""
-
-    synonyms: dict[str, list[str]]
-    inserted: dict[str, list[str]]
-    deleted: frozenset[str]
-    opening: frozenset[str]
-    second: frozenset[str]
-    swapped: frozenset[str]
-    fixed: frozenset[str]
-
-
-def _covered(text: str, protected: Ranges) -> str:
-    """The text with letters over what is protected, so that no blank in there is taken for one between words."""
-    for start, end in protected:
-        if not text[start].isalnum():
-            text = f"{text[:start]}{'x' * (end - start)}{text[end:]}"
-    return text
-
-
-def _draw(text: str, words: list[_Word], places: dict[Kind, list[_Place]], count: int, random: Random) -> list[_Change]:
-    """Up to `count` changes at places drawn by chance; a kind that has no place left gives way to the others."""
-    kinds = list(places)
-    taken: set[int] = set()
-    changes: list[_Change] = []
-    while kinds and len(changes) < count:
-        kind = kinds[int(random.random() * len(kinds))]
-        left = places[kind]
-        chosen = int(random.random() * len(left))
-        left[chosen], left[-1] = left[-1], left[chosen]
-        first, last = left.pop()
-        if not left:
-            kinds.remove(kind)
-        if first not in taken and last not in taken:
-            taken.update((first, last))
-            changes.append(_CHANGES[kind](text, words[first], words[last], random))
-    return changes
-
-
-def _places(text: str, words: list[_Word]) -> dict[Kind, list[_Place]]:
-    """Where each kind of change can be made."""
-    synonyms, inserted, deleted, opening, second, swapped, fixed = _tables()
-    places: dict[Kind, list[_Place]] = {"replace": [], "insert": [], "swap": [], "delete": []}
+def _places(text: str, words: list[re.Match[str]]) -> dict[Kind, list[tuple[int, int]]]:
+    """Where each kind of change can be made: the numbers of the first and the last word of each."""
+    synonyms, inserted = _table()["synonyms"], _inserted()
+    swapped, fixed = _pairs("swapped.pairs"), _pairs("fixed.pairs")
+    deleted, opening, second = map(_pairs, ("deleted.words", "deleted.opening", "deleted.second"))
+    places: dict[Kind, list[tuple[int, int]]] = {"replace": [], "insert": [], "swap": [], "delete": []}
     texts = [word.group() for word in words]
-    pairs = [*_pairs(text, words, texts), ""]
+    # Each word with the next one, if only a blank parts them; empty if something else, such as a value, does.
+    pairs = [
+        f"{word.group()} {following.group()}" if text[word.end() : following.start()] == " " else ""
+        for word, following in pairwise(words)
+    ]
+    pairs.append("")
     before = ""
     for number, (word, pair) in enumerate(zip(texts, pairs, strict=True)):
         is_fixed = pair in fixed or before in fixed
@@ -138,79 +112,51 @@ def _places(text: str, words: list[_Word]) -> dict[Kind, list[_Place]]:
     return places
 
 
-def _pairs(text: str, words: list[_Word], texts: list[str]) -> Iterator[str]:
-    """Each word with the next one, if only a blank parts them; empty if something else, such as a value, does."""
-    end = -2
-    for number, word in enumerate(words):
-        start = word.start()
-        if number:
-            yield f"{texts[number - 1]} {texts[number]}" if start == end + 1 and text[end] == " " else ""
-        end = word.end()
-
-
-def _replace(text: str, first: _Word, last: _Word, random: Random) -> _Change:
+def _change(kind: Kind, text: str, first: re.Match[str], last: re.Match[str], random: Random) -> tuple[int, int, str]:
+    """From a character to another (exclusive), and what stands there now. `first` and `last` may be one word."""
+    start, is_capital = first.start(), text[first.start()].isupper()
     phrase = first.group() if first is last else f"{first.group()} {last.group()}"
-    options = _agreeing(text, first.start(), _tables().synonyms[phrase])
-    if not options:
-        return first.start(), first.start(), ""
-    chosen = options[int(random.random() * len(options))]
-    return first.start(), last.end(), capitalise(chosen) if text[first.start()].isupper() else chosen
-
-
-def _agreeing(text: str, place: int, options: list[str]) -> list[str]:
-    """Those that can follow on the article before them: "an option", but "a choice"."""
-    article = _ARTICLE.search(text, max(0, place - 4), place)
-    if not article:
-        return options
-    return [option for option in options if (option[0] in "aeiou") == (article.group(1).lower() == "an")]
-
-
-def _insert(text: str, first: _Word, last: _Word, random: Random) -> _Change:
-    options = _tables().inserted[f"{first.group()} {last.group()}"]
-    return last.start(), last.start(), options[int(random.random() * len(options))] + " "
-
-
-def _swap(text: str, first: _Word, last: _Word, random: Random) -> _Change:
-    left, right = text[first.start() : first.end()], text[last.start() : last.end()]
-    if left[0].isupper() and _opens_sentence(text, first.start()):
+    if kind == "insert":
+        return last.start(), last.start(), draw(_inserted()[phrase], random) + " "
+    if kind == "replace":
+        options = _table()["synonyms"][phrase]
+        if article := _ARTICLE.search(text, max(0, start - 4), start):
+            # Those that can follow on the article: "an option", but "a choice".
+            is_an = article.group(1).lower() == "an"
+            options = [option for option in options if (option[0] in "aeiou") == is_an]
+        if not options:
+            return start, start, ""
+        chosen = draw(options, random)
+        return start, last.end(), capitalise(chosen) if is_capital else chosen
+    # Where the first word opens a sentence, the one that comes to open it takes over its capital.
+    gives_capital = is_capital and _opens_sentence(text, start)
+    left, right = text[start : first.end()], text[last.start() : last.end()]
+    if kind == "delete":
+        if first is last or not gives_capital:
+            return start, first.end() + 1, ""  # with the blank after it
+        return start, last.end(), capitalise(right)
+    if gives_capital:
         left, right = left if left == "I" else left[0].lower() + left[1:], capitalise(right)
-    return first.start(), last.end(), f"{right} {left}"
-
-
-def _delete(text: str, first: _Word, last: _Word, random: Random) -> _Change:
-    """Without the first word and the blank after it; a free word that comes to open the sentence gets its capital."""
-    if first is last or not (text[first.start()].isupper() and _opens_sentence(text, first.start())):
-        return first.start(), first.end() + 1, ""
-    return first.start(), last.end(), capitalise(text[last.start() : last.end()])
+    return start, last.end(), f"{right} {left}"
 
 
 def _opens_sentence(text: str, place: int) -> bool:
     return text[max(0, place - 4) : place].rstrip()[-1:] in _SENTENCE_ENDS
 
 
-_CHANGES: dict[Kind, Callable[[str, _Word, _Word, Random], _Change]] = {
-    "replace": _replace,
-    "insert": _insert,
-    "swap": _swap,
-    "delete": _delete,
-}
+@cache
+def _pairs(key: str) -> frozenset[str]:
+    """Pairs of neighbours: `can/could you` -> `can you`, `could you`."""
+    section, name = key.split(".")
+    return _expand(_table()[section][name])
 
 
 @cache
-def _tables() -> _Tables:
-    read = read_table(__package__, "data/word_noise.toml")
-    return _Tables(
-        read["synonyms"],
-        {pair: group["words"] for group in read["inserted"] for pair in _expand(group["between"])},
-        frozenset(read["deleted"]["words"]),
-        frozenset(_expand(read["deleted"]["opening"])),
-        frozenset(_expand(read["deleted"]["second"])),
-        frozenset(_expand(read["swapped"]["pairs"])),
-        frozenset(_expand(read["fixed"]["pairs"])),
-    )
+def _inserted() -> dict[str, list[str]]:
+    """What may be said between two neighbours."""
+    return {pair: group["words"] for group in _table()["inserted"] for pair in _expand(group["between"])}
 
 
-def _expand(pairs: Iterable[str]) -> Iterator[str]:
-    """`can/could you` -> `can you`, `could you`."""
-    for pair in pairs:
-        yield from map(" ".join, product(*(words.split("/") for words in pair.split(" "))))
+def _expand(pairs: Iterable[str]) -> frozenset[str]:
+    split = ([words.split("/") for words in pair.split(" ")] for pair in pairs)
+    return frozenset(" ".join(words) for choices in split for words in product(*choices))

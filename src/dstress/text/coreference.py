@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, cached_property, lru_cache
-from typing import Any, NamedTuple
+from functools import cache, lru_cache, partial
+from typing import NamedTuple
 
 from dstress.dialogue import DONTCARE, Coreference, Dialogue, State, Turn, service_of, update
-from dstress.text.tables import read_table
+from dstress.text.tables import read_table, word_sets
+from dstress.text.tokens import ALPHANUMERIC
 
-_WORD = re.compile(r"[^\W_]+")
 _JOINERS = re.compile(r"\s*['’`´]\s*(?=[a-z])|(?<=\d)[:.](?=\d)")
 _SQUASHED = re.compile(r"[\s_\-]+")
 _LONG = 5
@@ -34,38 +34,37 @@ class Kind(NamedTuple):
     uttered: bool
 
 
-class Patterns:
-    """The pattern set of `coreference.toml`, compiled."""
-
-    def __init__(self, table: dict[str, Any]) -> None:
-        self.generic = frozenset(table["generic"])
-        self.numbers: dict[str, str] = table["numbers"]
-        self.nouns = {service: re.compile(rf"\b(?:{nouns})\b") for service, nouns in table["nouns"].items()}
-        any_noun = "|".join([*table["nouns"].values(), table["places"]])
-        self.kinds = tuple(_kind(name, entry, any_noun) for name, entry in table["kind"].items())
-
-    @cached_property
-    def _known(self) -> dict[str, Kind | None]:
-        return {}
-
-    def kind_of(self, slot: str) -> Kind | None:
-        """The kind of a slot id's values, if they are ever referred to."""
-        if slot not in self._known:
-            bare = bare_name(slot)
-            self._known[slot] = next((kind for kind in self.kinds if kind.slots.fullmatch(bare)), None)
-        return self._known[slot]
-
-
-def _kind(name: str, entry: dict[str, Any], nouns: str) -> Kind:
-    expressions = tuple(re.compile(text.replace("NOUN", nouns)) for text in entry["expressions"])
-    antecedents = re.compile(entry.get("antecedents", entry["slots"]))
-    return Kind(name, re.compile(entry["slots"]), antecedents, expressions, entry.get("uttered", False))
+_table = cache(partial(read_table, __package__, "data/coreference.toml"))
+_words = word_sets(__package__, "data/coreference.toml")
 
 
 @cache
-def patterns() -> Patterns:
-    """The shipped pattern set."""
-    return Patterns(read_table(__package__, "data/coreference.toml"))
+def kinds() -> tuple[Kind, ...]:
+    """The kinds of values that are referred to, with their patterns compiled."""
+    any_noun = "|".join([*_table()["nouns"].values(), _table()["places"]])
+    return tuple(
+        Kind(
+            name,
+            re.compile(entry["slots"]),
+            re.compile(entry.get("antecedents", entry["slots"])),
+            tuple(re.compile(text.replace("NOUN", any_noun)) for text in entry["expressions"]),
+            entry.get("uttered", False),
+        )
+        for name, entry in _table()["kind"].items()
+    )
+
+
+@cache
+def _nouns() -> dict[str, re.Pattern[str]]:
+    """The nouns for what a service finds."""
+    return {service: re.compile(rf"\b(?:{nouns})\b") for service, nouns in _table()["nouns"].items()}
+
+
+@cache
+def kind_of(slot: str) -> Kind | None:
+    """The kind of a slot id's values, if they are ever referred to."""
+    name = bare_name(slot)
+    return next((kind for kind in kinds() if kind.slots.fullmatch(name)), None)
 
 
 def find(turn: Turn, before: State, earlier: Sequence[str] = ()) -> list[Coreference]:
@@ -76,14 +75,56 @@ def find(turn: Turn, before: State, earlier: Sequence[str] = ()) -> list[Corefer
     """
     if turn.state == before or not (before or earlier):
         return []
-    kind_of = patterns().kind_of
-    changes = [(slot, values, kind_of(slot)) for slot, values in update(before, turn.state).items() if values]
-    referable = [(slot, values, kind) for slot, values, kind in changes if kind and DONTCARE not in values]
-    if not referable:
-        return []
-    exchange = _Exchange(turn, before, earlier)
-    references = (exchange.find_reference(*change) for change in referable)
-    return [reference for reference in references if reference is not None]
+    references = []
+    for slot, values in update(before, turn.state).items():
+        kind = kind_of(slot)
+        if not values or kind is None or DONTCARE in values or _says_any(turn.user, values):
+            continue
+        # The service whose slot holds the value; empty if only an utterance does.
+        forms = {" ".join(spoken_words(value)) for value in values}
+        services = (
+            service_of(other)
+            for other, others in before.items()
+            if other != slot and kind.antecedents.fullmatch(bare_name(other))
+            if any(" ".join(spoken_words(form)) in forms for form in others)
+        )
+        service = next(services, None)
+        if service is None and kind.uttered:
+            # Separated so that no name spans two utterances.
+            heard = " | ".join(f" {' '.join(spoken_words(text))} " for text in (*earlier, turn.system))
+            service = "" if any(f" {form} " in heard for form in forms) else None
+        expression = None if service is None else _find_expression(turn.user, before, kind, service)
+        if expression is not None:
+            references.append(Coreference(slot, expression, values[0]))
+    return references
+
+
+def _says_any(text: str, values: Iterable[str]) -> bool:
+    """Whether a text says one of the values, or any word of it that tells it from others."""
+    generic, numbers = _words("generic"), _table()["numbers"]
+    words = set(spoken_words(text))
+    words |= {numbers[word] for word in words if word in numbers}
+    beginnings = {word[:_LONG] for word in words}
+    return any(
+        word in words or (len(word) >= _LONG and word[:_LONG] in beginnings)
+        for own in map(spoken_words, values)
+        for word in [word for word in own if word not in generic] or own
+    )
+
+
+def _find_expression(text: str, before: State, kind: Kind, service: str) -> str | None:
+    """The expression that refers to a value of `service`; one whose noun names another service does not."""
+    spoken = " ".join(spoken_words(text))
+    for pattern in kind.expressions:
+        for match in pattern.finditer(spoken):
+            named = {other for other, noun in _nouns().items() if noun.search(match.group())}
+            if service:
+                fits = not named or service in named or service not in _nouns()
+            else:  # a name that was only heard: the noun means the one that is settled, if one is
+                fits = not any(f"{other}-name" in before for other in named)
+            if fits:
+                return match.group().strip()
+    return None
 
 
 def needs_coreference(dialogue: Dialogue, annotated: bool | None = None) -> list[bool]:
@@ -96,7 +137,7 @@ def needs_coreference(dialogue: Dialogue, annotated: bool | None = None) -> list
         annotated = is_annotated([dialogue])
     if annotated:
         return [bool(turn.coreferences) for turn in dialogue.turns]
-    return [bool(found) for found in find_all(dialogue)]
+    return [bool(references) for references in find_all(dialogue)]
 
 
 def is_annotated(dialogues: Iterable[Dialogue]) -> bool:
@@ -119,68 +160,8 @@ def bare_name(slot: str) -> str:
     return _SQUASHED.sub("", slot.partition("-")[2]).casefold()
 
 
-def words_of(text: str) -> list[str]:
+@lru_cache(maxsize=16_384)
+def spoken_words(text: str) -> tuple[str, ...]:
     """Lower-case words; clitics and clock times stay whole, so that `King 's` is `kings` and `9:15` is `915`."""
     text = _JOINERS.sub("", text.casefold())
-    return [word.lstrip("0") or "0" if word.isdigit() else word for word in _WORD.findall(text)]
-
-
-@lru_cache(maxsize=16_384)
-def _value_words(value: str) -> tuple[str, ...]:
-    return tuple(words_of(value))
-
-
-class _Exchange:
-    """What a turn's user said, and what had been said and settled before."""
-
-    def __init__(self, turn: Turn, before: State, earlier: Sequence[str]) -> None:
-        self.turn, self.before, self.earlier = turn, before, earlier
-        self.patterns = patterns()
-        words, numbers = words_of(turn.user), self.patterns.numbers
-        self.words = {*words, *(numbers[word] for word in words if word in numbers)}
-        self.text = " ".join(words)
-
-    @cached_property
-    def heard(self) -> str:
-        """All that was said before the user's utterance, parted so that no name spans two utterances."""
-        return " | ".join(f" {' '.join(words_of(text))} " for text in (*self.earlier, self.turn.system))
-
-    def find_reference(self, slot: str, values: tuple[str, ...], kind: Kind) -> Coreference | None:
-        if any(self._says(value) for value in values):
-            return None
-        service = self._antecedent(kind, slot, values)
-        expression = self._expression(kind, service) if service is not None else None
-        return None if expression is None else Coreference(slot, expression, values[0])
-
-    def _says(self, value: str) -> bool:
-        """Whether the utterance says the value, or any word of it that tells it from others."""
-        words = _value_words(value)
-        telling = [word for word in words if word not in self.patterns.generic] or words
-        return any(
-            word in self.words or (len(word) >= _LONG and any(word[:_LONG] == other[:_LONG] for other in self.words))
-            for word in telling
-        )
-
-    def _antecedent(self, kind: Kind, slot: str, values: tuple[str, ...]) -> str | None:
-        """The service whose slot holds the value, `` if an utterance does, None if nothing does."""
-        wanted = {" ".join(words_of(value)) for value in values}
-        for other, forms in self.before.items():
-            is_alike = other != slot and kind.antecedents.fullmatch(bare_name(other))
-            if is_alike and any(" ".join(words_of(form)) in wanted for form in forms):
-                return service_of(other)
-        return "" if kind.uttered and any(f" {text} " in self.heard for text in wanted) else None
-
-    def _expression(self, kind: Kind, service: str) -> str | None:
-        """The expression that refers to a value of `service`; one whose noun names another service does not."""
-        for pattern in kind.expressions:
-            for match in pattern.finditer(self.text):
-                if self._may_mean(match.group(), service):
-                    return match.group().strip()
-        return None
-
-    def _may_mean(self, expression: str, service: str) -> bool:
-        nouns = self.patterns.nouns
-        named = {other for other, noun in nouns.items() if noun.search(expression)}
-        if not service:  # a name that was only heard: the noun means the one that is settled, if one is
-            return not any(f"{other}-name" in self.before for other in named)
-        return not named or service in named or service not in nouns
+    return tuple(word.lstrip("0") or "0" if word.isdigit() else word for word in ALPHANUMERIC.findall(text))

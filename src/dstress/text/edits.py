@@ -7,12 +7,13 @@ recorded and the original can be restored from the edits.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
+from itertools import groupby
 
-from rapidfuzz.distance import LCSseq, Levenshtein
+from rapidfuzz.distance import LCSseq, Levenshtein, Postfix, Prefix
 
 from dstress.dialogue import Edit
-from dstress.text.ngrams import words_in
+from dstress.text.tokens import words_in
 from dstress.text.writing_style import WritingStyle, write
 
 _TOKEN = re.compile(r"\s*\w+|\s*[^\w\s]|\s+")
@@ -29,8 +30,25 @@ def edits_between(before: str, after: str) -> tuple[Edit, ...]:
         return ()
     old, new = _TOKEN.findall(before), _TOKEN.findall(after)
     if len(old) > _LONGEST or len(new) > _LONGEST:
-        return (_one_edit(old, new),)
-    return tuple(_joined(_differences(old, new)))
+        # All that lies between the common beginning and the common end.
+        head = Prefix.similarity(old, new)
+        tail = Postfix.similarity(old[head:], new[head:])
+        changes = [(head, len(old) - tail, head, len(new) - tail)]
+    else:
+        # Neighbours are one change: to a reader an insertion before a replacement is.
+        blocks = groupby(Levenshtein.opcodes(old, new), key=lambda block: block.tag == "equal")
+        groups = (list(group) for is_equal, group in blocks if not is_equal)
+        changes = [(g[0].src_start, g[-1].src_end, g[0].dest_start, g[-1].dest_end) for g in groups]
+    edits = []
+    at = done = 0
+    for first, last, new_first, new_last in changes:
+        at += sum(map(len, old[done:first]))
+        done = first
+        was, now = "".join(old[first:last]), "".join(new[new_first:new_last])
+        shared = was[: Prefix.similarity(was, now)]
+        blanks = len(shared) - len(shared.lstrip())  # that both begin with
+        edits.append(Edit(at + blanks, was[blanks:], now[blanks:]))
+    return tuple(edits)
 
 
 def differing_words(before: str, after: str) -> tuple[int, int]:
@@ -45,11 +63,16 @@ def differing_words(before: str, after: str) -> tuple[int, int]:
 
 def apply(text: str, edits: Iterable[Edit]) -> str:
     """The edited text."""
+    return replace_places(text, ((edit.start, edit.start + len(edit.before), edit.after) for edit in edits))
+
+
+def replace_places(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
+    """The text with other words from one character to another (exclusive), for changes in order that lie apart."""
     parts: list[str] = []
     done = 0
-    for edit in edits:
-        parts += text[done : edit.start], edit.after
-        done = edit.start + len(edit.before)
+    for start, end, new in changes:
+        parts += text[done:start], new
+        done = end
     return "".join(parts) + text[done:]
 
 
@@ -74,49 +97,3 @@ def move(start: int, end: int, edits: Iterable[Edit]) -> tuple[int, int]:
         else:
             low, high, grown_inside = min(low, edit.start), max(high, stop), grown_inside + grown
     return low + grown_before, high + grown_before + grown_inside
-
-
-def _one_edit(old: list[str], new: list[str]) -> Edit:
-    """All that lies between the common beginning and the common end."""
-    head = _shared(old, new)
-    tail = _shared(old[head:][::-1], new[head:][::-1])
-    start = sum(map(len, old[:head]))
-    return Edit(start, "".join(old[head : len(old) - tail]), "".join(new[head : len(new) - tail]))
-
-
-def _shared(old: Sequence[str], new: Sequence[str]) -> int:
-    for number, (one, other) in enumerate(zip(old, new, strict=False)):
-        if one != other:
-            return number
-    return min(len(old), len(new))
-
-
-def _differences(old: list[str], new: list[str]) -> Iterator[tuple[int, str, str]]:
-    at = done = 0
-    for block in Levenshtein.opcodes(old, new):
-        if block.tag != "equal":
-            at += sum(map(len, old[done : block.src_start]))
-            done = block.src_start
-            yield at, "".join(old[done : block.src_end]), "".join(new[block.dest_start : block.dest_end])
-
-
-def _joined(steps: Iterator[tuple[int, str, str]]) -> Iterator[Edit]:
-    """Neighbours become one edit: an insertion before a replacement is one change to a reader."""
-    start, before, after = -1, "", ""
-    for at, was, now in steps:
-        if start >= 0 and start + len(before) == at:
-            before, after = before + was, after + now
-            continue
-        if start >= 0:
-            yield _trimmed(start, before, after)
-        start, before, after = at, was, now
-    if start >= 0:
-        yield _trimmed(start, before, after)
-
-
-def _trimmed(start: int, before: str, after: str) -> Edit:
-    """Without the blank that both begin with."""
-    shared = 0
-    while shared < len(before) and shared < len(after) and before[shared] == after[shared] and before[shared].isspace():
-        shared += 1
-    return Edit(start + shared, before[shared:], after[shared:])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cache
-from typing import Any
+from functools import cache, partial
 
 from dstress.dialogue import Edit
+from dstress.text.edits import apply
 from dstress.text.tables import read_table
 from dstress.text.writing_style import capitalise, copy_capitals, opens_sentence
 
@@ -21,10 +21,7 @@ _ITS_VERB = re.compile(r"(\s+(?:that|which)\s+)(?:is|are)\b")
 _AN = re.compile(r"(?!uni|use|usu|uta|eu|one\b|once|ewe)[aeiou]|hour|honest|honou?r|heir|8|1[18](?!\d)", re.IGNORECASE)
 
 
-@cache
-def table() -> dict[str, Any]:
-    """The words of `inflection.toml`."""
-    return read_table(__package__, "data/inflection.toml")
+table = cache(partial(read_table, __package__, "data/inflection.toml"))
 
 
 def place_name(text: str, start: int, end: int, name: str, *, town: bool = False) -> tuple[int, int, str]:
@@ -32,16 +29,16 @@ def place_name(text: str, start: int, end: int, name: str, *, town: bool = False
 
     No town has one, unless what follows asks for it: "the ely station".
     """
-    words, known = name.lower().split(), table()
+    words, names = name.lower().split(), table()
     the = _THE.search(text, max(0, start - 8), start)
     if the:
         first, last = words[0], words[-1]
-        unwanted = first == "the" or first in known["without_the_first"] or last in known["without_the_last"]
+        unwanted = first == "the" or first in names["without_the_first"] or last in names["without_the_last"]
         if not (unwanted or first[0].isdigit() or (town and not _NEXT_WORD.match(text, end))):
             return start, end, name
         opens = opens_sentence(text, the.start())
         return the.start(), end, capitalise(name) if opens else name
-    wanted = words[-1] in known["with_the_last"] or "of" in words[1:-1] or name.lower() in known["with_the"]
+    wanted = words[-1] in names["with_the_last"] or "of" in words[1:-1] or name.lower() in names["with_the"]
     if town or not wanted or words[0] == "the" or _DETERMINER.search(text, max(0, start - 12), start):
         return start, end, name
     return start, end, f"{'The' if name[:1].isupper() and opens_sentence(text, start) else 'the'} {name}"
@@ -93,6 +90,11 @@ def edits_with_articles(text: str, changes: Iterable[tuple[int, int, str]]) -> l
     return made
 
 
+def replace_with_articles(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
+    """The text with changes (start, end, new words), and articles in front that agree with the new words."""
+    return apply(text, edits_with_articles(text, changes))
+
+
 def agree_articles(text: str, said: Callable[[str], str] = str) -> str:
     """The text with "a" and "an" as the next word sounds; `said` is what it stands for."""
-    return _ANY_ARTICLE.sub(lambda found: ("an" if _AN.match(said(found[2])) else "a") + found[1] + found[2], text)
+    return _ANY_ARTICLE.sub(lambda match: ("an" if _AN.match(said(match[2])) else "a") + match[1] + match[2], text)

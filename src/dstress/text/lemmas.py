@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from dstress.text.tables import read_table
+from dstress.text.tables import read_table, word_sets
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _SIBILANT = ("ches", "shes", "sses", "xes", "zzes")
@@ -18,25 +18,32 @@ _SHORTEST_STEM = 3
 _VOWEL = re.compile(r"[aeiouy]")
 
 
+_words = word_sets(__package__, "data/lemmas.toml")
+
+
 def content(text: str) -> frozenset[str]:
     """The lemmas of a text's words, without stop words."""
     words = [word.group().lower().replace("’", "'") for word in _WORD.finditer(text)]
-    stop = _tables()[0]
-    return frozenset(lemma(word) for word in words if word not in stop)
+    return frozenset(lemma(word) for word in words if word not in _words("stop.words"))
 
 
 @lru_cache(maxsize=8192)
 def lemma(word: str) -> str:
     """The dictionary form of an English word in small letters: `cities` -> `city`, `booked` -> `book`."""
     word = word.removesuffix("'s").removesuffix("'")
-    irregular = _tables()[1]
-    if word in irregular:
-        return irregular[word]
+    if word in _words("whole.words"):
+        return word
+    if word in _irregular():
+        return _irregular()[word]
     for ending in ("ing", "ed"):
         stem = word.removesuffix(ending)
         if stem != word and len(stem) >= _SHORTEST_STEM and _VOWEL.search(stem):
             return _verb(stem, ending)
-    return _singular(word)
+    if len(word) <= _SHORTEST_STEM or word.endswith(("ss", "us", "is")) or not word.endswith("s"):
+        return word
+    if word.endswith("ies") and len(word) > len("ties"):
+        return f"{word[:-3]}y"
+    return word[:-2] if word.endswith(_SIBILANT) else word[:-1]
 
 
 def _verb(stem: str, ending: str) -> str:
@@ -47,29 +54,13 @@ def _verb(stem: str, ending: str) -> str:
         return f"{stem}e"
     if stem[-1] == stem[-2] and stem[-1] not in "lsez":
         return stem[:-1]
-    with_e, without_e = _tables()[2:]
-    # The longest ending that is known decides: -at takes an e (locat-e), -eat does not (treat).
-    known = max((end for end in (*with_e, *without_e) if stem.endswith(end)), key=len, default="")
-    return f"{stem}e" if known in with_e else stem
-
-
-def _singular(word: str) -> str:
-    if len(word) <= _SHORTEST_STEM or word.endswith(("ss", "us", "is")) or not word.endswith("s"):
-        return word
-    if word.endswith("ies") and len(word) > len("ties"):
-        return f"{word[:-3]}y"
-    return word[:-2] if word.endswith(_SIBILANT) else word[:-1]
+    # The longest ending in the table decides: -at takes an e (locat-e), -eat does not (treat).
+    with_e, without_e = _words("mute_e.with"), _words("mute_e.without")
+    longest = max((end for end in with_e | without_e if stem.endswith(end)), key=len, default="")
+    return f"{stem}e" if longest in with_e else stem
 
 
 @cache
-def _tables() -> tuple[frozenset[str], dict[str, str], frozenset[str], frozenset[str]]:
-    tables = read_table(__package__, "data/lemmas.toml")
-    irregular = {form: word for word, forms in tables["irregular"].items() for form in forms.split()}
-    irregular |= {word: word for word in tables["whole"]["words"].split()}
-    mute = tables["mute_e"]
-    return (
-        frozenset(tables["stop"]["words"].split()),
-        irregular,
-        frozenset(mute["with"].split()),
-        frozenset(mute["without"].split()),
-    )
+def _irregular() -> dict[str, str]:
+    forms_of = read_table(__package__, "data/lemmas.toml")["irregular"]
+    return {form: word for word, forms in forms_of.items() for form in forms.split()}

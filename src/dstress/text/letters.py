@@ -10,17 +10,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Hashable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import compress, count
 from typing import Any
 
+from dstress.text.tokens import CAMEL_HUMP
+
 _WORD = re.compile(r"\d+|[^\W\d_]+|&")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LETTERS = {code: "and" if chr(code) == "&" else chr(code) if chr(code).isalnum() else None for code in range(128)}
-_UNPARTED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-"""Letters of scripts that put no blanks between words."""
-_FREE = 5
-"""A value of fewer letters must have its blanks where the text has them: `in n` is no inn."""
 _REMEMBERED = 512
 
 Place = tuple[int, int]
@@ -30,38 +27,28 @@ Place = tuple[int, int]
 class LetteredText:
     """A text in lower case without accents (`folded`), and its letters and digits run together (`letters`).
 
-    `known` is for whoever searches the text: what was found stays with it. The rest is made when first asked for: most
+    `results` is for whoever searches the text: what was found stays there. The rest is made when first asked for: most
     texts say few of the values that they are searched for.
     """
-
-    __slots__ = ("_positions", "_spans", "folded", "known", "letters", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.folded = folded = fold(text)
         self.letters = folded.translate(_LETTERS) if text.isascii() else "".join(words_of(text))
-        self.known: dict[Hashable, Any] = {}
-        self._positions: list[int] | None = None
-        self._spans: list[Place] | None = None
+        self.results: dict[Hashable, Any] = {}
 
-    @property
+    @cached_property
     def positions(self) -> list[int]:
         """The character that each letter comes from; `&` stands for three letters."""
-        if self._positions is None:
-            folded = self.folded
-            if "&" in folded:
-                sizes = (3 if character == "&" else character.isalnum() for character in folded)
-                self._positions = [at for at, size in enumerate(sizes) for _ in range(size)]
-            else:
-                self._positions = list(compress(count(), map(str.isalnum, folded)))
-        return self._positions
+        if "&" not in self.folded:
+            return list(compress(count(), map(str.isalnum, self.folded)))
+        sizes = (3 if character == "&" else character.isalnum() for character in self.folded)
+        return [at for at, size in enumerate(sizes) for _ in range(size)]
 
-    @property
+    @cached_property
     def spans(self) -> list[Place]:
         """The characters of each word."""
-        if self._spans is None:
-            self._spans = [match.span() for match in _WORD.finditer(self.folded)]
-        return self._spans
+        return [match.span() for match in _WORD.finditer(self.folded)]
 
     def is_edge(self, at: int) -> bool:
         """Whether a word starts at an offset of `letters`, or ends before it."""
@@ -71,26 +58,24 @@ class LetteredText:
         before, here = positions[at - 1], positions[at]
         if here - before != 1:
             return here != before
-        one, other = self.folded[before], self.folded[here]
-        return one.isdigit() != other.isdigit() or "&" in (one, other)
+        left, right = self.folded[before], self.folded[here]
+        return left.isdigit() != right.isdigit() or "&" in (left, right)
 
     def places(self, letters: str, words: int = 0) -> list[Place]:
         """Where words are spelled by `letters`, also in the plural, however they are parted unless `words` says."""
-        found: list[Place] = []
+        places: list[Place] = []
         text, positions = self.letters, self.positions
         at = text.find(letters)
         while at >= 0:
             # Most names start after a blank; the full test is for the others.
             if (at and positions[at] - positions[at - 1] > 1) or self.is_edge(at):
                 end = self._word_end(at + len(letters))
-                if end and (not words or self._count(at, end) == words):
-                    found.append((positions[at], positions[end - 1] + 1))
+                # Blanks and marks separate words.
+                gaps = sum(positions[letter + 1] - positions[letter] > 1 for letter in range(at, end - 1))
+                if end and (not words or gaps + 1 == words):
+                    places.append((positions[at], positions[end - 1] + 1))
             at = text.find(letters, at + 1)
-        return found
-
-    def characters(self, start: int, end: int) -> Place:
-        """The characters that letters `start` to `end` come from."""
-        return self.positions[start], self.positions[end - 1] + 1
+        return places
 
     def _word_end(self, at: int) -> int:
         """The end of a word that ends here or after the s of its plural; 0 if none does."""
@@ -100,11 +85,6 @@ class LetteredText:
             if self.letters.startswith(plural, at) and self.is_edge(at + len(plural)):
                 return at + len(plural)
         return 0
-
-    def _count(self, start: int, end: int) -> int:
-        """How many words letters are, where blanks and marks part them."""
-        positions = self.positions
-        return 1 + sum(positions[at + 1] - positions[at] > 1 for at in range(start, end - 1))
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -121,17 +101,7 @@ def words_of(text: str) -> list[str]:
 @lru_cache(maxsize=_REMEMBERED)
 def name_words(slot: str) -> tuple[str, ...]:
     """The words of a slot's name: `Hotels_4-numberOf_rooms` -> number, of, rooms."""
-    return tuple(words_of(_CAMEL.sub(" ", slot.partition("-")[2] or slot)))
-
-
-def needs_edges(letters: str) -> bool:
-    """Whether blanks around a value tell anything, as they do not in Chinese or Thai."""
-    return letters.isascii() or not _UNPARTED.search(letters)
-
-
-def is_free(letters: str) -> bool:
-    """Whether a value is long enough to be found across other blanks than its own."""
-    return len(letters) >= _FREE
+    return tuple(words_of(CAMEL_HUMP.sub(" ", slot.partition("-")[2] or slot)))
 
 
 def fold(text: str) -> str:

@@ -7,7 +7,6 @@ from calendar import monthrange
 from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 from dstress.text.letters import fold
 from dstress.text.numbers import ORDINAL_ENDING, ordinal, spell
@@ -20,8 +19,8 @@ _NAMED_TIMES = range(7 * 60, 23 * 60, 5)
 """The times of day that people name, in minutes."""
 _PARTS = {"morning": range(7, 12), "afternoon": range(13, 18), "evening": range(18, 22), "night": range(21, 24)}
 _YEAR = 2021  # any year of 365 days, as is the one after it: the dates of states name none
-_LAST_DAY, _LONGEST_MONTH = 28, 31
-"""A day that every month has, and the days that some have."""
+_LAST_DAY = 28
+"""A day that every month has."""
 _DATE = re.compile(
     rf"(?P<month>{MONTH}\b)?(?P<between>\W*)(?P<day>[0-3]?\d)(?P<ending>\s?{ORDINAL_ENDING})?(?P<of>\s(?:of\s)?)?"
     rf"(?P<behind>{MONTH}\b|this\smonth)?",
@@ -29,15 +28,6 @@ _DATE = re.compile(
 )
 _UNMOVED = re.compile(r"\b(?:after|later|earlier)\b", re.IGNORECASE)  # nobody says "later tomorrow"
 _THE = re.compile(r"the\s", re.IGNORECASE)
-
-
-class _Manner(NamedTuple):
-    """How a time is said: its parts, "quarter to" and its like, the part of the day, and what its hour says alone."""
-
-    match: re.Match[str]
-    part: str
-    day_part: str
-    counted: int
 
 
 @cache
@@ -54,21 +44,16 @@ def _time_pattern() -> re.Pattern[str]:
 @lru_cache(maxsize=_REMEMBERED)
 def times_like(shown: str, own: int) -> dict[int, str]:
     """The times of day, in minutes, that can be said in the manner of `shown`, which says `own`; and their words."""
-    manner = _read_manner(shown)
-    return {new: words for new in _NAMED_TIMES if (words := _write_time(manner, own, new))} if manner else {}
+    return {new: words for new in _NAMED_TIMES if (words := write_time_like(shown, own, new))}
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def write_time_like(shown: str, own: int, new: int) -> str:
     """The time `new` in the manner of `shown`, which says `own`; empty where it cannot be said so."""
-    manner = _read_manner(shown)
-    return _write_time(manner, own, new) if manner else ""
-
-
-def _write_time(manner: _Manner, own: int, new: int) -> str:
-    match, part, day_part, counted = manner
+    match, day_part, counted = _read_manner(shown)
+    if match is None:
+        return ""
     hour, minute = divmod(new, 60)
-    clock, shown_hour = match["clock"], match["hour"]
+    part, clock, shown_hour = fold(match["part"] or ""), match["clock"], match["hour"]
     if minute and not part and not clock:
         return ""
     if part:
@@ -91,35 +76,34 @@ def _write_time(manner: _Manner, own: int, new: int) -> str:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _read_manner(shown: str) -> _Manner | None:
+def _read_manner(shown: str) -> tuple[re.Match[str] | None, str, int]:
+    """How a time is said: its parts, the part of the day, and what its hour says alone."""
     match = _time_pattern().fullmatch(shown)
     if match is None:
-        return None
+        return None, "", 0
     day_part = re.search(DAY_PART, fold(shown))
-    counted = time_of(f"{match['hour']} o'clock") or 0
-    return _Manner(match, fold(match["part"] or ""), day_part[0] if day_part else "", counted)
+    return match, day_part[0] if day_part else "", time_of(f"{match['hour']} o'clock") or 0
 
 
 def days_between(first: str, second: str) -> int | None:
     """About how many days after one date another is; None where one is no date. An open month is the other's."""
-    one, other = date_of(first), date_of(second)
-    if one is None or other is None:
+    start, end = date_of(first), date_of(second)
+    if start is None or end is None:
         return None
-    months = _month_number(other[0]) - _month_number(one[0]) if one[0] and other[0] else 0
-    return 31 * months + other[1] - one[1]
+    months = _month_number(end[0]) - _month_number(start[0]) if start[0] and end[0] else 0
+    return 31 * months + end[1] - start[1]
 
 
-@cache
 def _month_number(start: str) -> int:
     """A month by its first three letters, from 1 on."""
-    return next(number for number, name in enumerate(calendar_words("months"), 1) if name.startswith(start))
+    return [name[:3] for name in calendar_words("months")].index(start) + 1
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def dates_like(shown: str) -> tuple[str, ...]:
     """Other dates in the manner of `shown`, day after day from it on, through a year or the month that it leaves open.
 
-    So two dates that become the equally manieth of their lists keep the days between them. A day of the week gives the
+    So two dates at the same place of their lists keep the days between them. A day of the week gives the
     other six, today and tomorrow each other.
     """
     return tuple(_shift_weekday(shown) if date_of(shown) is None else _shift_date(shown))
@@ -132,35 +116,22 @@ def _shift_date(shown: str) -> Iterator[str]:
     match = _DATE.fullmatch(shown, start)
     if match is None:
         return
-    numbers = [ordinal(number) if match["ending"] else str(number) for number in range(_LONGEST_MONTH + 1)]
     before, between, after, behind = (match[name] or "" for name in ("month", "between", "of", "behind"))
-    if not month:
-        for days in range(1, _LAST_DAY):
-            yield f"{shown[:start]}{before}{between}{numbers[(day + days - 1) % _LAST_DAY + 1]}{after}{behind}"
-        return
-    said = before or behind
-    months = calendar_words("months")
-    names = [copy_capitals(said, name[:3] if len(said) == 3 and month != "may" else name) for name in months]
-    for new_month, new_day in _days_after(_month_number(month), day):
-        if before:
-            before = names[new_month - 1]
-        else:
-            behind = names[new_month - 1]
-        yield f"{shown[:start]}{before}{between}{numbers[new_day]}{after}{behind}"
-
-
-def _days_after(month: int, day: int) -> list[tuple[int, int]]:
-    """The other days of a year, from the one after a date on."""
-    days = _days_of_two_years()
-    first = days.index((month, min(day, monthrange(_YEAR, month)[1])))
-    return days[first + 1 : first + 365]
-
-
-@cache
-def _days_of_two_years() -> list[tuple[int, int]]:
-    """Month and day of each."""
-    days = (date(_YEAR, 1, 1) + timedelta(days=days) for days in range(2 * 365))
-    return [(day.month, day.day) for day in days]
+    days = [(0, (day + number - 1) % _LAST_DAY + 1) for number in range(1, _LAST_DAY)]
+    names = [""]
+    if month:
+        own_month = before or behind
+        months = calendar_words("months")
+        size = 3 if len(own_month) == 3 and month != "may" else None
+        names += [copy_capitals(own_month, name[:size]) for name in months]
+        # The other days of a year, from the one after the date on.
+        number = _month_number(month)
+        own = date(_YEAR, number, min(day, monthrange(_YEAR, number)[1]))
+        days = [((other := own + timedelta(days=later)).month, other.day) for later in range(1, 365)]
+    for new_month, new_day in days:
+        first, last = (names[new_month], behind) if before else ("", names[new_month] or behind)
+        shown_day = ordinal(new_day) if match["ending"] else str(new_day)
+        yield f"{shown[:start]}{first}{between}{shown_day}{after}{last}"
 
 
 def _shift_weekday(shown: str) -> Iterator[str]:

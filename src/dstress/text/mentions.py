@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from dstress.dialogue import Frame, State, Turn, slot_id
+from dstress.dialogue import ALL, Frame, State, Turn, slot_id, split_values
 from dstress.text.letters import LetteredText, Place, letter_text
 from dstress.text.value_forms import prepare_value
 
@@ -34,6 +34,26 @@ def find_value(text: str, slot: str, forms: Sequence[str]) -> list[Mention]:
     return list(_find(letter_text(text), slot, tuple(forms))) if text else []
 
 
+def find_arguments(turn: Turn) -> list[Mention]:
+    """Where `turn.user` says the arguments of its calls; of a list, each item by itself."""
+    if not turn.calls or not turn.user:
+        return []
+    text = letter_text(turn.user)
+    mentions: list[Mention] = []
+    for call in turn.calls:
+        for name, values in call.arguments.items():
+            listed = next((value for value in values if isinstance(value, list | tuple)), ())
+            for forms in (values, *([item] for item in listed)):
+                written = (
+                    str(int(form)) if isinstance(form, float) and form.is_integer() else str(form)
+                    for form in forms
+                    if isinstance(form, str | int | float) and not isinstance(form, bool)
+                )
+                if texts := tuple(filter(None, written)):
+                    mentions += _find(text, slot_id(call.tool, name), texts)
+    return mentions
+
+
 def find_mentions(turn: Turn, before: State) -> list[Mention]:
     """Where `turn.user` says the values that it changes, in order. `before` is the state of the turn before."""
     if not turn.user:
@@ -44,12 +64,13 @@ def find_mentions(turn: Turn, before: State) -> list[Mention]:
         if before.get(slot) != forms:
             mentions += _find(text, slot, forms)
     claims = [
-        _Claim(slot_id(frame.service, span.slot), span.start, span.end, frame)
+        (slot_id(frame.service, span.slot), span.start, span.end, frame)
         for frame in turn.frames
         for span in frame.spans
     ]
     if claims:
-        missed = [claim for claim in claims if not any(claim.slot == mention.slot for mention in mentions)]
+        matched = {mention.slot for mention in mentions}
+        missed = [claim for claim in claims if claim[0] not in matched]
         mentions = _drop_disputed(mentions, claims) + _find_annotated(turn, before, missed)
     return _keep_outermost(mentions) if len(mentions) > 1 else mentions
 
@@ -57,19 +78,33 @@ def find_mentions(turn: Turn, before: State) -> list[Mention]:
 def protected_spans(turn: Turn, before: State) -> list[Place]:
     """The characters of `turn.user` that no text stressor may touch, in disjoint, sorted ranges.
 
-    These are all said values of the state, the values that they replace ("not monday, tuesday"), and all spans.
+    These are all said values of the state, the values that they replace ("not monday, tuesday"), all spans, and all
+    said arguments of calls.
     """
     if not turn.user:
         return []
     text, size, state = letter_text(turn.user), len(turn.user), turn.state
     places = [(max(0, span.start), min(size, span.end)) for frame in turn.frames for span in frame.spans]
-    for slot, forms in state.items():
-        if mentions := _find(text, slot, forms):
-            places += [mention[2:] for mention in mentions]
-    for slot, forms in before.items():
-        if state.get(slot) != forms and (mentions := _find(text, slot, forms)):
+    places += [(mention.start, mention.end) for mention in find_arguments(turn)]
+    replaced = (entry for entry in before.items() if state.get(entry[0]) != entry[1])
+    for slot, forms in (*state.items(), *replaced):
+        if mentions := _find(text, slot, _each_value(forms)):
             places += [mention[2:] for mention in mentions]
     return merge_places(places) if places else places
+
+
+def find_each(text: str, state: State) -> set[tuple[str, str]]:
+    """Which of several values that are all wanted a text says: the slots and the values."""
+    several = {slot: _each_value(forms) for slot, forms in state.items() if any(ALL in form for form in forms)}
+    return {(slot, value) for slot, values in several.items() for value in values if find_value(text, slot, (value,))}
+
+
+def _each_value(forms: tuple[str, ...]) -> tuple[str, ...]:
+    """Every form, and where several values are wanted, each of them."""
+    for form in forms:
+        if ALL in form:
+            return tuple(value for each in forms for value in split_values(each))
+    return forms
 
 
 def merge_places(places: Iterable[Place]) -> list[Place]:
@@ -98,13 +133,8 @@ def _keep_outermost(mentions: list[Mention]) -> list[Mention]:
     return mentions
 
 
-class _Claim(NamedTuple):
-    """An annotated span: the slot that it gives the characters to."""
-
-    slot: str
-    start: int
-    end: int
-    frame: Frame
+_Claim = tuple[str, int, int, Frame]
+"""An annotated span: the slot that it gives the characters to, where they are, and the frame that has it."""
 
 
 def _drop_disputed(mentions: list[Mention], claims: list[_Claim]) -> list[Mention]:
@@ -131,10 +161,9 @@ def _find_annotated(turn: Turn, before: State, missed: list[_Claim]) -> list[Men
         forms = turn.state.get(slot)
         if forms and before.get(slot) != forms and 0 <= start < end <= len(turn.user):
             words, name = turn.user[start:end], slot.partition("-")[2]
-            canonical = [
-                form for act in frame.acts if act.slot == name and words in act.values for form in act.canonical
-            ]
-            mentions += [Mention(slot, form, start, end) for form in canonical if form in forms][:1]
+            acts = (act for act in frame.acts if act.slot == name and words in act.values)
+            canonical = [form for act in acts for form in act.canonical if form in forms]
+            mentions += [Mention(slot, form, start, end) for form in canonical[:1]]
     return mentions
 
 
@@ -147,11 +176,11 @@ def _find(text: LetteredText, slot: str, forms: tuple[str, ...]) -> list[Mention
             break
     else:
         return _NOTHING
-    known: list[Mention] | None = text.known.get(value)
-    if known is not None:
-        return known
-    mentions = [Mention(slot, form, start, end) for form, search in value.forms for start, end in search.find_in(text)]
-    text.known[value] = mentions = _drop_overlaps(mentions) if len(mentions) > 1 else mentions
+    earlier: list[Mention] | None = text.results.get(value)
+    if earlier is not None:
+        return earlier
+    mentions = [Mention(slot, form, start, end) for form, find in value.forms for start, end in find(text)]
+    text.results[value] = mentions = _drop_overlaps(mentions) if len(mentions) > 1 else mentions
     return mentions
 
 

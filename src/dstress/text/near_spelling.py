@@ -38,7 +38,7 @@ def pieces(letters: str) -> tuple[tuple[int, str], ...]:
 def find_near(text: LetteredText, letters: str) -> list[Place]:
     """Where a text has words that nearly spell `letters`."""
     allowed = errors_allowed(letters)
-    found: list[Place] = []
+    places: list[Place] = []
     tried: set[int] = set()
     for offset, piece in pieces(letters):
         at = text.letters.find(piece)
@@ -48,9 +48,9 @@ def find_near(text: LetteredText, letters: str) -> list[Place]:
                     tried.add(start)
                     end = _nearest_end(text, letters, start, allowed) if text.is_edge(start) else 0
                     if end:
-                        found.append(text.characters(start, end))
+                        places.append((text.positions[start], text.positions[end - 1] + 1))
             at = text.letters.find(piece, at + 1)
-    return found
+    return places
 
 
 def _nearest_end(text: LetteredText, letters: str, start: int, allowed: int) -> int:

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 LONGEST_GRAM = 4
-_WORD = re.compile(r"\w+(?:['’]\w+)*")
 _BITS = 32
 """A word's number takes so many bits of the number of an n-gram."""
-
-
-def words_in(utterance: str) -> list[str]:
-    """The words of an utterance, without marks."""
-    return _WORD.findall(utterance)
 
 
 class Grams:
@@ -46,3 +39,12 @@ class Grams:
     def shares(self) -> dict[str, float]:
         """The share for each length of n-grams."""
         return {str(n): self.distinct(n) for n in range(1, LONGEST_GRAM + 1)}
+
+
+def stutters(words: Sequence[str]) -> bool:
+    """Whether one to three words are said twice in a row."""
+    return any(
+        words[at : at + size] == words[at + size : at + 2 * size]
+        for size in (1, 2, 3)
+        for at in range(len(words) - 2 * size + 1)
+    )

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from functools import cache, lru_cache, partial
 
 from dstress.text.letters import LetteredText, Place, name_words, words_of
-from dstress.text.tables import read_table
+from dstress.text.tables import read_table, word_sets
+from dstress.text.tokens import ALPHANUMERIC
 
 ORDINAL_ENDING = r"(?:st|nd|rd|th)"
 """An expression for what makes `8` an `8th`."""
 _AMOUNT = re.compile(r"[$£€]?\s*(\d+(?:,\d{3})*(?:\.\d+)?)\s*[$£€]?\s*([a-z]*)")
-_WORD = re.compile(r"[^\W_]+")
-_PARTING = (":", "/")
+_MARKED_BEFORE, _MARKED_BEHIND = re.compile(r"\d\s*[:/]\s*$"), re.compile(r"\s*[:/]\s*\d")
 _LONGEST = 20
 """More characters in digits are a code, which nobody says as a number."""
 _NEVER = "(?!)"
@@ -28,9 +27,8 @@ _AROUND = 24
 """Characters around a number in which the words next to it are looked for."""
 
 
-@cache
-def _table() -> dict[str, Any]:
-    return read_table(__package__, "data/numbers.toml")
+_table = cache(partial(read_table, __package__, "data/numbers.toml"))
+_words = word_sets(__package__, "data/numbers.toml")
 
 
 @cache
@@ -76,8 +74,8 @@ def number_of(value: str) -> float | None:
     """The number that a value is: `6`, `six`, `$84`, `53 dollars`; None for what is more than a number."""
     match = _AMOUNT.fullmatch(value.strip().lower())
     if match:
-        known = (not match[2] or match[2] in _units()) and len(match[1]) <= _LONGEST
-        return float(match[1].replace(",", "")) if known else None
+        is_amount = (not match[2] or match[2] in _units()) and len(match[1]) <= _LONGEST
+        return float(match[1].replace(",", "")) if is_amount else None
     words = words_of(value)
     if words and _units().get(words[-1]) == "money":
         words = words[:-1]
@@ -101,24 +99,18 @@ def _spelled_number(words: Sequence[str]) -> float | None:
     return None
 
 
-class _Number(NamedTuple):
-    """A number prepared for search: its forms in digits and letters, and what a text must have to say it."""
-
-    pattern: re.Pattern[str]
-    hints: tuple[str, ...]
-
-
 @lru_cache(maxsize=4096)
-def _prepared(number: float) -> _Number:
+def number_pattern(number: float) -> tuple[re.Pattern[str], tuple[str, ...]]:
+    """An expression for a number in digits and in letters, and letters one of which a text must have to say it."""
     whole = int(number)
     digits = {f"{number:g}", f"{number:.1f}"}
-    spelled, telling = _NEVER, list[str]()
+    spelled, hints = _NEVER, list[str]()
     if whole == number:
         digits |= {str(whole), f"{whole:,}"}
-        spelled, telling = _in_words(whole)
+        spelled, hints = _in_words(whole)
     written = "|".join(re.escape(form) for form in sorted(digits))
     pattern = re.compile(rf"(?<!\w)(?<!\d[.,])(?:(?:{written})(?![.,]?\d)|(?P<spelled>{spelled})(?!\w))")
-    return _Number(pattern, (str(whole), *telling))
+    return pattern, (str(whole), *hints)
 
 
 def _in_words(number: int) -> tuple[str, list[str]]:
@@ -136,11 +128,6 @@ def _in_words(number: int) -> tuple[str, list[str]]:
     return rf"(?:{hundreds}|a)[\s-]hundred{below}", ["hundred"]
 
 
-def number_hints(number: float) -> tuple[str, ...]:
-    """Letters one of which a text must have to say a number."""
-    return _prepared(number).hints
-
-
 @lru_cache(maxsize=4096)
 def number_phrases(slot: str, number: float) -> tuple[str, ...]:
     """Other words for a number in a slot: `just me` for one person."""
@@ -150,7 +137,7 @@ def number_phrases(slot: str, number: float) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def counted(slot: str) -> tuple[frozenset[str], str]:
     """The nouns that a slot counts, and their kind: `hotel-book stay` counts nights."""
-    name = [word for word in name_words(slot) if word not in _set("idle")]
+    name = [word for word in name_words(slot) if word not in _words("idle")]
     units, table = _units(), _table()
     kinds = [kind for word in name for kind in (table["slots"].get(word) or units.get(word),) if kind]
     own = {form for word in name for form in (word, word.removesuffix("s"), f"{word}s")}
@@ -161,78 +148,52 @@ def counted(slot: str) -> tuple[frozenset[str], str]:
 
 def find_number(text: LetteredText, slot: str, number: float) -> list[Place]:
     """Where a text says a number that can be the slot's; only next to the slot's own noun, if it is there."""
+    folded, numbers, units = text.folded, number_words(), _units()
     sure: list[Place] = []
     possible: list[Place] = []
-    for match in _prepared(number).pattern.finditer(text.folded):
-        candidate = _NumberMatch(text.folded, match, number)
-        verdict = candidate.verdict(*counted(slot))
+    for match in number_pattern(number)[0].finditer(folded):
+        start, end = match.span()
+        left, right = folded[max(0, start - _AROUND) : start], folded[end : end + _AROUND]
+        before, after = ALPHANUMERIC.findall(left)[-3:], ALPHANUMERIC.findall(right)[:3]
+        is_spelled = match["spelled"] is not None
+        if is_spelled:  # a part of a longer number?
+            is_part = (bool(before) and numbers.get(before[-1], 0) >= 20 and number < 10) or (
+                bool(after) and (after[0] == "hundred" or (number >= 20 and 0 < numbers.get(after[0], 0) < 10))
+            )
+        else:  # a part of a word, an ordinal, a time or a date?
+            is_part = (right[:1].isalpha() and after[0] not in units) or bool(
+                _MARKED_BEFORE.search(left) or _MARKED_BEHIND.match(right)
+            )
+        if is_part:
+            continue
+        verdict = _judge_number(number, is_spelled, before, after, counted(slot)[0])
         if verdict >= 0:
-            (sure if verdict else possible).append(candidate.place())
+            # An amount of money has its currency.
+            if start and folded[start - 1] in _CURRENCIES:
+                start -= 1
+            if after and units.get(after[0]) == "money":
+                end = folded.index(after[0], end) + len(after[0])
+            (sure if verdict else possible).append((start, end))
     return sure or possible
 
 
-class _NumberMatch:
-    """A number in a text, with the words around it."""
-
-    def __init__(self, folded: str, match: re.Match[str], number: float) -> None:
-        self.folded, self.number, self.spelled = folded, number, match["spelled"] is not None
-        self.start, self.end = match.span()
-        self.left = folded[max(0, self.start - _AROUND) : self.start]
-        self.right = folded[self.end : self.end + _AROUND]
-        self.before = _WORD.findall(self.left)[-3:]
-        self.after = _WORD.findall(self.right)[:3]
-
-    def place(self) -> Place:
-        """Its characters; an amount of money has its currency."""
-        start, end = self.start, self.end
-        if start and self.folded[start - 1] in _CURRENCIES:
-            start -= 1
-        if self.after and _units().get(self.after[0]) == "money":
-            end = self.folded.index(self.after[0], end) + len(self.after[0])
-        return start, end
-
-    def verdict(self, own: frozenset[str], kind: str) -> int:
-        """1: the slot's own noun is there; -1: it counts or tells something else; 0: nothing speaks against it."""
-        if self._is_part():
-            return -1
-        units, between = _units(), _set("between")
-        for word in self.after:
-            if word in own:
-                return 1
-            if word in units:
-                return -1
-            if word not in between:
-                break
-        last = self.before[-1] if self.before else ""
-        if last in own or (last in _set("linking") and not own.isdisjoint(self.before)):
+def _judge_number(number: float, is_spelled: bool, before: list[str], after: list[str], own: frozenset[str]) -> int:
+    """1: the slot's own noun is there; -1: it counts or tells something else; 0: nothing speaks against it."""
+    units, between = _units(), _words("between")
+    for word in after:
+        if word in own:
             return 1
-        if last in _set("clock") and self.number in _HOURS:
+        if word in units:
             return -1
-        return -1 if self.spelled and self.number == 1 and not self._is_count(last) else 0
-
-    def _is_part(self) -> bool:
-        """Whether the digits belong to a time, a date, an ordinal or a word, or the word to a longer number."""
-        if self.spelled:
-            numbers = number_words()
-            tens = bool(self.before) and numbers.get(self.before[-1], 0) >= 20 and self.number < 10
-            more = bool(self.after) and (
-                self.after[0] == "hundred" or (self.number >= 20 and 0 < numbers.get(self.after[0], 0) < 10)
-            )
-            return tens or more
-        if self.right[:1].isalpha() and self.after[0] not in _units():
-            return True
-        left, right = self.left.rstrip(), self.right.lstrip()
-        return (right[:1] in _PARTING and right[1:].lstrip()[:1].isdigit()) or (
-            left[-1:] in _PARTING and left[:-1].rstrip()[-1:].isdigit()
-        )
-
-    def _is_count(self, last: str) -> bool:
-        """Whether "one" is a number: "a table for one", not "looking for one that is cheap"."""
-        if last not in _set("ones") or not _set("seeking").isdisjoint(self.before):
-            return False
-        return not self.after or self.after[0] not in _set("pronoun")
-
-
-@cache
-def _set(name: str) -> frozenset[str]:
-    return frozenset(_table()[name])
+        if word not in between:
+            break
+    last = before[-1] if before else ""
+    if last in own or (last in _words("linking") and not own.isdisjoint(before)):
+        return 1
+    if last in _words("clock") and number in _HOURS:
+        return -1
+    if is_spelled and number == 1:
+        # "one" is a number in "a table for one", not in "looking for one that is cheap".
+        counts = last in _words("ones") and _words("seeking").isdisjoint(before)
+        return 0 if counts and not (after and after[0] in _words("pronoun")) else -1
+    return 0

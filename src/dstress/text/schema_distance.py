@@ -14,6 +14,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import astuple
 from rapidfuzz.distance import Indel
 
 from dstress.dialogue import Intent, Schema, Service, Slot
@@ -50,7 +51,7 @@ class Figures(msgspec.Struct):
 def figures(original: Schema, versions: Sequence[Version], seen: Seen) -> dict[str, Figures]:
     """The figures of the original and of each version, by name."""
     bleu = _bleu()
-    found = {"original": Figures(*_names_seen(original, original, seen))}
+    measured = {"original": Figures(*_names_seen(original, original, seen))}
     texts = {version.name: descriptions(version.schema) for version in versions}
     before = descriptions(original)
     for version in versions:
@@ -58,14 +59,14 @@ def figures(original: Schema, versions: Sequence[Version], seen: Seen) -> dict[s
         pairs = zip(names(original), names(version.schema), strict=True)
         others = [other.name for other in versions if other.group == version.group and other.name != version.name]
         own = texts[version.name]
-        found[version.name] = Figures(
+        measured[version.name] = Figures(
             *_names_seen(original, version.schema, seen),
             fmean(name_distance(*pair) for pair in pairs),
             bleu.corpus_score(own, [before]).score,
             fmean(description_distance(*pair) for pair in zip(before, own, strict=True)),
             fmean(bleu.corpus_score(own, [texts[other]]).score for other in others) if others else None,
         )
-    return found
+    return measured
 
 
 class SlotChange(msgspec.Struct, frozen=True):
@@ -115,13 +116,10 @@ def changed_slots(original: Schema, version: Schema) -> list[SlotChange]:
     ]
 
 
-def average(of: Sequence[Figures]) -> Figures:
+def average(figures: Sequence[Figures]) -> Figures:
     """The mean of each figure over versions that have it."""
-    means = {}
-    for field in Figures.__struct_fields__:
-        values = [value for one in of if (value := getattr(one, field)) is not None]
-        means[field] = fmean(values) if values else None
-    return Figures(**means)
+    columns = ([value for value in column if value is not None] for column in zip(*map(astuple, figures), strict=True))
+    return Figures(*(fmean(values) if values else None for values in columns))
 
 
 def signature() -> str:
@@ -159,11 +157,7 @@ def elements(service: Service) -> Iterator[Slot | Intent]:
 
 def united(schemas: Sequence[Schema]) -> Schema:
     """One schema of all services; one that several schemas have counts once, as the first has it."""
-    services: dict[str, Service] = {}
-    for schema in schemas:
-        for service in schema.services:
-            services.setdefault(service.name, service)
-    return Schema(tuple(services.values()))
+    return united_versions(schemas, schemas)
 
 
 def united_versions(originals: Sequence[Schema], variants: Sequence[Schema]) -> Schema:
@@ -183,18 +177,11 @@ def _names_seen(original: Schema, version: Schema, seen: Seen) -> tuple[float | 
     """
     shares: list[float | None] = []
     for kind in ("slots", "intents"):
-        trained = {
-            element.name
-            for service in original.services
-            if service.name in seen.trained
-            for element in getattr(service, kind)
-        }
-        unseen = [
-            element.name
-            for before, after in zip(original.services, version.services, strict=True)
-            if before.name in seen.unseen
-            for element in getattr(after, kind)
-        ]
+        services = zip(original.services, version.services, strict=True)
+        new = [(before.name, part.name) for before, after in services for part in getattr(after, kind)]
+        old = [(service.name, part.name) for service in original.services for part in getattr(service, kind)]
+        trained = {name for service, name in old if service in seen.trained}
+        unseen = [name for service, name in new if service in seen.unseen]
         shares.append(sum(name in trained for name in unseen) / len(unseen) if unseen else None)
     return shares[0], shares[1]
 

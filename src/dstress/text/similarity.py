@@ -6,10 +6,10 @@ sentence encoder in a folder named by `DSTRESS_ENCODER`. With the extra `models`
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Sequence
 from functools import cache, cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +33,14 @@ class Encoder:
     @cache
     def find(cls) -> Encoder | None:
         """The installed encoder, None where there is none; its weights are read once."""
-        folder = _folder()
-        if folder is None or not all(map(importlib.util.find_spec, ("torch", "transformers"))):
+        if not all(map(find_spec, ("torch", "transformers"))):
             return None
-        return cls(folder)
+        if chosen := os.environ.get("DSTRESS_ENCODER"):
+            return cls(Path(chosen))
+        # Looked up, not imported: the package's own code is not needed, only the weights beside it.
+        package = find_spec(_PACKAGE)
+        places = list(package.submodule_search_locations or ()) if package else []
+        return cls(Path(places[0]) / "model") if places else None
 
     @classmethod
     def require(cls) -> Encoder:
@@ -56,43 +60,28 @@ class Encoder:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """A row of unit length for each text."""
-        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
-        rows = np.zeros((len(texts), self._model.config.hidden_size))
-        for start in range(0, len(order), _BATCH):
-            places = order[start : start + _BATCH]
-            rows[places] = self._embed([texts[place] for place in places])
-        return rows
-
-    def _embed(self, texts: list[str]) -> NDArray[np.float64]:
         import torch
 
-        read = self._tokenizer(texts, padding=True, truncation=True, max_length=_LONGEST, return_tensors="pt")
-        with torch.no_grad():
-            hidden = self._model(**read).last_hidden_state
-        mask = read["attention_mask"].unsqueeze(-1)
-        pooled = (hidden * mask).sum(1) / mask.sum(1).clamp(min=1)
-        unit: NDArray[np.float64] = torch.nn.functional.normalize(pooled, dim=1).double().numpy()
-        return unit
+        tokenizer, model = self._loaded
+        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        rows = np.zeros((len(texts), model.config.hidden_size))
+        for start in range(0, len(order), _BATCH):
+            places = order[start : start + _BATCH]
+            batch = [texts[place] for place in places]
+            read = tokenizer(batch, padding=True, truncation=True, max_length=_LONGEST, return_tensors="pt")
+            with torch.no_grad():
+                hidden = model(**read).last_hidden_state
+            mask = read["attention_mask"].unsqueeze(-1)
+            pooled = (hidden * mask).sum(1) / mask.sum(1).clamp(min=1)
+            rows[places] = torch.nn.functional.normalize(pooled, dim=1).double().numpy()
+        return rows
 
     @cached_property
-    def _tokenizer(self) -> Any:
-        from transformers import AutoTokenizer
-
-        return AutoTokenizer.from_pretrained(self.folder, local_files_only=True)
-
-    @cached_property
-    def _model(self) -> Any:
-        from transformers import AutoModel
+    def _loaded(self) -> tuple[Any, Any]:
+        """The tokenizer and the model."""
+        from transformers import AutoModel, AutoTokenizer
         from transformers.utils import logging
 
         logging.disable_progress_bar()
-        return AutoModel.from_pretrained(self.folder, local_files_only=True).eval()
-
-
-def _folder() -> Path | None:
-    if chosen := os.environ.get("DSTRESS_ENCODER"):
-        return Path(chosen)
-    # Found, not imported: the package's own code is not needed, only the weights beside it.
-    spec = importlib.util.find_spec(_PACKAGE)
-    places = list(spec.submodule_search_locations or ()) if spec else []
-    return Path(places[0]) / "model" if places else None
+        tokenizer = AutoTokenizer.from_pretrained(self.folder, local_files_only=True)
+        return tokenizer, AutoModel.from_pretrained(self.folder, local_files_only=True).eval()

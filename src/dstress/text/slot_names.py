@@ -2,41 +2,40 @@
 
 Every prediction format and corpus copy spells MultiWOZ's slots its own way. A `SlotNames` settles them against one
 schema; without a schema the MultiWOZ names of the CoCo and GCA papers are the reference, and other services keep
-their own spelling.
+their own spelling. What the values of a slot are (restaurants, towns, times) is read off its name too.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
-from typing import Any
+from functools import cache, lru_cache, partial
 
 from dstress.dialogue import Schema, Slot, slot_id
-from dstress.text.tables import read_table
+from dstress.text.tables import read_table, word_sets
+from dstress.text.tokens import ALPHANUMERIC
 
 _SQUASHED = re.compile(r"[\s_\-]+")
-_WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[a-zA-Z])(?=\d)")
 
 
-@cache
-def _tables() -> dict[str, Any]:
-    return read_table(__package__, "data/slot_names.toml")
+_table = cache(partial(read_table, __package__, "data/slot_names.toml"))
+_kinds = cache(partial(read_table, __package__, "data/slot_kinds.toml"))
+_entity_words = word_sets(__package__, "data/slot_names.toml")
 
 
 @cache
 def multiwoz_slots() -> tuple[str, ...]:
     """The thirty slot ids of MultiWOZ, in the order of the CoCo paper's tables."""
-    return tuple(_tables()["multiwoz"])
+    return tuple(_table()["multiwoz"])
 
 
 class SlotNames:
     """Settles a service and a slot, spelled anyhow, into a slot id."""
 
     def __init__(self, schema: Schema | None = None) -> None:
-        known = multiwoz_slots() if schema is None else (*schema.slots, *schema.requestable)
-        self._exact = frozenset(known)
-        self._known = {_squash(slot): slot for slot in known}
+        slots = multiwoz_slots() if schema is None else (*schema.slots, *schema.requestable)
+        self._exact = frozenset(slots)
+        self._by_letters = {_squash(slot): slot for slot in slots}
         self._settled: dict[tuple[str, str], str] = {}
 
     def __call__(self, service: str, slot: str) -> str:
@@ -65,10 +64,9 @@ class SlotNames:
         # MultiWOZ 2.2 repeats the service in the slot's name: `hotel`, `hotel-bookday`.
         short = bare.removeprefix(_squash(service))
         for form in dict.fromkeys((bare, short)):
-            for candidate in (form, "book" + form, _tables()["aliases"].get(form, "")):
-                slot_known = self._known.get(_squash(service) + candidate) if candidate else None
-                if slot_known:
-                    return slot_known
+            for candidate in (form, "book" + form, _table()["aliases"].get(form, "")):
+                if candidate and (settled := self._by_letters.get(_squash(service) + candidate)):
+                    return settled
         return slot_id(service, slot)
 
 
@@ -82,17 +80,10 @@ def is_named_entity_slot(slot: str, schema: Schema) -> bool:
     MultiWOZ: the slots that CheckDST's class checks. Other schemas: slots that are not categorical and whose name and
     description speak of no time, date, number or kind. A slot that no schema knows is none.
     """
-    if slot in _entity_words()["multiwoz"]:
+    if slot in _entity_words("entities.multiwoz"):
         return True
-    known = schema.slots.get(slot)
-    if known is None or slot in multiwoz_slots():
-        return False
-    return _is_name(known)
-
-
-@cache
-def _entity_words() -> dict[str, frozenset[str]]:
-    return {name: frozenset(words) for name, words in _tables()["entities"].items()}
+    entry = schema.slots.get(slot)
+    return entry is not None and slot not in multiwoz_slots() and _is_name(entry)
 
 
 @lru_cache(maxsize=16_384)
@@ -100,25 +91,31 @@ def _is_name(slot: Slot) -> bool:
     if slot.categorical:
         return False
     in_name = _verdict(_words(_CAMEL.sub(" ", slot.name)))
-    in_description = _verdict(_head(slot.description))
-    return in_name if in_name is not None else in_description is not False
+    if in_name is not None:
+        return in_name
+    # A description says what it is in the words before its first opener ("name of the restaurant": name).
+    words = _words(slot.description)
+    ends = (number for number, word in enumerate(words) if word in _entity_words("entities.openers"))
+    return _verdict(words[: next(ends, len(words))]) is not False
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
+    return ALPHANUMERIC.findall(text.casefold())
 
 
 def _verdict(words: list[str]) -> bool | None:
     """What words say of a slot: a name, something else, or nothing. The last telling word is the noun's head."""
-    table = _entity_words()
-    for word in reversed(words):
-        if word in table["kept"] or word in table["excluded"]:
-            return word in table["kept"]
-    return None
+    kept, excluded = _entity_words("entities.kept"), _entity_words("entities.excluded")
+    return next((word in kept for word in reversed(words) if word in kept or word in excluded), None)
 
 
-def _head(description: str) -> list[str]:
-    """The words of a description that come before what they are said of."""
-    words = _words(description)
-    ends = (number for number, word in enumerate(words) if word in _entity_words()["openers"])
-    return words[: next(ends, len(words))]
+@cache
+def kind_of(slot: str) -> str:
+    """The kind of a slot id's values, such as `hotel` or `time`; empty if nothing is known of it."""
+    folded = slot.lower()
+    return next((kind for kind, entry in _kinds().items() if re.search(entry["slots"], folded)), "")
+
+
+def also(kind: str) -> tuple[str, ...]:
+    """Other kinds whose values fit this one: a taxi goes to a hotel as well as to a museum."""
+    return tuple(_kinds().get(kind, {}).get("any", ()))

@@ -106,16 +106,14 @@ def time_words() -> frozenset[str]:
 def time_hints(minutes: int) -> tuple[str, ...]:
     """Letters one of which a text must have to say a time."""
     hour, minute = divmod(minutes, 60)
-    if not minute:
-        names = tuple(_NAMED) if hour % 12 == 0 else ()
-        return (str(hour), str(hour % 12 or 12), *_words_for(hour, hour % 12 or 12), *names)
-    part = "half" if minute == 30 else "quarter"
-    return (f"{minute:02d}", str(60 - minute), part, *_words_for(minute, 60 - minute))
-
-
-def _words_for(*numbers: int) -> list[str]:
-    wanted = {part for number in numbers for part in (number, number // 10 * 10) if part}
-    return [word for word, number in number_words().items() if number in wanted]
+    if minute:
+        numbers = (minute, 60 - minute)
+        hints = [f"{minute:02d}", str(60 - minute), "half" if minute == 30 else "quarter"]
+    else:
+        numbers = (hour, hour % 12 or 12)
+        hints = [*map(str, numbers), *(_NAMED if hour % 12 == 0 else ())]
+    parts = {part for number in numbers for part in (number, number // 10 * 10) if part}
+    return (*hints, *(word for word, number in number_words().items() if number in parts))
 
 
 def clock_time(minutes: int) -> str:
@@ -133,33 +131,30 @@ def half_day_time(minutes: int, *, whole: bool = False) -> str:
 def find_time(text: LetteredText, minutes: int) -> list[Place]:
     """Where a text says a time of day, in digits; else, in words."""
     for reader in (_in_digits, _in_words):
-        if reader not in text.known:
-            text.known[reader] = reader(text.folded)
-        found = [place for place, clock in text.known[reader] if clock.says(minutes)]
-        if found:
-            return found
+        if reader not in text.results:
+            text.results[reader] = reader(text.folded)
+        if places := [place for place, clock in text.results[reader] if clock.says(minutes)]:
+            return places
     return []
 
 
 def _in_digits(folded: str) -> list[tuple[Place, Clock]]:
-    found, end = [], 0
+    times, end = [], 0
     for number in _NUMBER.finditer(folded):  # much faster than to look for a whole time at every character
         match = _DIGITS.match(folded, number.start()) if number.start() >= end else None
-        time = _time(folded, match) if match else None
-        if match and time:
-            found.append(time)
+        if match and (time := _read_time(folded, match)):
+            times.append(time)
             end = match.end()
-    return found
+    return times
 
 
 def _in_words(folded: str) -> list[tuple[Place, Clock]]:
-    for word in time_words():
-        if word in folded:
-            return [time for match in _words().finditer(folded) if (time := _time(folded, match))]
-    return []
+    if not any(word in folded for word in time_words()):  # much faster than the expression
+        return []
+    return [time for match in _words().finditer(folded) if (time := _read_time(folded, match))]
 
 
-def _time(folded: str, match: re.Match[str]) -> tuple[Place, Clock] | None:
+def _read_time(folded: str, match: re.Match[str]) -> tuple[Place, Clock] | None:
     start, end = match.span()
     read = match.groupdict()
     left = folded[max(0, start - _REACH) : start]
@@ -169,14 +164,32 @@ def _time(folded: str, match: re.Match[str]) -> tuple[Place, Clock] | None:
             return None
         if read["bare"] and _COUNTED.match(folded, end):
             return None
-    clock = _clock(read, _half(read["half"] or (lead[1] if lead else "")))
+    clock = _read_clock(read, lead)
     return None if clock is None else ((start - len(lead[0]) if lead else start, end), clock)
 
 
-def _clock(read: dict[str, str | None], half: str) -> Clock | None:
-    if named := read.get("named"):
+def _read_clock(read: dict[str, str | None], lead: re.Match[str] | None) -> Clock | None:
+    """The time that the groups of an expression say; `lead` is a part of the day before it."""
+    groups = {name: text for name, text in read.items() if text}
+    day_part = groups.get("half") or (lead[1] if lead else "")
+    half = "am" if re.match(r"a[.\s]?\s?m", day_part) or "morning" in day_part else "pm" if day_part else ""
+    if named := groups.get("named"):
         return Clock(_NAMED[named], "am" if named == "midnight" else "pm")
-    hour, minute = _reading(read)
+    if "h" in groups:
+        hour, minute = int(groups["h"]), int(groups["m"])
+    elif "hm" in groups:
+        hour, minute = divmod(int(groups["hm"]), 100)
+    elif "british" in groups:
+        hour, minute = _number(groups["british"]), 30
+    elif "of" in groups:
+        part, hour = groups["part"].removeprefix("a "), _number(groups["of"])
+        minute = {"quarter": 15, "half": 30}.get(part) or _number(part)
+        if groups["way"] not in ("past", "after"):
+            hour, minute = (hour - 1) % 24, 60 - minute
+    elif "hour" in groups:
+        hour, minute = _number(groups["hour"]), _number(groups["minute"])
+    else:
+        hour, minute = _number(groups["bare"]), 0
     if hour > 24 or minute > 59:
         return None
     if half == "pm" and hour < 12:
@@ -185,31 +198,6 @@ def _clock(read: dict[str, str | None], half: str) -> Clock | None:
         hour = 0
     # "13:15 in the morning" is said; the number decides.
     return Clock(hour * 60 + minute, half)
-
-
-def _half(text: str) -> str:
-    if not text:
-        return ""
-    return "am" if re.match(r"a[.\s]?\s?m", text) or "morning" in text else "pm"
-
-
-def _reading(read: dict[str, str | None]) -> tuple[int, int]:
-    """Hour and minute as text."""
-    groups = {name: text for name, text in read.items() if text}
-    if "h" in groups:
-        return int(groups["h"]), int(groups["m"])
-    if "hm" in groups:
-        return int(groups["hm"][:-2]), int(groups["hm"][-2:])
-    if "british" in groups:
-        return _number(groups["british"]), 30
-    if "of" in groups:
-        part = groups["part"].removeprefix("a ")
-        minutes = {"quarter": 15, "half": 30}.get(part) or _number(part)
-        hour = _number(groups["of"])
-        return (hour, minutes) if groups["way"] in ("past", "after") else ((hour - 1) % 24, 60 - minutes)
-    if "hour" in groups:
-        return _number(groups["hour"]), _number(groups["minute"])
-    return _number(groups["bare"]), 0
 
 
 def _number(text: str) -> int:
@@ -230,7 +218,7 @@ def time_of(value: str, *, hours: bool = False) -> int | None:
     match = _DIGITS.fullmatch(spoken) or _words().fullmatch(spoken)
     if match is None or (match["bare"] and not (hours or lead or match["clock"] or match["half"])):
         return None
-    clock = _clock(match.groupdict(), _half(match["half"] or (lead[1] if lead else "")))
+    clock = _read_clock(match.groupdict(), lead)
     return None if clock is None else clock.minutes % _DAY
 
 
@@ -249,12 +237,11 @@ def date_of(value: str) -> tuple[str, int] | None:
 
 def find_date(text: LetteredText, month: str, day: int) -> list[Place]:
     """Where a text says a date. A month that either leaves open can be any."""
-    found = []
-    for match in _DATE.finditer(text.folded):
-        date = _date(match)
-        if date and date[1] == day and (not month or not date[0] or date[0] == month):
-            found.append(match.span())
-    return found
+    return [
+        match.span()
+        for match in _DATE.finditer(text.folded)
+        if (date := _date(match)) and date[1] == day and (not month or not date[0] or date[0] == month)
+    ]
 
 
 def _date(match: re.Match[str]) -> tuple[str, int] | None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from hashlib import blake2b
 from random import Random
+from typing import TypeVar
 
 from dstress.dialogue import Dialogue, Schema, State, Turn
 from dstress.text import mentions
 from dstress.text.mentions import Mention
+
+T = TypeVar("T")
 
 Ranges = Sequence[tuple[int, int]]
 """Stretches of an utterance, from a character to another (exclusive), in order and apart."""
@@ -26,18 +30,29 @@ def free_matches(matches: Iterable[re.Match[str]], protected: Ranges) -> Iterato
             yield match
 
 
+def content_key(*parts: object) -> bytes:
+    """The name of a piece of work: a hash of all that its result depends on, the same in every process."""
+    return blake2b("\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
 def random_for(*key: object) -> Random:
     """The random numbers of one place; the same on every machine, in every process."""
-    return Random(blake2b("\x1f".join(map(str, key)).encode("utf-8", "surrogatepass"), digest_size=16).digest())
+    return Random(content_key(*key))
+
+
+def draw(items: Sequence[T], random: Random) -> T:
+    """One of some things by chance. Not `Random.choice`: it takes longer, and may draw others in another Python."""
+    return items[int(random.random() * len(items))]
+
+
+def draw_some(items: Sequence[T], count: int, random: Random) -> list[T]:
+    """Different ones by chance, in the order drawn. `Random.sample` does the same in five times the time."""
+    left = list(items)
+    return [left.pop(int(random.random() * len(left))) for _ in range(min(count, len(left)))]
 
 
 class Utterance:
     """One user utterance to rewrite, with all that a stressor may look at. What is costly is found when asked for."""
-
-    __slots__ = (
-        *("_key", "_mentions", "_protected", "_random", "_turns"),
-        *("dialogue", "index", "schema", "services", "text", "turn"),
-    )
 
     def __init__(self, dialogue: Dialogue, index: int, schema: Schema, key: tuple[object, ...]) -> None:
         self.turn: Turn = dialogue.turns[index]
@@ -45,9 +60,6 @@ class Utterance:
         self.dialogue, self.index, self.schema = dialogue.id, index, schema
         self.services = dialogue.services
         self._turns, self._key = dialogue.turns, key
-        self._mentions: list[Mention] | None = None
-        self._protected: list[tuple[int, int]] | None = None
-        self._random: Random | None = None
 
     @property
     def before(self) -> State:
@@ -59,26 +71,20 @@ class Utterance:
         """The turns before this one, as this one follows on them."""
         return [turn.remembered for turn in self._turns[: self.index]]
 
-    @property
+    @cached_property
     def mentions(self) -> list[Mention]:
         """Where the utterance says the values that it adds to the state."""
-        if self._mentions is None:
-            self._mentions = mentions.find_mentions(self.turn, self.before)
-        return self._mentions
+        return mentions.find_mentions(self.turn, self.before)
 
-    @property
+    @cached_property
     def protected(self) -> list[tuple[int, int]]:
         """Stretches that no noise may touch: every value of the state that is said here."""
-        if self._protected is None:
-            self._protected = mentions.protected_spans(self.turn, self.before)
-        return self._protected
+        return mentions.protected_spans(self.turn, self.before)
 
-    @property
+    @cached_property
     def random(self) -> Random:
         """The random numbers of this turn."""
-        if self._random is None:
-            self._random = self.random_of()
-        return self._random
+        return self.random_of()
 
     def random_of(self, *part: object) -> Random:
         """Random numbers of one part of the work on this turn, which no other part's draws move."""

@@ -10,12 +10,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dstress.text.tables import read_table
 from dstress.text.utterance import Ranges
 from dstress.text.writing_style import CONTRACTION, capitalise
 
+_TOKEN = re.compile(r"\S+")
 _CONTRACTION = re.compile(CONTRACTION)
 _EDGES = ".,;:!?\"'()[]…’‘“”-*"
 _STOPS = ".?!…;:"
@@ -36,12 +37,10 @@ class WordLists(NamedTuple):
 @cache
 def word_lists() -> WordLists:
     """The lists, read once."""
-    table: dict[str, Any] = read_table(__package__, "data/word_row.toml")
-    function = frozenset(table["function"])
-    openers = (function | frozenset(table["openers"])) - {"i"}
-    doubled = function - frozenset(table["once"])
-    fixed = frozenset(table["fixed"])
-    return WordLists(function, doubled, openers, fixed, fixed | frozenset(table["glued"]), frozenset(table["lead"]))
+    lists = {name: frozenset(words) for name, words in read_table(__package__, "data/word_row.toml").items()}
+    function, fixed = lists["function"], lists["fixed"]
+    openers = (function | lists["openers"]) - {"i"}
+    return WordLists(function, function - lists["once"], openers, fixed, fixed | lists["glued"], lists["lead"])
 
 
 class Addition(NamedTuple):
@@ -59,8 +58,9 @@ class WordRow:
     """
 
     def __init__(self, text: str, protected: Ranges) -> None:
-        self.text, self.tokens = text, text.split()
-        self.starts = _starts(text, self.tokens)
+        matches = list(_TOKEN.finditer(text))
+        self.text, self.tokens = text, [match[0] for match in matches]
+        self.starts = [match.start() for match in matches]
         facts = [_facts(token) for token in self.tokens]
         self.cores: Sequence[str] = [core for core, _, _ in facts]
         contracted = "'" in text or "’" in text
@@ -128,15 +128,6 @@ def _facts(token: str) -> tuple[str, bool, bool]:
         return folded, True, False
     core = folded.strip(_EDGES)
     return core if any(character.isalnum() for character in core) else "", False, token[-1] in _STOPS
-
-
-def _starts(text: str, tokens: Iterable[str]) -> list[int]:
-    starts, end = [], 0
-    for token in tokens:
-        start = text.find(token, end)
-        starts.append(start)
-        end = start + len(token)
-    return starts
 
 
 def _placement(starts: Sequence[int], tokens: Sequence[str], protected: Ranges) -> tuple[list[bool], list[bool]]:

@@ -8,48 +8,48 @@ What is added to an utterance has to look like the rest of it, or a tracker coul
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
+from collections.abc import Iterable
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from dstress.dialogue import Dialogue, Turn
-from dstress.text.tables import read_table
+from dstress.dialogue import Dialogue
+from dstress.text.tables import word_sets
+from dstress.text.tokens import LETTERS
 
 CONTRACTION = r"(?:n['’]t|['’](?:m|d|s|ll|re|ve))\b"
 """An expression for what is left of a word in "I'd", "isn't"."""
-_PARTED = re.compile(rf"\w {CONTRACTION}")
+_DETACHED_CONTRACTION = re.compile(rf"\w {CONTRACTION}")
 _SPACED = re.compile(rf"\w {CONTRACTION}|\w [.,?!](?:\s|$)")
 _CLOSED = re.compile(r"\w[.,?!](?:\s|$)|\w['’]\w")
 _SMALL_I = re.compile(r"\bi\b")
 _LARGE_I = re.compile(r"\bI\b")
 _CONTRACTED = re.compile(rf"(?<=\w)({CONTRACTION})")
 _MARK = re.compile(r"(?<=[\w%])([.,!?:;]+)(?=\s|$)")
-_FULL = {"n't": " not", "'m": " am", "'d": " would", "'s": " is", "'ll": " will", "'re": " are", "'ve": " have"}
+_EXPANSIONS = {"n't": " not", "'m": " am", "'d": " would", "'s": " is", "'ll": " will", "'re": " are", "'ve": " have"}
 _OWNER = re.compile(
     r"\b(?!(?:it|that|what|who|where|when|why|how|there|here|he|she|this|every\w+|some\w+|no\w+|one)['’])(\w+)['’]s\b",
     re.I,
 )
-"""A word whose 's is no "is", but says whose something is: "my cat's name"."""
+"""A word whose 's is possessive, not "is": "my cat's name"."""
 _LET_US = re.compile(r"(?<=\blet)['’]s\b", re.I)
 _HAD = re.compile(r"['’]d(?= better\b)")
 _IRREGULAR = re.compile(r"\b(ca|wo)(?= not\b)")
-_LETTERS = re.compile(r"[^\W\d_]+")
 _SENTENCE_END = re.compile(r"(?:^|[.!?:]\s*)[\"'(]*\s*$")
 _ENDING = " -s"
-_LOOKED_AT = 5_000
-"""Turns that tell how a corpus writes."""
-_FEW, _VERY_FEW = 1 / 50, 1 / 500
-"""Shares of utterances with apostrophes or of labels with capitals, and of utterances with endings apart, that are no
-more than slips."""
-_SHOUTED = 5
-"""So many capitals are a loud voice; fewer are an abbreviation."""
-_REMEMBERED = 32_768
+_SAMPLED_TURNS = 5_000
+"""Turns that are read to learn how a corpus writes."""
+_SLIPS, _RARE_SLIPS = 1 / 50, 1 / 500
+"""Shares that are only slips: of utterances with apostrophes or labels with capitals, and of utterances with detached
+endings."""
+_MIN_SHOUTED_LETTERS = 5
+"""A text all in capitals with fewer letters is an abbreviation, not shouting."""
+_CACHE_SIZE = 32_768
+_words = word_sets(__package__, "data/writing_style.toml")
 
 
 class WritingStyle(NamedTuple):
-    """How a text is written. What an utterance alone cannot show, the last two, is known of corpora only."""
+    """How a text is written. The last two can only be read off a corpus, not off a single utterance."""
 
     cased: bool
     """There are capitals."""
@@ -69,8 +69,9 @@ def style_of(text: str, system: str = "", usual: WritingStyle | None = None) -> 
     spaced = _is_spaced(text)
     if spaced is None:
         spaced = usual.spaced if usual and not system else bool(_is_spaced(system))
-    # "i'll" among parted marks is a slip of a text that has no contractions, and no reason to write "is n't".
-    return WritingStyle(cased, spaced, cased or not spaced or bool(_PARTED.search(text) or _PARTED.search(system)))
+    # "i'll" among detached marks is a slip of a text that has no contractions, and no reason to write "is n't".
+    contracts = cased or not spaced or bool(_DETACHED_CONTRACTION.search(text) or _DETACHED_CONTRACTION.search(system))
+    return WritingStyle(cased=cased, spaced=spaced, apostrophes=contracts)
 
 
 def _is_spaced(text: str) -> bool | None:
@@ -83,7 +84,8 @@ def _is_spaced(text: str) -> bool | None:
 def corpus_style(corpus: Iterable[Dialogue]) -> WritingStyle:
     """The style of most of a corpus's user utterances."""
     utterances = cased = spaced = apostrophes = endings = values = proper = 0
-    for turn in _first_turns(corpus):
+    turns = (turn for dialogue in corpus for turn in dialogue.turns if turn.user)
+    for turn in islice(turns, _SAMPLED_TURNS):
         text = turn.user
         utterances += 1
         cased += style_of(text).cased
@@ -94,40 +96,31 @@ def corpus_style(corpus: Iterable[Dialogue]) -> WritingStyle:
         proper += sum(forms[0] != forms[0].lower() for forms in turn.state.values() if forms)
     is_cased = cased > utterances / 2
     return WritingStyle(
-        is_cased,
-        spaced > 0,
-        apostrophes > _FEW * utterances,
-        endings > _VERY_FEW * utterances,
-        is_cased and proper < _FEW * values,
+        cased=is_cased,
+        spaced=spaced > 0,
+        apostrophes=apostrophes > _SLIPS * utterances,
+        endings_apart=endings > _RARE_SLIPS * utterances,
+        titled=is_cased and proper < _SLIPS * values,
     )
 
 
-def _first_turns(corpus: Iterable[Dialogue]) -> Iterator[Turn]:
-    return islice((turn for dialogue in corpus for turn in dialogue.turns if turn.user), _LOOKED_AT)
-
-
-def usual_capitals(corpus: Iterable[Dialogue]) -> dict[str, str]:
-    """Words in small letters, and how a corpus mostly writes those that it gives capitals inside sentences."""
-    forms: dict[str, Counter[str]] = {}
-    for turn in _first_turns(corpus):
-        for match in list(_LETTERS.finditer(turn.user))[1:]:
-            if not opens_sentence(turn.user, match.start()):
-                forms.setdefault(match[0].lower(), Counter())[match[0]] += 1
-    usual = {word: max(sorted(counts), key=counts.__getitem__) for word, counts in sorted(forms.items())}
-    return {word: form for word, form in usual.items() if word != form}
-
-
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHE_SIZE)
 def write(phrase: str, style: WritingStyle) -> str:
     """A phrase of plain English ("I'd love that, thanks.") in a style. Its first letter stays as it is, if cased."""
     if not style.apostrophes:
         phrase = _LET_US.sub(" us", _HAD.sub(" had", phrase))
         phrase = _OWNER.sub(r"\1 s", phrase)
-        phrase = _CONTRACTED.sub(lambda match: _FULL[match[0].replace("’", "'")], phrase)
+        phrase = _CONTRACTED.sub(lambda match: _EXPANSIONS[match[0].replace("’", "'")], phrase)
         phrase = _IRREGULAR.sub(lambda match: {"ca": "can", "wo": "will"}[match[0]], phrase)
     if style.spaced:
         phrase = _MARK.sub(r" \1", space_contractions(phrase))
     return phrase if style.cased else phrase.lower()
+
+
+def write_behind(phrase: str, style: WritingStyle) -> str:
+    """A phrase as it stands behind a word, without that word: `, sorry` is ` , sorry` in a style that spaces marks."""
+    # What is written before a mark, or a contraction, depends on the word that it follows: here `x`.
+    return write(f"x{phrase}", style)[1:]
 
 
 def space_contractions(text: str) -> str:
@@ -140,19 +133,22 @@ def capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHE_SIZE)
 def copy_capitals(old: str, new: str, *, opens: bool = False, name: bool = True) -> str:
-    """`new` in the capitals of `old`: `CHEAP`, `cheap`, `Cheap`, `Pizza Hut`.
+    """Give `new` the capitals of `old`: `CHEAP`, `cheap`, `Cheap`, `Pizza Hut`.
 
-    `opens`: `old` opens a sentence, so that a capital may be no more than that; then only a `name` gets all of its own.
+    `opens` says that `old` begins a sentence, so its capital may mean only that: `new` is then written as a title only
+    if it is a `name` or `old` has several words.
     """
-    letters = _LETTERS.findall(old)
+    letters = LETTERS.findall(old)
     if all(word == word.upper() == word.lower() for word in letters):
         return new
     if old == old.lower():
         return new if any(map(str.isdigit, old)) else new.lower()  # "the 6th" says nothing about names
     if old == old.upper():
-        return new.upper() if sum(map(len, letters)) >= _SHOUTED else new if new != new.lower() else write_title(new)
+        if sum(map(len, letters)) >= _MIN_SHOUTED_LETTERS:
+            return new.upper()
+        return new if new != new.lower() else write_title(new)
     if not letters[0][:1].isupper():
         return new
     if new != new.lower():
@@ -180,8 +176,3 @@ def is_common_noun(text: str) -> bool:
 def opens_sentence(text: str, start: int) -> bool:
     """Whether the character at `start` is the first of a sentence."""
     return bool(_SENTENCE_END.search(text, max(0, start - 8), start)) if start else True
-
-
-@cache
-def _words(name: str) -> frozenset[str]:
-    return frozenset(read_table(__package__, "data/writing_style.toml")[name])

@@ -9,9 +9,9 @@ trackers = Registry(
     "tracker",
     Tracker,
     {
-        "causal": "dstress.trackers.generative.tracker:Causal",
+        "causal": "dstress.trackers.families:Causal",
         "command": "dstress.trackers.command:Command",
-        "copy": "dstress.trackers.copy.tracker:Copy",
+        "copy": "dstress.trackers.families:Copy",
         "empty": "dstress.trackers.empty:Empty",
         "gold": "dstress.trackers.gold:Gold",
         "http": "dstress.trackers.http:Http",
@@ -19,9 +19,9 @@ trackers = Registry(
         "policy": "dstress.trackers.policy.tracker:Policy",
         "rules": "dstress.trackers.rules.tracker:Rules",
         "saved": "dstress.trackers.saved:Saved",
-        "schema_reader": "dstress.trackers.schema_reader.tracker:SchemaReader",
-        "seq2seq": "dstress.trackers.generative.tracker:Seq2Seq",
-        "span": "dstress.trackers.span.tracker:Span",
+        "schema_reader": "dstress.trackers.families:SchemaReader",
+        "seq2seq": "dstress.trackers.families:Seq2Seq",
+        "span": "dstress.trackers.families:Span",
     },
 )
 

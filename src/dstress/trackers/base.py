@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
-from dstress.dialogue import Dialogue, Schema, Turn
+from dstress.dialogue import Dialogue, Schema, Tool, Turn
 from dstress.interactive import encode_plain
 from dstress.predictions.base import Prediction
 from dstress.resources import Resources
@@ -61,9 +61,19 @@ class Context:
         return [Exchange(turn.system, turn.user) for turn in remembered]
 
     @property
+    def exchanges(self) -> list[Exchange]:
+        """The history and the exchange at hand, the first first."""
+        return [*self.history, Exchange(self.system, self.user)]
+
+    @property
     def services(self) -> tuple[str, ...]:
         """The services that the dialogue is about; empty where the corpus does not say. SGD gives them to trackers."""
         return self._dialogue.services
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that may be called; none where the corpus is not about calls."""
+        return self._dialogue.tools
 
     @property
     def gold(self) -> Turn:
@@ -81,8 +91,8 @@ class Context:
         for turn in reversed(so_far.turns):
             spoken += [turn.frames, turn.system_frames]
         named = ([frame.service for frame in frames if frame.acts] for frames in spoken)
-        known = (tuple(name for name in dict.fromkeys(names) if name in self.schema.by_name) for names in named)
-        return delexicalise_by_spans(so_far.closing, so_far.closing_frames), next(filter(None, known), ())
+        services = (tuple(name for name in dict.fromkeys(names) if name in self.schema.by_name) for names in named)
+        return delexicalise_by_spans(so_far.closing, so_far.closing_frames), next(filter(None, services), ())
 
 
 class Failed(NamedTuple):
@@ -124,6 +134,10 @@ class Tracker(ABC):
         """Raise a DstressError where it cannot answer one of these variants of a corpus; asked before any work."""
         return
 
+    def check_corpus(self, resources: Resources) -> None:
+        """Raise a DstressError where it cannot answer a variant's text; called for each before any turn is tracked."""
+        return
+
     def prepare(self, resources: Resources) -> None:
         """Check needs and load what is to be loaded, once in each process, before any work."""
         self.schema = resources.schema
@@ -154,3 +168,16 @@ class Tracker(ABC):
     def close(self) -> None:
         """Let go of processes and connections."""
         return
+
+
+class StreamingTracker(Tracker, ABC):
+    """A tracker whose answers come one by one, as a server gives them: each is recorded when it has come."""
+
+    @abstractmethod
+    def track_each(self, contexts: Sequence[Context]) -> Iterator[tuple[int, Answer]]:
+        """The answers as they come, each with the place of its context."""
+
+    def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
+        """An answer for each context, in order."""
+        answers = dict(self.track_each(contexts))
+        return [answers[place] for place in range(len(contexts))]

@@ -1,19 +1,23 @@
 """A program that stays open and answers lines with lines, and may die, hang or babble.
 
-One loop writes to the program and reads from it at once, so that neither waits for the other for ever, however long
-the lines are. Its messages (standard error) are read too, and the last of them kept: they say why it died.
+A thread writes to the program while its lines are read, so that neither waits for the other for ever, however long
+they are. Its messages (standard error) are read too, and the last of them kept: they say why it died.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import selectors
 import signal
 import subprocess
+import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Sequence
+from typing import IO
 
 _CHUNK = 1 << 16
 _LONGEST_LINE = 16 << 20
@@ -54,23 +58,24 @@ class Child:
             env=os.environ | {"PYTHONUNBUFFERED": "1"},
         )
         # However we end, also by kill -9, this shell then reads the end of its input, and ends the program's group.
-        self._guard = subprocess.Popen(
+        guard = subprocess.Popen(
             ["sh", "-c", 'read line; kill -s KILL -- "-$1"', "sh", str(self._process.pid)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        self._ended = weakref.finalize(self, _kill, self._process, self._guard)
-        self._rest = bytearray()
-        self._messages = b""
-        self._streams = selectors.DefaultSelector()
-        streams = (self._process.stdout, self._process.stderr, self._process.stdin)
-        self._out, self._err, self._in = (stream.fileno() if stream else -1 for stream in streams)
-        for number in (self._out, self._err, self._in):
-            os.set_blocking(number, False)
-        for number in (self._out, self._err):
-            self._streams.register(number, selectors.EVENT_READ)
+        self._unsent: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._messages = bytearray()
+        self._lines, self._rest = deque[bytes](), bytearray()
+        self._output = selectors.DefaultSelector()
+        self._output.register(self._process.stdout or -1, selectors.EVENT_READ)
+        self._ended = weakref.finalize(self, _kill, self._process, guard, self._unsent)
+        # No thread knows of `self`, so that a child that is forgotten ends.
+        threading.Thread(target=_send, args=(self._process.stdin, self._unsent), daemon=True).start()
+        shared = (self._process.stderr, self._messages)
+        self._listener = threading.Thread(target=_read_messages, args=shared, daemon=True)
+        self._listener.start()
 
     @property
     def running(self) -> bool:
@@ -79,101 +84,61 @@ class Child:
 
     def exchange(self, text: bytes, count: int, timeout: float, on_line: Callable[[bytes], None]) -> None:
         """Send `text` and pass on `count` lines as they come. Raises Trouble when a line is late, or one too many."""
-        if self._has_more(0.0):
+        if early := self._more(0.0):
             # After a line that nobody asked for, nobody knows which answer belonged to which turn.
-            raise Trouble(UNASKED, f"{bytes(self._rest[:80])!r}{self.last_words()}")
-        unsent = memoryview(text)
-        if unsent:
-            self._streams.register(self._in, selectors.EVENT_WRITE)
-        deadline = time.monotonic() + timeout
-        try:
-            while count:
-                ready = {key.fd for key, _ in self._streams.select(max(0.0, deadline - time.monotonic()))}
-                if self._in in ready:
-                    unsent = self._send(unsent)
-                if self._err in ready:
-                    self._read_messages()
-                if self._out in ready:
-                    lines = self._lines()
-                    for line in lines[:count]:
-                        on_line(line)
-                        # Each answer is a sign of life, so the clock starts again.
-                        deadline = time.monotonic() + timeout
-                    if len(lines) > count:
-                        raise Trouble(TOO_MANY, f"{len(lines) - count} more than were asked for{self.last_words()}")
-                    count -= len(lines)
-                if count and time.monotonic() >= deadline:
-                    raise Trouble(HUNG, f"no line in {timeout:g} seconds (is each one flushed?){self.last_words()}")
-        finally:
-            with contextlib.suppress(KeyError):
-                self._streams.unregister(self._in)
-        if self._has_more(_AFTERTHOUGHT):
-            raise Trouble(TOO_MANY, f"more than were asked for{self.last_words()}")
-
-    def last_words(self) -> str:
-        """The last line of its messages, ready to be put behind a reason."""
-        with contextlib.suppress(BlockingIOError, KeyError, ValueError):
-            self._read_messages()
-        lines = [line for line in self._messages.decode("utf-8", "replace").splitlines() if line.strip()]
-        return f"; it says: {lines[-1].strip()[:160]}" if lines else ""
+            raise Trouble(UNASKED, f"{early[:80]!r}{self._last_words()}")
+        self._unsent.put(text)
+        for _ in range(count):
+            # Each answer is a sign of life, so the clock starts again.
+            try:
+                line = self._next_line(timeout)
+            except TimeoutError:
+                problem = f"no line in {timeout:g} seconds (is each one flushed?){self._last_words()}"
+                raise Trouble(HUNG, problem) from None
+            if line is None:
+                self._listener.join(_LEAVE)  # its last messages
+                raise Trouble(DIED, f"{self._how_it_ended()}{self._last_words()}")
+            if len(line) > _LONGEST_LINE:
+                raise Trouble(GARBAGE, f"a line of more than {_LONGEST_LINE >> 20} megabytes")
+            on_line(line)
+        if self._more(_AFTERTHOUGHT):
+            raise Trouble(TOO_MANY, f"more than were asked for{self._last_words()}")
 
     def close(self, *, at_once: bool = False) -> None:
         """End it: by closing its input, and if it does not take the hint, by force."""
-        if not self._ended.alive:
-            return
-        if not at_once and self._process.stdin is not None:
-            self._process.stdin.close()
+        if self._ended.alive and not at_once:
+            self._unsent.put(None)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_LEAVE)
-        self._streams.close()
+        self._output.close()
         self._ended()
 
-    def _has_more(self, seconds: float) -> bool:
-        """Whether there is more than blank lines, now or within so many seconds."""
-        deadline = time.monotonic() + seconds
-        while not self._rest.strip():
-            ready = {key.fd for key, _ in self._streams.select(max(0.0, deadline - time.monotonic()))}
-            if self._err in ready:
-                self._read_messages()
-            if self._out in ready:
-                more = os.read(self._out, _CHUNK)
-                if not more:
-                    return False  # it has ended, and said nothing
-                self._rest += more
-            elif time.monotonic() >= deadline:
-                self._rest.clear()
-                return False
-        return True
+    def _next_line(self, timeout: float) -> bytes | None:
+        """The next line that is not blank; None where there will be none. Raises TimeoutError when it is late."""
+        deadline = time.monotonic() + timeout
+        while not self._lines and len(self._rest) <= _LONGEST_LINE:
+            if not self._output.select(max(0.0, deadline - time.monotonic())):
+                raise TimeoutError
+            more = self._process.stdout.read(_CHUNK) if self._process.stdout else b""
+            if not more:
+                return None
+            *whole, self._rest = (self._rest + more).split(b"\n")
+            self._lines += filter(bytes.strip, map(bytes, whole))
+        return self._lines.popleft() if self._lines else bytes(self._rest)
 
-    def _send(self, unsent: memoryview) -> memoryview:
-        try:
-            sent = os.write(self._in, unsent[:_CHUNK])
-        except BlockingIOError:
-            return unsent
-        except BrokenPipeError:
-            sent = len(unsent)  # it no longer listens; that its answers stop tells the rest
-        if sent == len(unsent):
-            self._streams.unregister(self._in)
-        return unsent[sent:]
+    def _more(self, seconds: float) -> bytes:
+        """What comes within so many seconds, be it a part of a line; empty where nothing does."""
+        with contextlib.suppress(TimeoutError):
+            if line := self._next_line(seconds):
+                return line
+        return bytes(self._rest.strip())
 
-    def _read_messages(self) -> None:
-        more = os.read(self._err, _CHUNK)
-        if not more:
-            self._streams.unregister(self._err)
-        self._messages = (self._messages + more)[-_KEPT:]
+    def _last_words(self) -> str:
+        """The last line of its messages, ready to be put behind a reason."""
+        lines = [line for line in self._messages.decode("utf-8", "replace").splitlines() if line.strip()]
+        return f"; it says: {lines[-1].strip()[:160]}" if lines else ""
 
-    def _lines(self) -> list[bytes]:
-        more = os.read(self._out, _CHUNK)
-        if not more:
-            raise Trouble(DIED, f"{self._end()}{self.last_words()}")
-        self._rest += more
-        if len(self._rest) > _LONGEST_LINE and b"\n" not in self._rest:
-            raise Trouble(GARBAGE, f"a line of more than {_LONGEST_LINE >> 20} megabytes")
-        *whole, rest = self._rest.split(b"\n")
-        self._rest = bytearray(rest)
-        return [bytes(line) for line in whole if line.strip()]
-
-    def _end(self) -> str:
+    def _how_it_ended(self) -> str:
         try:
             code = self._process.wait(_LEAVE)
         except subprocess.TimeoutExpired:
@@ -184,14 +149,30 @@ class Child:
         return f"the program ended with exit status {code}"
 
 
-def _kill(process: subprocess.Popen[bytes], guard: subprocess.Popen[bytes]) -> None:
+def _send(stream: IO[bytes], unsent: queue.SimpleQueue[bytes | None]) -> None:
+    with contextlib.suppress(OSError), stream:  # it may no longer listen; that its answers stop tells the rest
+        while (text := unsent.get()) is not None:
+            rest = memoryview(text)
+            while rest:
+                rest = rest[stream.write(rest) :]
+
+
+def _read_messages(stream: IO[bytes], messages: bytearray) -> None:
+    with stream:
+        while more := stream.read(_CHUNK):
+            messages += more
+            del messages[:-_KEPT]
+
+
+def _kill(
+    process: subprocess.Popen[bytes], guard: subprocess.Popen[bytes], unsent: queue.SimpleQueue[bytes | None]
+) -> None:
+    unsent.put(None)
     guard.kill()
-    guard.wait()
+    guard.communicate()
     # Also what the program has started: a shell's own end would leave its children behind.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    for stream in (process.stdin, process.stdout, process.stderr, guard.stdin):
-        if stream is not None:
-            with contextlib.suppress(OSError):
-                stream.close()
+    if process.stdout:
+        process.stdout.close()

@@ -16,7 +16,7 @@ from dstress.errors import DstressError, SpecError
 from dstress.resources import Resources
 from dstress.trackers.base import Answer, Context, Failed, Tracker
 from dstress.trackers.child_process import GARBAGE, NAMELESS, TOO_MANY, UNASKED, Child, Trouble
-from dstress.trackers.wire import NoAnswer, Unreadable, context_data, group_by_schema, read_answer, schema_data
+from dstress.trackers.wire import Unreadable, context_data, read_answer, schema_data
 
 _HOPELESS = 3
 """Failed turns, with never an answer, after which the fault is the program's and not the turn's."""
@@ -56,18 +56,48 @@ class Command(Tracker):
         """Look for the program, before any work."""
         super().prepare(resources)
         if shutil.which(self._words[0]) is None:
-            raise DstressError(
-                f"there is no program {self._words[0]!r}",
-                where=f"command({self.cmd})",
-                fix="install it, give its path, or make it executable",
-            )
+            fix = "install it, give its path, or make it executable"
+            raise self._error(f"there is no program {self._words[0]!r}", fix)
 
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
-        """The program's answers."""
+        """The program's answers to a batch, of one schema: a turn that costs the program its life twice has failed."""
         answers: list[Answer] = []
-        for same_schema in group_by_schema(contexts):
-            for start in range(0, len(same_schema), self.batch):
-                answers += self._track_batch(same_schema[start : start + self.batch])
+        lost = -1
+        one_by_one = False
+        while len(answers) < len(contexts):
+            before = len(answers)
+            try:
+                self._ask(contexts[: before + 1] if one_by_one else contexts, answers)
+            except Trouble as trouble:
+                self._end(at_once=True)
+                if trouble.category == UNASKED:
+                    raise self._error(
+                        f"the program printed {trouble.category}, so earlier answers may belong to other turns: "
+                        f"{trouble.detail}",
+                        "print one line for each context and nothing else; messages go to standard error",
+                    ) from None
+                if trouble.category == NAMELESS and not self._answered:
+                    raise self._error(
+                        f"the program printed {trouble.category}, so nobody knows what it answers: {trouble.detail}",
+                        "copy `dialogue` and `turn` from each context into its answer",
+                    ) from None
+                if trouble.category == TOO_MANY:
+                    # No answer of the batch can be trusted to belong to its turn; one by one they can.
+                    self._answered -= len(answers) - before
+                    del answers[before:]
+                    if not one_by_one:
+                        one_by_one = True
+                        continue
+                if lost == len(answers):  # the same turn again
+                    self._failed += 1
+                    if not self._answered and self._failed >= _HOPELESS:
+                        raise self._error(
+                            f"the program has answered none of {self._failed} turns; {trouble}",
+                            "try it by hand: it reads a line of JSON for each turn and prints one, as docs/trackers "
+                            "shows",
+                        ) from None
+                    answers.append(Failed(str(trouble)))
+                lost = len(answers)
         return answers
 
     def fingerprint(self) -> str:
@@ -89,44 +119,19 @@ class Command(Tracker):
         """End the program."""
         self._end()
 
-    def _track_batch(self, contexts: Sequence[Context]) -> list[Answer]:
-        answers: list[Answer] = []
-        lost = -1
-        one_by_one = False
-        while len(answers) < len(contexts):
-            before = len(answers)
-            try:
-                self._ask(contexts[: before + 1] if one_by_one else contexts, answers)
-            except Trouble as trouble:
-                self._end(at_once=True)
-                if trouble.category == UNASKED:
-                    raise DstressError(
-                        f"the program printed {trouble.category}, so earlier answers may belong to other turns: "
-                        f"{trouble.detail}",
-                        where=f"command({self.cmd})",
-                        fix="print one line for each context and nothing else; messages go to standard error",
-                    ) from None
-                if trouble.category == NAMELESS and not self._answered:
-                    raise DstressError(
-                        f"the program printed {trouble.category}, so nobody knows what it answers: {trouble.detail}",
-                        where=f"command({self.cmd})",
-                        fix="copy `dialogue` and `turn` from each context into its answer",
-                    ) from None
-                if trouble.category == TOO_MANY:
-                    # No answer of the batch can be trusted to belong to its turn; one by one they can.
-                    self._answered -= len(answers) - before
-                    del answers[before:]
-                    if not one_by_one:
-                        one_by_one = True
-                        continue
-                if lost == len(answers):  # the same turn again
-                    answers.append(self._give_up(trouble))
-                lost = len(answers)
-        return answers
+    def _error(self, problem: str, fix: str = "") -> DstressError:
+        return DstressError(problem, where=f"command({self.cmd})", fix=fix)
 
     def _ask(self, contexts: Sequence[Context], answers: list[Answer]) -> None:
         """Ask for what is still missing; answers are added as they come, so that those before a trouble are kept."""
-        child = self._running()
+        if self._child is not None and not self._child.running:
+            self._end(at_once=True)  # it ended after its last answer, which is its own affair
+        if self._child is None:
+            try:
+                self._child = Child(self._words)
+            except OSError as error:
+                raise self._error(f"the program cannot be started: {error}") from None
+            self._starts += 1
         waiting = contexts[len(answers) :]
         schema = waiting[0].schema
         lines = [] if self._schema_sent == schema else [msgspec.json.encode({"schema": schema_data(schema)})]
@@ -137,28 +142,7 @@ class Command(Tracker):
             self._answered += 1
 
         self._schema_sent = schema
-        child.exchange(b"".join(line + b"\n" for line in lines), len(waiting), self.timeout, on_line)
-
-    def _running(self) -> Child:
-        if self._child is not None and not self._child.running:
-            self._end(at_once=True)  # it ended after its last answer, which is its own affair
-        if self._child is None:
-            try:
-                self._child = Child(self._words)
-            except OSError as error:
-                raise DstressError(f"the program cannot be started: {error}", where=f"command({self.cmd})") from None
-            self._starts += 1
-        return self._child
-
-    def _give_up(self, trouble: Trouble) -> Failed:
-        self._failed += 1
-        if not self._answered and self._failed >= _HOPELESS:
-            raise DstressError(
-                f"the program has answered none of {self._failed} turns; {trouble}",
-                where=f"command({self.cmd})",
-                fix="try it by hand: it reads a line of JSON for each turn and prints one, as docs/trackers shows",
-            )
-        return Failed(str(trouble))
+        self._child.exchange(b"".join(line + b"\n" for line in lines), len(waiting), self.timeout, on_line)
 
     def _end(self, *, at_once: bool = False) -> None:
         if self._child is not None:
@@ -174,10 +158,8 @@ def _read(line: bytes, context: Context) -> Answer:
         raise Trouble(GARBAGE, f"a line that is no JSON: {line[:80].decode('utf-8', 'replace')!r}") from None
     try:
         answer = read_answer(data, context)
-    except NoAnswer as problem:
-        raise Trouble(GARBAGE, str(problem)) from None
     except Unreadable as problem:
-        answer = Failed(f"{GARBAGE}: {problem}")
+        raise Trouble(GARBAGE, str(problem)) from None
     if not {"dialogue", "turn"} <= data.keys():
         raise Trouble(NAMELESS, f"{data!r:.80}")
     return answer

@@ -1,31 +1,27 @@
 """What families that point at words share: an encoder of transformers, texts as tokens, and values as they are said.
 
 The encoder is MiniLM, whose weights come with the extra `encoder`, or any checkpoint of a BERT-like model (a folder in
-Hugging Face's layout, or a name on its hub while online), or one that is trained from nothing.
+Hugging Face's layout, or a name on its hub while online), or one that is trained from scratch.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 import torch
 
 from dstress.errors import DstressError
 from dstress.learning.devices import require_transformers
-from dstress.learning.pretrained import Pretrained
-from dstress.learning.recipe import read_settings
+from dstress.learning.pretrained import Pretrained, first_token
+from dstress.learning.recipe import Count, ProperShare
 from dstress.text.mentions import find_value
 from dstress.text.similarity import Encoder
-from dstress.trackers.learned import Model
 
 MINILM = "minilm"
-IGNORED = -100
-"""What torch calls a place without a label."""
 FORBIDDEN = -1e9
 """The logit of what cannot be; a number, so that where nothing can be there is no NaN."""
 _PAD, _START, _PART, _UNKNOWN = "[PAD]", "[CLS]", "[SEP]", "[UNK]"
@@ -37,19 +33,17 @@ class EncoderOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of a recipe's `[model]` that say which encoder reads."""
 
     checkpoint: str = MINILM
-    """`minilm`, a folder or a name on the hub; empty: from nothing, of the size below."""
-    width: int = 128
-    layers: int = 2
-    heads: int = 4
-    vocabulary: int = 4000
-    dropout: float = 0.1
+    """`minilm`, a folder or a name on the hub; empty: from scratch, of the size below."""
+    width: Count = 128
+    layers: Count = 2
+    heads: Count = 4
+    vocabulary: Count = 4000
+    dropout: ProperShare = 0.1
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""
-        if min(self.width, self.layers, self.heads, self.vocabulary) < 1 or self.width % self.heads:
-            raise ValueError("width, layers, heads and vocabulary are above 0, and the heads part the width evenly")
-        if not 0 <= self.dropout < 1:
-            raise ValueError("dropout is a share from 0 to below 1")
+        if self.width % self.heads:
+            raise ValueError("the heads divide the width evenly")
 
 
 class Passage(NamedTuple):
@@ -63,9 +57,13 @@ class Passage(NamedTuple):
         """Its first tokens."""
         return self if len(self.tokens) <= longest else Passage(self.text, self.tokens[:longest], self.places[:longest])
 
+    def words(self, first: int, last: int) -> str:
+        """The words from one token to another, as they are written there."""
+        return self.text[self.places[first][0] : self.places[last][1]]
+
     def tokens_at(self, start: int, end: int) -> tuple[int, int] | None:
         """The first and the last token of some characters, if it has them."""
-        inside = [number for number, (one, other) in enumerate(self.places) if one < end and start < other]
+        inside = [number for number, (left, right) in enumerate(self.places) if left < end and start < right]
         return (inside[0], inside[-1]) if inside and self.places[inside[-1]][1] >= end else None
 
 
@@ -74,18 +72,28 @@ class Backbone(Pretrained):
 
     def __init__(self, tokenizer: Any, module: Any) -> None:
         super().__init__(tokenizer, module)
-        self.pad = int(tokenizer.pad_token_id or 0)
-        self.start = int(_first(tokenizer.cls_token_id, tokenizer.bos_token_id))
-        self.part = int(_first(tokenizer.sep_token_id, tokenizer.eos_token_id))
-        self.unknown = int(_first(tokenizer.unk_token_id, tokenizer.pad_token_id))
+        self.start = first_token(tokenizer.cls_token_id, tokenizer.bos_token_id)
+        self.part = first_token(tokenizer.sep_token_id, tokenizer.eos_token_id)
+        self.unknown = first_token(tokenizer.unk_token_id, tokenizer.pad_token_id)
         self._passages: dict[str, Passage] = {}
 
     @classmethod
     def create(cls, options: EncoderOptions, texts: Iterable[str], longest: int) -> Self:
         """As the options say; without a checkpoint, tokens are learned from texts. It must read so many tokens."""
         if not options.checkpoint:
-            tokenizer = learn_tokenizer(texts, options.vocabulary)
-            return cls(tokenizer, _configure(options, tokenizer, longest))
+            tokenizer, transformers = learn_tokenizer(texts, options.vocabulary), require_transformers()
+            config = transformers.BertConfig(
+                vocab_size=len(tokenizer),
+                hidden_size=options.width,
+                num_hidden_layers=options.layers,
+                num_attention_heads=options.heads,
+                intermediate_size=4 * options.width,
+                max_position_embeddings=longest,
+                hidden_dropout_prob=options.dropout,
+                attention_probs_dropout_prob=options.dropout,
+                pad_token_id=tokenizer.pad_token_id,
+            )
+            return cls(tokenizer, transformers.AutoModel.from_config(config))
         folder = str(Encoder.require().folder) if options.checkpoint == MINILM else options.checkpoint
         backbone = cls.read(folder)
         most = getattr(backbone.module.config, "max_position_embeddings", longest)
@@ -117,27 +125,6 @@ class Backbone(Pretrained):
             self._passages |= zip(part, passages, strict=True)
 
 
-class EncoderModel(Model):
-    """A model that is an encoder and what it knows besides: `Kind(knowledge, backbone)`."""
-
-    knowledge_type: ClassVar[type[msgspec.Struct]]
-    knowledge: msgspec.Struct
-    backbone: Backbone
-
-    def save(self, folder: Path) -> dict[str, Any]:
-        """Its knowledge; the tokenizer and the encoder's configuration as files."""
-        self.backbone.save(folder)
-        saved: dict[str, Any] = msgspec.to_builtins(self.knowledge)
-        return saved
-
-    @classmethod
-    def restore(cls, saved: Mapping[str, Any], folder: Path) -> Self:
-        """The checkpoint that the encoder came from is not needed again."""
-        kind: Any = cls
-        model: Self = kind(read_settings(saved, cls.knowledge_type, str(folder)), Backbone.remake(folder))
-        return model
-
-
 def learn_tokenizer(texts: Iterable[str], words: int) -> Any:
     """Pieces of words by how often a corpus has them, in lower case, to be read as BERT does: WordPiece.
 
@@ -162,32 +149,12 @@ def learn_tokenizer(texts: Iterable[str], words: int) -> Any:
     )
 
 
-def _configure(options: EncoderOptions, tokenizer: Any, longest: int) -> Any:
-    transformers = require_transformers()
-    config = transformers.BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=options.width,
-        num_hidden_layers=options.layers,
-        num_attention_heads=options.heads,
-        intermediate_size=4 * options.width,
-        max_position_embeddings=longest,
-        hidden_dropout_prob=options.dropout,
-        attention_probs_dropout_prob=options.dropout,
-        pad_token_id=tokenizer.pad_token_id,
-    )
-    return transformers.AutoModel.from_config(config)
-
-
-def _first(*tokens: int | None) -> int:
-    return next((token for token in tokens if token is not None), 0)
-
-
 def find_span(passages: Sequence[Passage], slot: str, forms: Sequence[str]) -> tuple[int, int, int] | None:
     """Where the value of a slot is said: the first passage that says it, and its first and last token there."""
     for number, passage in enumerate(passages):
         for mention in find_value(passage.text, slot, forms):
-            if found := passage.tokens_at(mention.start, mention.end):
-                return number, *found
+            if tokens := passage.tokens_at(mention.start, mention.end):
+                return number, *tokens
     return None
 
 
@@ -201,21 +168,13 @@ def best_spans(starts: Any, ends: Any, passages: Any, longest: int) -> list[tupl
     return [divmod(place, size) for place in best]
 
 
-class Spellings:
-    """How data write values that dialogues say otherwise: `half past five` is 17:30."""
+def learn_spellings(pairs: Iterable[tuple[str, Sequence[str]]]) -> dict[str, str]:
+    """How data write values that dialogues say otherwise: `half past five` is 17:30.
 
-    def __init__(self, known: Mapping[str, str]) -> None:
-        self.known = dict(known)
-
-    @classmethod
-    def learn(cls, said: Iterable[tuple[str, Sequence[str]]]) -> Self:
-        """From words and the accepted forms of the value that they say; words that mostly stand as they are do so."""
-        counts: dict[str, Counter[str]] = {}
-        for words, forms in said:
-            counts.setdefault(words, Counter())[words if words in forms else forms[0]] += 1
-        frequent = ((words, values.most_common(1)[0][0]) for words, values in sorted(counts.items()))
-        return cls({words: value for words, value in frequent if value != words})
-
-    def spell(self, words: str) -> str:
-        """A value as the training data write it; else as it is said."""
-        return self.known.get(words, words)
+    From words and the accepted forms of the value that they say; words that are mostly written as said are left out.
+    """
+    counts: dict[str, Counter[str]] = {}
+    for words, forms in pairs:
+        counts.setdefault(words, Counter())[words if words in forms else forms[0]] += 1
+    frequent = ((words, values.most_common(1)[0][0]) for words, values in sorted(counts.items()))
+    return {words: value for words, value in frequent if value != words}

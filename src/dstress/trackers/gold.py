@@ -27,4 +27,5 @@ class Gold(Tracker):
             response=response,
             ood=turn.ood,
             domains=domains,
+            calls=None if turn.calls is None else tuple(call.plain() for call in turn.calls),
         )

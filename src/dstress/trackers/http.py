@@ -11,7 +11,7 @@ import msgspec
 from dstress.errors import SpecError
 from dstress.llm.post import TIMEOUT, UNREACHABLE, Poster, Unanswered, checked_url
 from dstress.trackers.base import Answer, Context, Failed, Tracker
-from dstress.trackers.wire import MALFORMED, Unreadable, context_data, group_by_schema, read_answer, schema_data
+from dstress.trackers.wire import MALFORMED, Unreadable, context_data, read_answer, schema_data
 
 
 class Http(Tracker):
@@ -44,13 +44,8 @@ class Http(Tracker):
         return self.__dict__ | {"_poster": None}
 
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
-        """The server's answers."""
-        answers: list[Answer] = []
-        for same_schema in group_by_schema(contexts):
-            for start in range(0, len(same_schema), self.batch):
-                batch = same_schema[start : start + self.batch]
-                answers += self._settle(batch, self._request(batch))
-        return answers
+        """The server's answers to a batch, of one schema."""
+        return self._settle(contexts, self._request(contexts))
 
     def fingerprint(self) -> str:
         """The address and the version; patience and batch size change no answer."""
@@ -81,7 +76,7 @@ class Http(Tracker):
             "contexts": [context_data(context, previous=self.sequential) for context in contexts],
         }
         try:
-            return _read(self._poster.post(msgspec.json.encode(body), tries=tries), contexts)
+            return _read_answers(self._poster.post(msgspec.json.encode(body), tries=tries), contexts)
         except Unanswered as problem:
             return problem
 
@@ -100,7 +95,7 @@ class Http(Tracker):
         return [answer for half, again in zip(halves, outcomes, strict=True) for answer in self._settle(half, again)]
 
 
-def _read(content: bytes, contexts: Sequence[Context]) -> list[Answer]:
+def _read_answers(content: bytes, contexts: Sequence[Context]) -> list[Answer]:
     try:
         data = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -1,6 +1,6 @@
-"""The contract of a tracker that learns: one model class, which the loop trains and the tracker asks.
+"""The contract of a tracker that learns: one model class, which the loop trains and the tracker calls.
 
-A family is a package with two modules. `tracker.py` has no torch in it, so that the family can be listed without:
+The tracker has no torch in it, so that the family can be listed without (the built-in ones are in `families.py`):
 
     class Copy(LearnedTracker):
         \"\"\"TRADE: one line that `dstress list` shows.\"\"\"
@@ -8,7 +8,7 @@ A family is a package with two modules. `tracker.py` has no torch in it, so that
         family = "copy"
         model = "dstress.trackers.copy.model:CopyModel"
 
-`model.py` holds the `Model`, with its network; `Model` says below what it must do, and `dstress.learning` does the
+Another module holds the `Model`, with its network; `Model` says below what it must do, and `dstress.learning` does the
 rest. A line in `trackers/__init__.py` and a recipe in `learning/recipes/` make it a tracker that can be trained.
 """
 
@@ -18,7 +18,7 @@ import hashlib
 import importlib
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar, NamedTuple, Self
@@ -31,6 +31,8 @@ from dstress.learning.base import Learner
 from dstress.learning.checkpoints import NOTES, WEIGHTS, find_checkpoint, load_weights, read_notes
 from dstress.learning.devices import choose_device, require_torch
 from dstress.learning.lessons import Lesson
+from dstress.learning.pretrained import Pretrained
+from dstress.learning.recipe import read_settings
 from dstress.resources import Material, Resources
 from dstress.storage.source_hash import hash_source
 from dstress.trackers.base import Answer, Context, Tracker
@@ -46,6 +48,9 @@ class Model(Learner):
     options_type: ClassVar[type[msgspec.Struct]]
     """The settings of a recipe's `[model]`, each with a default; a frozen struct."""
 
+    knowledge_type: ClassVar[type[msgspec.Struct]]
+    """What makes it again beside its weights, and the argument of its constructor; for `save` and `restore` below."""
+
     varies: ClassVar[bool] = False
     """Whether the examples of one epoch are not those of the next."""
 
@@ -53,19 +58,25 @@ class Model(Learner):
     """Whether it asks only for slots of the dialogue's services, by their names: one that has slots of its own cannot
     learn from a schema in other words."""
 
+    knowledge: msgspec.Struct
+
+    def __init__(self, knowledge: Any, *parts: Any) -> None:
+        self.knowledge = knowledge
+
     @classmethod
     @abstractmethod
     def create(cls, options: Any, train: Material) -> Self:
         """A fresh one for a corpus; torch is seeded."""
 
-    @abstractmethod
     def save(self, folder: Path) -> dict[str, Any]:
         """What makes it again, as plain data; files (of a tokenizer ...) go into `folder`. Weights are kept for it."""
+        saved: dict[str, Any] = msgspec.to_builtins(self.knowledge)
+        return saved
 
     @classmethod
-    @abstractmethod
     def restore(cls, saved: Mapping[str, Any], folder: Path) -> Self:
         """Make it again from what `save` gave and wrote; the weights are put in afterwards."""
+        return cls(read_settings(saved, cls.knowledge_type, str(folder)))
 
     @abstractmethod
     def examples(self, train: Material, random: Random) -> Sequence[Any]:
@@ -92,6 +103,27 @@ class Model(Learner):
     def check(self, schema: Schema) -> None:
         """Raise a DstressError where it was trained for something else than this corpus."""
         return
+
+
+class PretrainedModel(Model):
+    """A model around a tokenizer and a network of transformers: `Kind(knowledge, backbone)`."""
+
+    backbone_type: ClassVar[type[Pretrained]] = Pretrained
+    auto: ClassVar[str] = "AutoModel"
+    """The class of transformers that reads a checkpoint of its kind."""
+
+    backbone: Any
+
+    def save(self, folder: Path) -> dict[str, Any]:
+        """Its knowledge; the tokenizer and the network's configuration as files."""
+        self.backbone.save(folder)
+        return super().save(folder)
+
+    @classmethod
+    def restore(cls, saved: Mapping[str, Any], folder: Path) -> Self:
+        """The checkpoint that it began with is not needed again."""
+        knowledge = read_settings(saved, cls.knowledge_type, str(folder))
+        return cls(knowledge, cls.backbone_type.remake(folder, cls.auto))
 
 
 class LabelledTurn(NamedTuple):
@@ -122,13 +154,32 @@ def label_turns(dialogue: Dialogue, schema: Schema) -> Iterator[LabelledTurn]:
         before = first_forms(turn.remembered.state)
 
 
-def require_known_slots(known: Sequence[str], schema: Schema) -> None:
-    """For families with slots of their own: refuse a corpus that has none of them."""
-    if not set(known) & set(schema.slots):
+def require_some_slots(slots: Sequence[str], schema: Schema) -> None:
+    """For families with slots of their own: refuse to track a corpus that has none of them."""
+    if not set(slots) & set(schema.slots):
         raise DstressError(
-            f"it was trained for another corpus: it knows {', '.join(known[:3])} ..., and no slot of this one",
+            f"it was trained for another corpus: it knows {', '.join(slots[:3])} ..., and no slot of this one",
             fix="train one on this corpus: dstress train RECIPE --out DIR",
         )
+
+
+def require_all_slots(slots: Collection[str], schema: Schema) -> None:
+    """For the same families: refuse to go on learning from a corpus that has others."""
+    if strange := next((slot for slot in schema.slots if slot not in slots), None):
+        problem = f"the checkpoint to start from has no slot {strange!r}, which the training data have"
+        raise DstressError(problem, fix="leave out `start`, or train on data with the slots that it knows")
+
+
+def batch_by_length(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """The places of inputs, of about one length together, so that a batch has at most `most` tokens with its padding.
+
+    Those of the most tokens come first: where memory does not do, that is known at once.
+    """
+    order = sorted(range(len(lengths)), key=lengths.__getitem__)
+    while order:
+        size = max(1, most // lengths[order[-1]])
+        yield order[-size:]
+        del order[-size:]
 
 
 class LearnedTracker(Tracker):
@@ -165,8 +216,8 @@ class LearnedTracker(Tracker):
         """The family's model, which needs torch."""
         require_torch(f"the tracker {cls.family}")
         module, _, name = cls.model.partition(":")
-        found: type[Model] = getattr(importlib.import_module(module), name)
-        return found
+        kind: type[Model] = getattr(importlib.import_module(module), name)
+        return kind
 
     @classmethod
     def load_model(cls, path: Path, schema: Schema) -> Model:

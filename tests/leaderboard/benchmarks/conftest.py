@@ -15,15 +15,13 @@ from tests.parts import is_there
 if not is_there("server"):
     collect_ignore_glob = ["test_[!p]*.py"]
 else:
-    from dstress.leaderboard import accounts
-    from dstress.leaderboard.benchmark_store import BenchmarkTerms, add_benchmark, save_package, summarise
+    from dstress.leaderboard.accounts import service as accounts
     from dstress.leaderboard.benchmarks.package import Plan
+    from dstress.leaderboard.benchmarks.service import BenchmarkTerms, add_benchmark, save_package, summarise
     from dstress.leaderboard.database import Database
     from dstress.leaderboard.jobs import JobStore, work
     from dstress.leaderboard.settings import Settings
-    from dstress.leaderboard.tables.accounts import User
-    from dstress.leaderboard.tables.base import now
-    from dstress.leaderboard.tables.benchmarks import DONE
+    from dstress.leaderboard.tables import DONE, User, now
     from tests.leaderboard.clients import Client
 
 

@@ -52,7 +52,7 @@ def make_package(folder: Path, stressors: Sequence[str] = ("typos", "entities"),
 
 
 def answer(package: Package, tracker: str, path: Path) -> Path:
-    """The file that a tracker would hand in: JSON lines, or a zip of such where the inputs have several parts."""
+    """The file that a tracker would submit: JSON lines, or a zip of such where the inputs have several parts."""
     asked = {case.id: list(case.asked) for case in package.key.cases}
     if len(package.inputs) == 1:
         (corpus,) = package.inputs.values()

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from dstress.leaderboard import accounts
-from dstress.leaderboard.benchmark_store import open_package
+from dstress.leaderboard.accounts import service as accounts
+from dstress.leaderboard.benchmarks.service import open_package
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.jobs import JobStore, work
-from dstress.leaderboard.tables.accounts import Role
+from dstress.leaderboard.tables import Role
 from tests.leaderboard.benchmarks.packages import answer
 from tests.leaderboard.clients import Client
 from tests.leaderboard.conftest import PASSWORD
@@ -45,6 +45,7 @@ def working(store: JobStore) -> Iterator[None]:
     thread.join()
 
 
+@pytest.mark.slow
 def test_sign_up_create_submit_watch_publish(
     page: Any, store: JobStore, database: Database, working: None, tmp_path: Path
 ) -> None:
@@ -69,12 +70,12 @@ def test_sign_up_create_submit_watch_publish(
     with page.expect_download() as download:
         page.get_by_role("link", name="unified", exact=True).click()
     assert download.value.suggested_filename == "winter-b-unified.zip"
-    path = answer(open_package(store.settings, store.files, 1), "rules", tmp_path / "rules")
-    page.get_by_role("link", name="Hand in answers").click()
+    path = answer(open_package(store.files, 1), "rules", tmp_path / "rules")
+    page.get_by_role("link", name="Submit answers").click()
     page.get_by_label("Answers").set_input_files(path)
     page.get_by_label("System", exact=True).fill("My <i>tracker</i>")
     page.get_by_label("Your team's name").fill("We")
-    page.get_by_role("button", name="Hand in").click()
+    page.get_by_role("button", name="Submit").click()
     page.get_by_role("button", name="Publish").wait_for(timeout=60_000)
     page.get_by_role("button", name="Publish").click()
     page.get_by_text("Published: everybody can see it now.").wait_for()
@@ -95,6 +96,7 @@ def test_sign_up_create_submit_watch_publish(
     page.get_by_text("No system yet.").wait_for()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_axe_finds_nothing_wrong(
     chromium: Any,

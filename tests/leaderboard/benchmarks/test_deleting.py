@@ -14,15 +14,12 @@ from sqlalchemy import select
 
 from dstress.cli.main import cli
 from dstress.errors import DstressError
-from dstress.leaderboard.benchmark_store import BenchmarkTerms, add_benchmark, find_benchmark
 from dstress.leaderboard.benchmarks.package import Plan
+from dstress.leaderboard.benchmarks.service import BenchmarkTerms, add_benchmark, require_benchmark
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.files import open_files
 from dstress.leaderboard.settings import Settings
-from dstress.leaderboard.tables.accounts import AuditEntry, Role
-from dstress.leaderboard.tables.base import now
-from dstress.leaderboard.tables.benchmarks import StoredResult, Submission, System
-from dstress.leaderboard.tables.judging import JudgingRound
+from dstress.leaderboard.tables import AuditEntry, JudgingRound, Role, StoredResult, Submission, System, now
 from tests.leaderboard.browsing import listening
 from tests.leaderboard.clients import Client
 
@@ -34,10 +31,11 @@ def owner(database: Database, benchmark: str, add_client: AddClient) -> Client:
     """The organiser whose benchmark it is."""
     client = add_client("Olga", Role.ORGANISER)
     with database.session() as db:
-        find_benchmark(db, benchmark).created_by = client.user.id  # type: ignore[union-attr]
+        require_benchmark(db, benchmark).created_by = client.user.id
     return client
 
 
+@pytest.mark.slow
 def test_a_benchmark_goes_with_its_files_rounds_and_submissions(
     owner: Client,
     member: Client,
@@ -102,7 +100,8 @@ def test_it_is_nobody_elses_to_delete(
 
 def test_one_that_is_being_made_is_waited_for(owner: Client, database: Database, benchmark: str) -> None:
     with database.session() as db:
-        find_benchmark(db, benchmark).leased_until = now() + timedelta(minutes=1)  # type: ignore[union-attr]
+        found = require_benchmark(db, benchmark)
+        found.lease, found.leased_until = "a worker", now() + timedelta(minutes=1)
     refused = owner.submit(f"/benchmarks/{benchmark}/delete", name=benchmark)
     assert refused.status_code == 400 and "the benchmark is being made" in refused.text
 

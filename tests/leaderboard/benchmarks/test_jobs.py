@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from sqlalchemy import func, select, update
 
+from dstress.cli.main import cli
 from dstress.errors import DstressError
-from dstress.leaderboard.benchmark_store import BenchmarkTerms, add_benchmark
 from dstress.leaderboard.benchmarks.package import Plan
+from dstress.leaderboard.benchmarks.service import BenchmarkTerms, add_benchmark
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.jobs import ATTEMPTS, LEASE, JobStore, work
-from dstress.leaderboard.tables.base import now
-from dstress.leaderboard.tables.benchmarks import DONE, FAILED, WAITING, Benchmark, StoredResult, Submission
+from dstress.leaderboard.settings import Settings
+from dstress.leaderboard.tables import DONE, FAILED, WAITING, Benchmark, StoredResult, Submission, now
 from tests.leaderboard.clients import Client
 
 HandIn = Callable[..., Any]
@@ -87,6 +89,7 @@ def test_a_long_job_keeps_its_lease(
     assert store.claim() is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [OSError("the disk is away"), DstressError("a secret of gold's")])
 def test_after_an_error_somebody_begins_anew(
     member: Client,
@@ -118,6 +121,43 @@ def test_after_an_error_somebody_begins_anew(
         first, second = db.scalars(select(Submission).order_by(Submission.id))
         assert (first.state, second.state) == (DONE, FAILED)
         assert "secret" not in second.problem
+
+
+def test_a_store_that_is_away_for_an_hour_costs_no_submission(
+    member: Client,
+    hand_in: HandIn,
+    answers: dict[str, Path],
+    store: JobStore,
+    do_work: Callable[[], int],
+    database: Database,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def away(*_: object) -> None:
+        raise OSError("the store is away")
+
+    hand_in(member, answers["rules"])
+    with monkeypatch.context() as patch:
+        patch.setattr("dstress.leaderboard.jobs.open_package", away)
+        pauses = []
+        for _ in range(ATTEMPTS - 1):
+            assert do_work() == 0
+            with database.session(write=False) as db:
+                row = db.scalars(select(Submission)).one()
+                assert (row.state, row.lease) == (WAITING, None)
+                pauses.append(round(((row.leased_until or now()) - now()).total_seconds() / 60))
+            _expire(database)
+        assert pauses == [1, 4, 16, 64]
+        assert do_work() == 0
+    with database.session(write=False) as db:
+        assert db.scalars(select(Submission.state)).one() == FAILED
+    options = ["--folder", str(settings.folder), "--database", settings.database]
+    retried = CliRunner().invoke(cli, ["serve", *options, "jobs", "retry"], catch_exceptions=False)
+    assert "1 failed jobs" in retried.stderr
+    assert do_work() == 1
+    with database.session(write=False) as db:
+        row = db.scalars(select(Submission)).one()
+        assert (row.state, row.problem) == (DONE, "")
 
 
 def test_a_benchmark_that_cannot_be_made_says_why(store: JobStore, do_work: Callable[[], int]) -> None:

@@ -18,24 +18,23 @@ import dstress
 from dstress.dialogue import Dialogue
 from dstress.errors import ArchiveError, DstressError, PredictionError
 from dstress.leaderboard.benchmarks.answers import MOST_UNPACKED, Answers, read_answers, take_fingerprint
-from dstress.leaderboard.benchmarks.board import Entry, rank
 from dstress.leaderboard.benchmarks.inputs import WHOLE
 from dstress.leaderboard.benchmarks.package import Package
+from dstress.leaderboard.benchmarks.ranking import Entry, rank
 from dstress.leaderboard.benchmarks.results import (
     Result,
     Scored,
+    Statistics,
     hide_seed,
-    pack_results,
-    pack_statistics,
+    pack,
     score_answers,
-    unpack_results,
-    unpack_statistics,
+    unpack,
     views_of,
 )
 from dstress.predictions import read_predictions, write_predictions
+from dstress.runs.suites.base import ORIGINAL
 from dstress.scoring.open_pair import PredictionSource
 from dstress.scoring.score import tally_predictions
-from dstress.suites.base import ORIGINAL
 from tests.leaderboard.benchmarks.packages import answer, make_package
 
 
@@ -57,14 +56,15 @@ def empty(package: Package, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def scored(package: Package, rules: Path, empty: Path) -> dict[str, Scored]:
     files = {"rules": rules, "empty": empty}
-    return {name: score_answers(package, read_answers(package, file), name) for name, file in files.items()}
+    return {name: score_answers(package, read_answers(package, file)) for name, file in files.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stressors", [("typos", "entities"), ("schema_noise", "entities+typos"), ("out_of_domain",)])
 def test_numbers_of_a_submission_are_those_of_a_run(tmp_path: Path, stressors: tuple[str, ...]) -> None:
     package = make_package(tmp_path / "b", stressors)
     handed_in = read_answers(package, answer(package, "rules", tmp_path / "rules"))
-    ours = score_answers(package, handed_in, "rules").results["exact"].scores
+    ours = score_answers(package, handed_in).results["exact"].scores
     corpus = dstress.load("reminder:test", limit=4)
     run = dstress.evaluate(package.suite, "rules", corpus, tmp_path / "run", report=False, convention="exact")
     theirs = hide_seed(Result(run.scores, {})).scores
@@ -83,7 +83,7 @@ def _plain(kept: object) -> Any:
 def test_inputs_are_words_alone_in_every_layout(package: Package) -> None:
     assert set(package.archives) == {"dstress", "sgd", "unified"}  # not MultiWOZ's, whose slots these are not
     cases = {case.id: case for case in package.key.cases}
-    gold = {(variant, d.id): d for variant in package.gold.variants for d in package.gold.dialogues(variant)}
+    gold = {(variant, d.id): d for variant in package.gold.variants for d in package.gold.variant(variant).dialogues()}
     for path in package.archives.values():
         read = list(dstress.load(f"{path}:test"))
         assert {dialogue.id for dialogue in read} == cases.keys()
@@ -138,13 +138,13 @@ def test_a_stressed_turn_follows_on_the_words_as_they_were(package: Package) -> 
 
 def test_services_are_told_where_frames_are_scored(tmp_path: Path) -> None:
     package = make_package(tmp_path / "b", ("typos",), conventions=("dstc8",))
-    gold = {dialogue.id: dialogue for dialogue in package.gold.dialogues(ORIGINAL)}
+    gold = {dialogue.id: dialogue for dialogue in package.gold.variant(ORIGINAL).dialogues()}
     dialogues = {case.id: gold[case.dialogue] for case in package.key.cases}
     for dialogue in package.inputs["part1"]:
         assert set(dialogue.services) == set(dialogues[dialogue.id].services)
         assert all([frame.service for frame in turn.frames] == list(dialogue.services) for turn in dialogue.turns)
     handed_in = read_answers(package, answer(package, "rules", tmp_path / "rules"))
-    assert score_answers(package, handed_in, "rules").results["dstc8"].scores.variants["typos"].metrics["jga"].n > 0
+    assert score_answers(package, handed_in).results["dstc8"].scores.variants["typos"].metrics["jga"].n > 0
 
 
 def test_only_asked_turns_need_an_answer(package: Package, rules: Path, tmp_path: Path) -> None:
@@ -242,6 +242,7 @@ def _asked_states(package: Package, answers: Answers) -> list[dict[str, str]]:
     return [answers.predictions[case.id][turn].state for case in package.key.cases for turn in case.asked]
 
 
+@pytest.mark.slow
 def test_bombs_and_traversal_are_refused(package: Package, tmp_path: Path) -> None:
     with (
         zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive,
@@ -282,7 +283,7 @@ def test_results_hold_no_gold_value_and_no_id_of_the_corpus(package: Package, sc
     )
     values = {
         value
-        for dialogue in package.gold.dialogues(ORIGINAL)
+        for dialogue in package.gold.variant(ORIGINAL).dialogues()
         for turn in dialogue.turns
         for forms in turn.state.values()
         for value in forms
@@ -295,9 +296,9 @@ def test_results_hold_no_gold_value_and_no_id_of_the_corpus(package: Package, sc
 
 
 def test_results_and_statistics_survive_being_kept(scored: dict[str, Scored]) -> None:
-    kept = unpack_results(pack_results(scored["rules"].results))
+    kept = unpack(pack(scored["rules"].results), dict[str, Result])
     assert _plain(kept) == _plain(scored["rules"].results)
-    again = unpack_statistics(pack_statistics(scored["rules"].statistics))
+    again = unpack(pack(scored["rules"].statistics), dict[str, Statistics])
     for convention, places in scored["rules"].statistics.items():
         for place, by_metric in places.items():
             for metric, totals in by_metric.items():
@@ -310,11 +311,11 @@ def test_a_board_is_in_order_and_marks_what_chance_may_do(package: Package, scor
     views = views_of(package.suite)
     assert views["suite"].labels == ["Avg.", "Avg.c", "Standard JGA", "Stressed JGA", "always wrong"]
     for name, label in (("suite", "Avg."), ("suite", "Stressed JGA"), ("jga", "Avg.c"), ("slot-f1", "typos")):
-        rows = rank([entries[1], twin, entries[0]], views[name], label)
+        rows = rank((entries[1], twin, entries[0]), views[name], label)
         assert [row.entry.key for row in rows] == [0, 7, 1]
         assert [row.tied for row in rows] == [False, True, rows[2].p > 0.05]
         assert rows[1].p == 1
-    worst = rank(entries, views["suite"], "always wrong")
+    worst = rank(tuple(entries), views["suite"], "always wrong")
     assert [row.entry.key for row in worst] == [0, 1]  # less is better
 
 

@@ -11,11 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import func, select, update
 
 from dstress.leaderboard.jobs import JobStore
 from dstress.leaderboard.settings import Settings
-from dstress.leaderboard.tables.benchmarks import DONE, WAITING, StoredResult, Submission
+from dstress.leaderboard.tables import DONE, WAITING, StoredResult, Submission
 from tests.fakes.processes import kill_actor_of
 from tests.leaderboard.clients import Client
 from tests.parts import need
@@ -34,6 +35,7 @@ def worker_on_ray(settings: Settings) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
+@pytest.mark.slow
 def test_a_cluster_scores_each_submission_once(
     member: Client,
     hand_in: Callable[..., Any],

@@ -15,14 +15,12 @@ from dstress.leaderboard.collection.elements import (
     Accepted,
     ElementTask,
     Prompt,
-    ambiguous_elements,
-    element_problems,
     make_element_tasks,
     make_pool,
     write_name,
 )
 from dstress.pipeline.stress import stress
-from dstress.stressors.schema.variant_pool import read_pool
+from dstress.stressors.schema.variant import read_pool
 
 SCHEMA = Schema(
     (
@@ -38,8 +36,14 @@ SCHEMA = Schema(
 
 
 def tasks() -> dict[tuple[str, str], ElementTask]:
-    found = make_element_tasks(SCHEMA, ambiguous_elements(SCHEMA))
+    found = make_element_tasks(SCHEMA)
     return {(task.service, task.asked): task for task in found}
+
+
+def problems_of(task: ElementTask, answers: dict[str, str]) -> dict[str, str]:
+    """By element, of what is written about elements."""
+    problems = task.problems({name: answers.get(key, "") for name, key in task.names.items()})
+    return {task.names[name]: problem for name, problem in problems.items()}
 
 
 def test_names_are_asked_for_without_showing_any() -> None:
@@ -69,18 +73,18 @@ def test_descriptions_come_with_the_papers_hints() -> None:
 def test_what_is_wrong_is_told_and_nothing_of_the_original() -> None:
     task = tasks()["Homes_1", "names"]
     answers = {"slot intent": "purpose", "slot area": "Pur_pose", "intent FindHomeByArea": " "}
-    problems = element_problems(task, answers)
+    problems = problems_of(task, answers)
     assert problems == {
         "slot area": "another one has this name already",
         "intent FindHomeByArea": "write something here",
     }
     # The original itself is no problem: a refusal would give it away.
-    assert not element_problems(task, {"slot intent": "intent", "slot area": "x", "intent FindHomeByArea": "y"})
+    assert not problems_of(task, {"slot intent": "intent", "slot area": "x", "intent FindHomeByArea": "y"})
     described = tasks()["Homes_1", "descriptions"]
     fine = {prompt.key: "in a few words" for prompt in described.prompts}
-    assert element_problems(described, fine) == {}
+    assert problems_of(described, fine) == {}
     copied = fine | {"slot area": " part of the CITY.", "service": "homes", "slot intent": "x y " * 99}
-    assert set(element_problems(described, copied)) == {"slot area", "service", "slot intent"}
+    assert set(problems_of(described, copied)) == {"slot area", "service", "slot intent"}
 
 
 @pytest.mark.parametrize(
@@ -110,7 +114,7 @@ def test_schema_variant_composes_from_the_pool(tmp_path: Path) -> None:
     corpus = load("reminder:test", limit=3)
     accepted = [
         Accepted(task.service, prompt.key, task.asked, f"{word} {prompt.key} for {task.asked}")
-        for task in make_element_tasks(corpus.schema, ambiguous_elements(corpus.schema))
+        for task in make_element_tasks(corpus.schema)
         for prompt in task.prompts
         for word in ("first", "second", "third", "fourth", "fifth")
     ]
@@ -125,7 +129,7 @@ def test_schema_variant_composes_from_the_pool(tmp_path: Path) -> None:
 @given(st.lists(st.text(max_size=20), max_size=8))
 def test_any_words_make_a_pool_that_can_be_read(texts: list[str]) -> None:
     task = ElementTask("Homes_1", "", "names", (Prompt("slot area", "field", "x"),))
-    fine = [text for text in texts if not element_problems(task, {"slot area": text})]
+    fine = [text for text in texts if not problems_of(task, {"slot area": text})]
     pool = make_pool([Accepted("Homes_1", "slot area", "names", text) for text in fine], SCHEMA)
     names = pool.services["Homes_1"].slots["area"].names if pool.services else ()
     assert len({name.casefold() for name in names}) == len(names) and all(name.strip() for name in names)

@@ -15,7 +15,6 @@ from dstress.leaderboard.collection.rewrites import (
     RewriteTask,
     Rewritten,
     draw_rewrite_tasks,
-    rewrite_problem,
     rewrite_tables,
     write_rewritten,
 )
@@ -62,22 +61,22 @@ def test_the_words_that_say_values_are_known() -> None:
     ],
 )
 def test_values_stay_and_a_kind_is_what_it_says(kind: str, text: str, problem: str) -> None:
-    found = rewrite_problem(TASK, kind, text)
+    found = TASK.problem(kind, text)
     assert (problem in found) if problem else found == ""
 
 
 def test_gold_may_be_written_as_it_is_where_the_user_said_it_in_other_words() -> None:
     task = RewriteTask(Dialogue("d", (Turn("a taxi at half past five pm", state={"taxi-at": ("17:30",)}),)))
     assert task.kept == ("half past five pm",)
-    assert rewrite_problem(task, "paraphrase", "I need a cab at 17:30") == ""
-    assert rewrite_problem(task, "paraphrase", "I need a cab at 5:30 pm") == "it no longer says: half past five pm"
+    assert task.problem("paraphrase", "I need a cab at 17:30") == ""
+    assert task.problem("paraphrase", "I need a cab at 5:30 pm") == "it no longer says: half past five pm"
 
 
 def test_what_has_no_words_of_its_own_may_be_said_in_others() -> None:
     state = {"hotel-area": ("dontcare",), "hotel-price": ("cheap",)}
     task = RewriteTask(Dialogue("d", (Turn("the area does not matter, something cheap", state=state),)))
-    assert rewrite_problem(task, "paraphrase", "Cheap. I don't care where.") == ""
-    assert "no longer says" in rewrite_problem(task, "paraphrase", "Cheap and in the area.")
+    assert task.problem("paraphrase", "Cheap. I don't care where.") == ""
+    assert "no longer says" in task.problem("paraphrase", "Cheap and in the area.")
 
 
 def test_turns_are_drawn_by_seed_and_have_words_enough() -> None:
@@ -100,6 +99,7 @@ def test_a_second_rewrite_of_a_turn_goes_into_a_second_file() -> None:
     assert tables["typos.csv"] == 'dialogue,turn,user\nd,1,"one, ""two"""\n'
 
 
+@pytest.mark.slow
 def test_the_export_is_a_stressed_corpus_that_score_reads(tmp_path: Path) -> None:
     corpus = load("reminder:test", limit=8)
     tasks = draw_rewrite_tasks(corpus, 6, seed=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -60,9 +61,10 @@ def snapshot(folder: Path) -> dict[str, int]:
     return {str(path): path.lstat().st_mtime_ns for path in folder.rglob("*")}
 
 
+@pytest.mark.slow
 def test_the_shelf_has_the_runs_of_its_folder_and_nothing_else(runs: Path, run: RunFolder) -> None:  # noqa: F811
     shelf = Shelf(runs)
-    assert shelf.names() == sorted(["first", HOSTILE, "by seed/2", "unfinished", "broken"])
+    assert set(shelf.paths()) == {"first", HOSTILE, "by seed/2", "unfinished", "broken"}
     listed = {one.name: one for one in shelf.list()}
     scores = run.scores
     assert listed["first"].jga == scores.variants["original"]["jga"]
@@ -73,7 +75,50 @@ def test_the_shelf_has_the_runs_of_its_folder_and_nothing_else(runs: Path, run: 
 
 
 def test_the_folder_may_be_the_run_itself(runs: Path) -> None:
-    assert Shelf(runs / "first").names() == ["first"]
+    assert list(Shelf(runs / "first").paths()) == ["first"]
+
+
+@pytest.mark.parametrize(
+    ("file", "change"),
+    [
+        ("scores.json", lambda content: content | {"variants": {}}),
+        ("scores.json", lambda content: content | {"variants": []}),
+        ("scores.json", lambda content: _set(content, "turns", "many", "variants", "original", "signature")),
+        ("scores.json", lambda content: b"\xff\xfe"),
+        ("run.toml", lambda content: b"\xff\xfe" + content),
+        ("stressed/entities.json", lambda content: content | {"quality": None}),
+    ],
+)
+def test_a_damaged_run_is_a_row_that_says_so(runs: Path, tmp_path: Path, file: str, change: Any) -> None:
+    """And a report or a comparison of it is a page that does; the other runs are shown as ever."""
+    need("server")
+    from fastapi.testclient import TestClient
+
+    from dstress.leaderboard.viewer.app import create_viewer
+
+    for name in ("whole", "hurt"):
+        shutil.copytree(runs / "first", tmp_path / name)
+    (tmp_path / "hurt" / "report.html").unlink(missing_ok=True)
+    before = (tmp_path / "hurt" / file).read_bytes()
+    after = change(json.loads(before) if file.endswith(".json") else before)
+    (tmp_path / "hurt" / file).write_bytes(after if isinstance(after, bytes) else json.dumps(after).encode())
+    listed = {one.name: one for one in Shelf(tmp_path).list()}
+    client = TestClient(create_viewer(tmp_path), base_url="http://127.0.0.1")
+    pages = [client.get(address) for address in ("/", "/report?run=hurt", "/compare?run=hurt&run=whole")]
+    assert listed["whole"].jga and not listed["whole"].problem
+    assert pages[0].status_code == 200
+    problem = listed["hurt"].problem or "damaged"
+    assert listed["hurt"].problem or file.startswith("stressed")
+    assert pages[1].status_code == 404 and problem[:20] in pages[1].text
+    assert pages[2].status_code in (200, 404)
+
+
+def _set(content: dict[str, Any], name: str, value: Any, *path: str) -> dict[str, Any]:
+    inner = content
+    for part in path:
+        inner = inner[part]
+    inner[name] = value
+    return content
 
 
 def test_a_run_that_is_scored_anew_shows_its_new_numbers(tmp_path: Path, runs: Path) -> None:
@@ -99,6 +144,7 @@ def test_no_name_leads_out_of_the_folder(client: Any, runs: Path, name: str) -> 
     assert client.get(f"/x{quote(name, safe='')}/run.toml").status_code == 404
 
 
+@pytest.mark.slow
 def test_a_report_that_is_a_link_is_not_followed(tmp_path: Path, runs: Path) -> None:
     shutil.copytree(runs / "first", tmp_path / "all" / "one")
     (tmp_path / "secret").write_text("the secret")
@@ -132,7 +178,7 @@ def test_a_comparison_is_what_dstress_compare_says(client: Any, runs: Path) -> N
     shown = client.get("/compare", params={"run": ["first", "by seed/2"], "baseline": "by seed/2"}).text
     comparison = compare({"by seed/2": RunFolder.open(runs / "by seed/2"), "first": RunFolder.open(runs / "first")})
     assert comparison.conclusion in shown.replace("&#39;", "'")
-    assert shown.index('value="by seed/2" selected') > 0 and "first less by seed/2, in points" in shown
+    assert shown.index('value="by seed/2" selected') > 0 and "first minus by seed/2, in points" in shown
     assert client.get("/compare", params={"run": "first"}).status_code == 404
 
 

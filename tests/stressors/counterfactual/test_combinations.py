@@ -8,13 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.corpora import load, reminder
+from benchmarks import reminder
+from dstress.corpora import load
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Intent, Schema, Service, Slot, Turn, service_of
 from dstress.errors import CorpusError, DstressError, SpecError, UnknownNameError
 from dstress.resources import Resources
-from dstress.stressors.counterfactual.combination_builder import UpdateCounts, build, choose, count_updates
-from dstress.stressors.counterfactual.combinations import SHIPPED, Combinations, read, shipped
+from dstress.stressors.counterfactual.combinations import (
+    SHIPPED,
+    Combinations,
+    UpdateCounts,
+    build,
+    choose,
+    count_updates,
+    read,
+    shipped,
+)
 from dstress.stressors.values.dictionary import Dictionary
 from dstress.text.slot_names import multiwoz_slots
 from tests.stressors.samples import in_memory

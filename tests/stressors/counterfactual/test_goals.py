@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.corpora import reminder
+from benchmarks import reminder
 from dstress.dialogue import (
     Act,
     Coreference,
@@ -24,12 +24,11 @@ from dstress.dialogue import (
     update,
 )
 from dstress.errors import DstressError, SpecError, UnknownNameError
-from dstress.generators.base import Goal
-from dstress.generators.goals import own_goal, read_goal
 from dstress.stressors.base import Unchanged
-from dstress.stressors.counterfactual.combination_builder import build, count_updates
-from dstress.stressors.counterfactual.combinations import SHIPPED, Combinations, shipped
+from dstress.stressors.counterfactual.combinations import SHIPPED, Combinations, build, count_updates, shipped
 from dstress.stressors.counterfactual.goals import CounterfactualGoal, Limits, _asked_slots, _with_answers, draw_goal
+from dstress.stressors.generators.base import Goal
+from dstress.stressors.generators.goals import own_goal, read_goal
 from dstress.stressors.values.dictionary import Dictionary
 from dstress.stressors.values.dictionary import shipped as shipped_values
 from dstress.stressors.values.substitution import are_plausible, meaning_of

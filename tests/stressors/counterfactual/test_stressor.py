@@ -11,21 +11,21 @@ import pytest
 from dstress.corpora import load
 from dstress.dialogue import Dialogue, Turn, update
 from dstress.errors import CorpusError, DstressError
-from dstress.generators import Candidate, Generator, Goal
-from dstress.generators.flags import is_flag
-from dstress.generators.matching import find_unsaid
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.stress import StressedCorpus, stress
 from dstress.resources import Material, Resources
 from dstress.stressors import create
 from dstress.stressors.counterfactual.filters import CANDIDATES, UNTAKEN, Filters
 from dstress.stressors.counterfactual.stressor import GENERATED, SUBSTITUTED, Counterfactual
+from dstress.stressors.generators import Candidate, Generator, Goal
+from dstress.stressors.generators.goals import is_flag
+from dstress.stressors.generators.matching import find_unsaid
 from dstress.stressors.quality import Quality
 from dstress.text.mentions import find_mentions
 from dstress.text.utterance import Utterance
-from tests.generators.training import training
 from tests.paths import DOCS
 from tests.stressors.counterfactual.test_combinations import MULTIWOZ
+from tests.stressors.generators.training import training
 from tests.stressors.samples import in_memory, sample
 
 REMINDER = sample("reminder", None, 40)
@@ -45,6 +45,7 @@ def changed(dialogues: list[Dialogue]) -> list[tuple[Dialogue, int]]:
     return [(d, index) for d in dialogues for index, turn in enumerate(d.turns) if turn.changed]
 
 
+@pytest.mark.slow
 def test_most_turns_that_say_something_say_something_else(plain: list[Dialogue]) -> None:
     tried = [
         turn for dialogue in plain for turn in dialogue.turns if turn.changed or (turn.stress and turn.stress.counts)
@@ -71,6 +72,7 @@ def test_new_words_say_the_new_label_and_the_history_stays(plain: list[Dialogue]
                 assert f"{frame.service}-{span.slot}" in turn.state
 
 
+@pytest.mark.slow
 def test_operations_can_be_switched_off() -> None:
     for argument, forbidden in (("drop=0", "dropped"), ("add=0", "added"), ("change=false", "changed")):
         found = Counter[str]()
@@ -110,6 +112,7 @@ def test_coco_plus_differs_from_coco_only_where_coco_has_nothing(plain: list[Dia
     assert any(other.changed and not one.changed for one, other in pairs)
 
 
+@pytest.mark.slow
 def test_what_is_kept_on_disk_says_the_same(
     plain: list[Dialogue], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -118,10 +121,11 @@ def test_what_is_kept_on_disk_says_the_same(
         monkeypatch.setattr("dstress.stressors.counterfactual.fits._fitted", OrderedDict())
         assert list(stressed_by("values=built")) == plain
         for learner in ("templates.generator.learn", "classifiers.linear.fit_exchanges"):
-            monkeypatch.setattr(f"dstress.generators.{learner}", None)
+            monkeypatch.setattr(f"dstress.stressors.generators.{learner}", None)
     assert len(list((tmp_path / "fits").iterdir())) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -306,6 +310,7 @@ def test_sgd_is_said_in_its_own_users_words(shared: Path) -> None:
                 assert value in turn.user, "with its capitals"
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_comes_out() -> None:
     page = DOCS / "stressors" / "counterfactual.md"
     shown = re.findall(

@@ -6,10 +6,12 @@ import pytest
 
 from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.stressors.disfluency.alternatives import Alternatives
-from dstress.stressors.disfluency.phrases import AdditionStyle, phrases
-from dstress.stressors.disfluency.repairs import (
+from dstress.stressors.disfluency.stressor import (
+    AdditionStyle,
     build_repair,
+    draw_phrase,
     draw_wrong_value,
+    phrases,
     repairable_mentions,
     says_right_values_last,
 )
@@ -111,12 +113,12 @@ def test_another_value_that_was_there_before_is_no_objection() -> None:
 
 def test_values_are_taken_back_in_many_ways() -> None:
     random = Random(1)
-    drawn = [phrases().terms.draw(random) for _ in range(4_000)]
-    assert len({*drawn}) == len(phrases().terms.phrases) >= 50
+    drawn = [draw_phrase(phrases()["repairs"]["terms"], random) for _ in range(4_000)]
+    assert len({*drawn}) == len(phrases()["repairs"]["terms"]) >= 50
     assert max(map(drawn.count, {*drawn})) < len(drawn) / 12
 
 
-@pytest.mark.parametrize("term", phrases().terms.phrases)
+@pytest.mark.parametrize("term", phrases()["repairs"]["terms"])
 def test_after_every_phrase_the_right_value_is_the_last(term: str) -> None:
     utterance = make_utterance("I want to go to Ely.", {"train-destination": ("ely",)})
     text = repaired(utterance, "London", term, Random(1))

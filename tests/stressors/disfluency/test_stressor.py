@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.corpora import reminder
+from benchmarks import reminder
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn, update
 from dstress.errors import SpecError, UnknownNameError
 from dstress.resources import Resources

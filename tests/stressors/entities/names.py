@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
-from dstress.corpora import reminder
+from benchmarks import reminder
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.errors import CorpusError
 from dstress.resources import Resources
 from dstress.stressors import create
+from dstress.stressors.entities import unseen
 from tests.stressors.samples import in_memory
 
 EXAMPLE = re.compile(r"^(\S.*?) \| (\S+), turn (\d+)\n((?:  [SU][-+] .*\n)+)", re.MULTILINE)
@@ -56,3 +59,12 @@ def shown(page: Path) -> list[tuple[list[str], list[str]]]:
         ]
         found.append((lines.rstrip("\n").split("\n"), real))
     return found
+
+
+def all_names(kind: str, region: str) -> Iterator[str]:
+    """Every name that can be drawn."""
+    for pattern in unseen._patterns(kind, region):
+        parts = unseen._PART.findall(pattern)
+        for words in product(*(unseen._words(region, part) for part in parts)):
+            left = iter(words)
+            yield unseen._PART.sub(lambda _, left=left: next(left), pattern)  # type: ignore[misc]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.stressors.entities.scramble import in_shape, scramble
+from dstress.stressors.entities.stressor import in_shape, scramble
 
 words = st.text(st.characters(categories=["Ll"]), min_size=2, max_size=14)
 

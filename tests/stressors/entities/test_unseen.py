@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from dstress.dialogue import Dialogue, Frame, Schema, Service, Slot, Span, State, Turn
 from dstress.errors import DstressError, SpecError, UnknownNameError
 from dstress.stressors import create
-from dstress.stressors.entities.made_names import REGIONS, all_names, draw_name, kind_words
-from dstress.stressors.entities.names import name_words
+from dstress.stressors.entities.names import words_of_name
+from dstress.stressors.entities.unseen import REGIONS, draw_name, kind_words
 from dstress.stressors.values.dictionary import shipped
 from dstress.text.mentions import find_value
 from tests.paths import DOCS
 from tests.strategies import dialogues
-from tests.stressors.entities.names import SCHEMA, dialogue, shown, stressed
+from tests.stressors.entities.names import SCHEMA, all_names, dialogue, shown, stressed
 from tests.stressors.samples import CORPORA, sample
 
 PAGE = DOCS / "stressors" / "unseen_entities.md"
@@ -100,6 +100,7 @@ def test_a_name_that_the_dialogue_has_is_not_taken(tmp_path: Path) -> None:
     assert stressed(own(tmp_path, "jade bay resort"), [talk]) == [talk]
 
 
+@pytest.mark.slow
 def test_names_come_from_another_corpus_by_kind_less_those_of_training() -> None:
     state: State = {"restaurant-name": ("bedouin",), "train-destination": ("ely",)}
     talk = dialogue(("", "bedouin, and a train to ely", state))
@@ -130,7 +131,7 @@ def test_names_are_made_by_the_thousand(kind: str, region: str) -> None:
     ],
 )
 def test_a_made_name_stays_what_it_was(name: str, kept: str) -> None:
-    assert " ".join(kind_words(name_words(name))) == kept
+    assert " ".join(kind_words(words_of_name(name))) == kept
 
 
 def test_names_are_drawn_from_thousands() -> None:
@@ -208,6 +209,7 @@ def test_any_name_is_survived(text: str, name: str) -> None:
         assert find_value(done.turns[0].user, "hotel-name", state["hotel-name"])
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_happens() -> None:
     found = shown(PAGE)
     assert len(found) >= 3

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
-from dstress.stressors.out_of_domain.domain import Domain
+from dstress.stressors.out_of_domain.stressor import Domain
 from tests.stressors.samples import in_memory
 
 SCHEMA = Schema(

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.corpora import reminder
+from benchmarks import reminder
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.errors import CorpusError, SpecError, UnknownNameError
 from dstress.resources import Resources
 from dstress.stressors import create
-from dstress.stressors.out_of_domain.domain import Domain
-from dstress.stressors.out_of_domain.stressor import embedded_utterances, own_utterances
+from dstress.stressors.out_of_domain.stressor import Domain, embedded_utterances, own_utterances
 from dstress.text.edits import undo
 from dstress.text.mentions import find_value
 from tests.paths import DOCS
@@ -227,6 +226,7 @@ def test_foreign_words_say_no_value(corpus: str, mode: str, shared: Path) -> Non
                     assert not find_value(foreign, slot, forms)
 
 
+@pytest.mark.slow
 @given(
     st.lists(dialogues, min_size=1, max_size=3, unique_by=lambda dialogue: dialogue.id),
     st.sampled_from(["turn", "segment"]),

@@ -59,4 +59,4 @@ def test_any_texts_and_only_changed_places_change(original: str, back: str) -> N
     assert all(0 <= change.start < change.end <= len(original) for change in changes)
     assert all(first.end <= second.start for first, second in pairwise(changes))
     assert changes or apply_changes(original, changes) == original
-    assert not changes or EVERYDAY.can_change(original)
+    assert not changes or EVERYDAY.offers(original)

@@ -10,9 +10,9 @@ import pytest
 
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
 from dstress.errors import CorpusError
-from dstress.generators import Candidate, Generator, Goal
 from dstress.resources import Material, Resources
 from dstress.stressors import create
+from dstress.stressors.generators import Candidate, Generator, Goal
 from tests.stressors.samples import in_memory
 
 SCHEMA = Schema((Service("hotel", slots=(Slot("area"), Slot("stars"))),))

@@ -7,8 +7,7 @@ from random import Random
 
 import pytest
 
-from dstress.stressors.paraphrase.masks import Masks
-from dstress.stressors.paraphrase.sentence_frames import Sentences
+from dstress.stressors.paraphrase.sentence_frames import Masks, Sentences
 from dstress.text.tables import read_table
 
 TABLE = read_table("dstress.stressors.paraphrase", "sentence_frames.toml")

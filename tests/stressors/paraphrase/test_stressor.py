@@ -17,8 +17,8 @@ from dstress.errors import MissingExtraError, SpecError
 from dstress.pipeline.stress import stress
 from dstress.resources import Resources
 from dstress.stressors import create
+from dstress.stressors.translators import Translation, Translator
 from dstress.text.edits import differing_words
-from dstress.translators import Translation, Translator
 from tests.parts import need
 from tests.paths import DOCS
 from tests.stressors.samples import CORPORA, in_memory, sample
@@ -60,6 +60,7 @@ def fixed(monkeypatch: pytest.MonkeyPatch, answers: dict[str, list[str]], kind: 
     return f"paraphrase(strength=mild, translator={__name__}:{kind.__name__}())"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strength", ["strong", "mild"])
 def test_the_examples_of_the_docs_are_true(strength: str) -> None:
     if strength == "mild":
@@ -207,6 +208,7 @@ def test_hard_texts_keep_all_but_the_changed_words() -> None:
         assert rest.replace("goodbye", "bye").replace("reserve", "book") == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strength", ["strong", "mild"])
 def test_the_same_in_any_batch_and_after_pickling(strength: str) -> None:
     if strength == "mild":
@@ -219,6 +221,7 @@ def test_the_same_in_any_batch_and_after_pickling(strength: str) -> None:
     assert [done for one in reversed(dialogues) for done in copy.stress([one], 3)] == together[::-1]
 
 
+@pytest.mark.slow
 def test_other_routes_and_chains() -> None:
     need("apertium")
     [turn] = after(

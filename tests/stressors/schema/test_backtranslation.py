@@ -69,6 +69,7 @@ def test_words_change_and_names_stay_apart() -> None:
     assert intent.required == ("telephone number",) and intent.optional == {"x9": "1"}
 
 
+@pytest.mark.slow
 def test_names_or_descriptions_may_stay() -> None:
     need("apertium")
     [service] = made("schema_backtranslation(names=false)", Schema((ALARM,))).services
@@ -77,6 +78,7 @@ def test_names_or_descriptions_may_stay() -> None:
     assert service.intents[0].name == "FindFilms" and service.description == ALARM.description
 
 
+@pytest.mark.slow
 def test_whole_answers_are_further_away() -> None:
     need("apertium")
     schema = sample("reminder", None).schema
@@ -89,6 +91,7 @@ def test_whole_answers_are_further_away() -> None:
     assert 0 < some < more
 
 
+@pytest.mark.slow
 def test_a_service_is_translated_in_the_same_way_beside_others() -> None:
     need("apertium")
     schema = sample("reminder", None).schema
@@ -97,6 +100,7 @@ def test_a_service_is_translated_in_the_same_way_beside_others() -> None:
         assert made("schema_backtranslation", Schema((service,))).services == (expected,)
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_docs_are_true() -> None:
     need("apertium")
     corpus = sample("reminder", None)

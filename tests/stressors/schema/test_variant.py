@@ -15,7 +15,7 @@ from dstress.errors import DstressError, SpecError, UnknownNameError
 from dstress.pipeline.stress import stress
 from dstress.resources import Resources
 from dstress.stressors import create
-from dstress.stressors.schema.variant_pool import (
+from dstress.stressors.schema.variant import (
     Paraphrases,
     Pool,
     ServicePool,

@@ -15,15 +15,12 @@ from dstress.stressors.speech import voice
 from dstress.stressors.speech.calibration import (
     SAMPLES,
     Calibration,
-    CalibrationSearch,
+    calibrate,
     calibration_path,
     count_word_errors,
-    load_calibration,
-    save_calibration,
 )
-from dstress.stressors.speech.channel import Conditions, Recognition, Speaker
-from dstress.stressors.speech.channel_pool import ChannelPool
-from dstress.stressors.speech.sphinx import Sphinx
+from dstress.stressors.speech.channel import ChannelPool, Conditions, Recognition, Speaker, load_json, save_json
+from dstress.stressors.speech.recognizers import Sphinx
 
 BY = Speaker("slt", 1)
 
@@ -65,7 +62,7 @@ def utterances(count: int) -> list[tuple[str, Speaker]]:
 def test_any_reachable_rate_is_found(clean: float, middle: float, width: float, above: float, count: int) -> None:
     target = clean + above
     pool = Curve(curve(clean, middle, width))
-    found = CalibrationSearch(utterances(count), Conditions(), pool, lambda *_: None).run(target, 1)
+    found = calibrate(utterances(count), Conditions(), pool, target, 1, lambda *_: None)
     assert found.wer == pytest.approx(target, abs=0.015)
     assert curve(clean, middle, width)(found.snr) == pytest.approx(target, abs=0.02)
     assert sum(size == min(count, SAMPLES[-1]) for size in pool.trials) < 16
@@ -73,16 +70,13 @@ def test_any_reachable_rate_is_found(clean: float, middle: float, width: float, 
 
 
 def test_a_rate_below_the_clean_one_is_told_with_a_way_out() -> None:
-    search = CalibrationSearch(utterances(50), Conditions(), Curve(curve(0.17, 20, 3)), lambda *_: None)
     with pytest.raises(DstressError, match=r"(?s)5% cannot be reached: without any noise it is 17\..*lm="):
-        search.run(0.05, 1)
+        calibrate(utterances(50), Conditions(), Curve(curve(0.17, 20, 3)), 0.05, 1, lambda *_: None)
 
 
 def test_progress_is_told() -> None:
     told: list[tuple[str, int]] = []
-    CalibrationSearch(utterances(50), Conditions(), Curve(curve(0.1, 20, 3)), lambda *line: told.append(line)).run(
-        0.3, 1
-    )
+    calibrate(utterances(50), Conditions(), Curve(curve(0.1, 20, 3)), 0.3, 1, lambda *line: told.append(line))
     assert told[0] == ("50 utterances without noise, word error rate 10.0%", 1)
     assert [number for _, number in told] == list(range(1, len(told) + 1))
 
@@ -98,8 +92,8 @@ def test_calibrations_are_kept_by_all_that_matters(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(Sphinx, "version", lambda _: ("1.0",))
     found = Calibration(0.3, 27.5, 0.302, 100, 1)
     path = calibration_path(tmp_path, Conditions(snr=3.0), ["slt"], 0.3, ["a", "b"])
-    save_calibration(path, found)
-    assert load_calibration(path) == found
+    save_json(path, found)
+    assert load_json(path, Calibration) == found
     assert calibration_path(tmp_path, Conditions(), ["slt"], 0.3, ["a", "b"]) == path
     others = [
         calibration_path(tmp_path, Conditions(noise="babble"), ["slt"], 0.3, ["a", "b"]),
@@ -110,6 +104,6 @@ def test_calibrations_are_kept_by_all_that_matters(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(Sphinx, "version", lambda _: ("2.0",))
     others.append(calibration_path(tmp_path, Conditions(), ["slt"], 0.3, ["a", "b"]))
     assert path not in others
-    assert [load_calibration(other) for other in others] == [None] * 5
+    assert [load_json(other, Calibration) for other in others] == [None] * 5
     path.write_bytes(b"{broken")
-    assert load_calibration(path) is None
+    assert load_json(path, Calibration) is None

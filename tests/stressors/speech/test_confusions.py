@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.stressors.speech.confusions import LONGEST, Level, Region, blend, fit, regions
+from dstress.stressors.speech.confusions import LONGEST, Level, Region, Vocabulary, blend, fit, pack_words, regions
 from dstress.stressors.speech.sounds import SoundAlikes, sound_of
-from dstress.stressors.speech.vocabulary import Vocabulary, pack_words
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=15)
 

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.errors import DstressError
-from dstress.stressors.speech.language_model import END, START, arpa, domain_language
-from dstress.stressors.speech.pronunciation import pronunciations
-from dstress.stressors.speech.sphinx import Sphinx
+from dstress.stressors.speech.language_model import END, START, arpa, domain_language, pronunciations
+from dstress.stressors.speech.recognizers import Sphinx
 from dstress.stressors.speech.voice import speak
 from tests.parts import need
 

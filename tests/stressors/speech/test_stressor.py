@@ -13,9 +13,8 @@ from dstress.dialogue import Dialogue, Turn
 from dstress.errors import DstressError, MissingExtraError, SpecError, UnknownNameError
 from dstress.pipeline.stress import calibrate_spec, stress
 from dstress.stressors import stressors
-from dstress.stressors.speech import sphinx, voice, whisper
-from dstress.stressors.speech.spoken import words
-from dstress.stressors.speech.word_errors import total, word_errors
+from dstress.stressors.speech import recognizers, voice
+from dstress.stressors.speech.spoken import total, word_errors, words
 from tests.parts import IN_CI, need
 from tests.paths import DOCS
 from tests.stressors.samples import in_memory, sample
@@ -55,10 +54,9 @@ def test_missing_parts_are_told_before_any_work(monkeypatch: pytest.MonkeyPatch)
     corpus = sample("reminder", None)
     with pytest.raises(UnknownNameError, match="voice"):
         stress(corpus, "speech(voices=[nobody])")
-    monkeypatch.setattr(sphinx, "find_spec", lambda _: None)
+    monkeypatch.setattr(recognizers, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match="pocketsphinx"):
         stress(corpus, "speech")
-    monkeypatch.setattr(whisper, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r"(?s)faster-whisper.*dstress\[whisper\]"):
         stress(corpus, "speech(recognizer=whisper)")
     monkeypatch.setenv("PATH", "")

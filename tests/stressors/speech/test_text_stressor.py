@@ -14,14 +14,10 @@ from dstress.dialogue import Dialogue, Turn
 from dstress.errors import SpecError
 from dstress.pipeline.stress import stress
 from dstress.stressors import stressors
-from dstress.stressors.speech import confusion_fit as fitting
-from dstress.stressors.speech.confusion_fit import load_or_fit, sample_texts, shipped, shipped_file
-from dstress.stressors.speech.confusions import blend
-from dstress.stressors.speech.recognizer import RecognizerName
-from dstress.stressors.speech.sphinx import Sphinx
-from dstress.stressors.speech.spoken import words
-from dstress.stressors.speech.vocabulary import Vocabulary
-from dstress.stressors.speech.word_errors import WordErrors, total, word_errors
+from dstress.stressors.speech import confusions as fitting
+from dstress.stressors.speech.confusions import Vocabulary, blend, load_or_fit, sample_texts, shipped, shipped_file
+from dstress.stressors.speech.recognizers import RecognizerName, Sphinx
+from dstress.stressors.speech.spoken import WordErrors, total, word_errors, words
 from tests.parts import need
 from tests.stressors.samples import in_memory, sample
 from tests.stressors.speech.test_stressor import documented
@@ -43,6 +39,7 @@ def test_bad_arguments_are_told(spec: str) -> None:
 RECOGNIZERS = get_args(RecognizerName)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recognizer", RECOGNIZERS)
 @pytest.mark.parametrize("wer", [0.1, 0.3, 0.5])
 def test_rate_and_mix_are_the_channels_on_turns_it_was_not_set_on(wer: float, recognizer: RecognizerName) -> None:

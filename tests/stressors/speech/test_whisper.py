@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from dstress.errors import DstressError, MissingExtraError
-from dstress.stressors.speech import voice, whisper
+from dstress.stressors.speech import recognizers, voice
 from dstress.stressors.speech.channel import Channel, Conditions, Speaker
-from dstress.stressors.speech.confusion_fit import complete, load_or_fit
-from dstress.stressors.speech.spoken import words
-from dstress.stressors.speech.whisper import Whisper
-from dstress.stressors.speech.word_errors import total, word_errors
+from dstress.stressors.speech.confusions import complete, load_or_fit
+from dstress.stressors.speech.recognizers import Whisper
+from dstress.stressors.speech.spoken import total, word_errors, words
 from tests.parts import need
 
 UTTERANCES = [
@@ -45,10 +44,10 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder that looks like a model's, for what needs no weights."""
     (tmp_path / "small").mkdir()
     (tmp_path / "small" / "model.bin").write_bytes(b"weights")
-    monkeypatch.setattr(whisper, "installed_version", lambda _: "1.2")
-    whisper._version.cache_clear()
+    monkeypatch.setattr(recognizers, "installed_version", lambda _: "1.2")
+    recognizers._whisper_version.cache_clear()
     yield tmp_path / "small"
-    whisper._version.cache_clear()
+    recognizers._whisper_version.cache_clear()
 
 
 def test_it_hears_what_was_said_and_writes_it_as_people_do(base: Path, tmp_path: Path) -> None:
@@ -62,7 +61,7 @@ def test_it_hears_what_was_said_and_writes_it_as_people_do(base: Path, tmp_path:
 
 
 def test_the_text_model_can_be_fitted_on_it(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dstress.stressors.speech.confusion_fit.LEVELS", {Whisper: {"white": (None, 0.0)}})
+    monkeypatch.setattr("dstress.stressors.speech.confusions.LEVELS", {Whisper: {"white": (None, 0.0)}})
     made = load_or_fit([text for text, _ in UTTERANCES], tmp_path, Whisper(str(base)))
     clean, noisy = made.levels["white"]
     assert clean.wer < noisy.wer
@@ -87,15 +86,17 @@ def test_what_was_heard_is_kept_by_model(small: Path, tmp_path: Path, monkeypatc
 
 def test_some_words_are_never_heard(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     segments = [SimpleNamespace(text=" A taxi, Shit,"), SimpleNamespace(text=" please.")]
-    monkeypatch.setattr(whisper, "_loaded", lambda _: SimpleNamespace(transcribe=lambda *_, **__: (segments, None)))
+    monkeypatch.setattr(
+        recognizers, "_whisper_model", lambda _: SimpleNamespace(transcribe=lambda *_, **__: (segments, None))
+    )
     assert Whisper(str(small)).recognize(np.zeros(160, np.int16), small) == "A taxi, please."
 
 
 def test_what_is_missing_is_told_before_any_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(whisper, "find_spec", lambda _: None)
+    monkeypatch.setattr(recognizers, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r"(?s)faster-whisper.*dstress\[whisper\]"):
         Whisper().check()
-    monkeypatch.setattr(whisper, "find_spec", lambda _: "there")
+    monkeypatch.setattr(recognizers, "find_spec", lambda _: "there")
     with pytest.raises(DstressError, match=r"no model\.bin") as told:
         Whisper(str(tmp_path)).check()
     assert told.value.where == str(tmp_path)

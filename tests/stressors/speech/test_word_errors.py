@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.stressors.speech.word_errors import WordErrors, total, word_errors
+from dstress.stressors.speech.spoken import WordErrors, total, word_errors
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=12)
 

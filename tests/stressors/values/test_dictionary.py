@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dstress.corpora import load, reminder
+from benchmarks import reminder
+from dstress.corpora import load
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
 from dstress.errors import DstressError, UnknownNameError
 from dstress.stressors.values.dictionary import SHIPPED, Dictionary, count_values, read, shipped, values_of

@@ -10,7 +10,7 @@ from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema, Service, Slot, State, Turn
 from dstress.errors import CorpusError, SpecError, UnknownNameError
 from dstress.resources import Resources
-from dstress.stressors.values.dictionary_builder import build, choose
+from dstress.stressors.values.dictionary import build, choose
 from tests.stressors.samples import in_memory
 
 SCHEMA = Schema(
@@ -50,7 +50,8 @@ def built(minimum: int = 5, **test: Sequence[str]) -> Mapping[str, tuple[tuple[s
         train_leave=["10:15", "11:00", "17:45", "18:00", "after 9"] * 3,
         train_people=["1", "2", "3"] * 3,
     )
-    found = build(train, corpus(**test), minimum)
+    tested = corpus(**test)
+    found = build(train, tested, tested.schema, minimum)
     return {slot: (found.pool(slot), found.is_seen(slot, found.pool(slot)[0])) for slot in found.slots}
 
 
@@ -85,18 +86,20 @@ def test_categories_come_from_the_schema() -> None:
 def test_what_nobody_says_of_a_yes_or_no_is_no_choice() -> None:
     schema = Schema((Service("hotel", slots=(Slot("smoking", categorical=True, values=("True", "False")),)),))
     turns = [Dialogue(str(n), (Turn("", state={"hotel-smoking": ("True",)}),)) for n in range(6)]
-    found = build(in_memory(turns, schema), in_memory(turns, schema)).adapted(schema)
+    found = build(turns, turns, schema).adapted(schema)
     assert found.pool("hotel-smoking") == ("True",)
 
 
 def test_an_unknown_slot_is_measured_by_all_of_training() -> None:
     train = corpus(hotel_name=TOWNS * 3)
-    found = build(train, corpus(train_to=TOWNS * 2), minimum=1)
+    tested = corpus(train_to=TOWNS * 2)
+    found = build(train, tested, tested.schema, minimum=1)
     assert {*found.pool("train-to")} == {*TOWNS} and found.is_seen("train-to", "ely")
 
 
 def test_multiwoz_has_enough_unseen_values_only_among_times(shared: Path) -> None:
-    found = build(load(f"{shared / 'data/multiwoz21-trade'}:train"), load(f"{shared / 'data/multiwoz21-raw'}:test"))
+    train, test = load(f"{shared / 'data/multiwoz21-trade'}:train"), load(f"{shared / 'data/multiwoz21-raw'}:test")
+    found = build(train, test, test.schema)
     unseen = {slot for slot in found.slots if not found.is_seen(slot, found.pool(slot)[0])}
     assert unseen == {"train-arriveby", "train-leaveat"}
     assert all(len(found.pool(slot)) >= 2 for slot in found.slots) and "hotel-name" in found.slots

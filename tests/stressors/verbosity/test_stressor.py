@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.corpora import load, reminder
+from benchmarks import reminder
+from dstress.corpora import load
 from dstress.dialogue import Dialogue, Schema, Turn
 from dstress.errors import SpecError
 from dstress.stressors import stressors
-from dstress.stressors.verbosity.phrases import domain_details
-from dstress.stressors.verbosity.phrases import phrases as shipped_phrases
-from dstress.stressors.verbosity.stressor import Additions, lengthen
+from dstress.stressors.verbosity.stressor import domain_details, lengthen
+from dstress.stressors.verbosity.stressor import phrases as shipped_phrases
 from dstress.text.writing_style import style_of
 from tests.stressors.noise import ODD, check_page, keeps_protected, protected_texts, simulated_dialogues, stressed
 
@@ -55,7 +55,7 @@ SERVICES = (
 
 
 def longer(text: str, system: str = "", additions: int = 2, seed: int = 0) -> str:
-    return lengthen(text, [], Random(seed), style_of(text, system), system, Additions(additions))
+    return lengthen(text, [], Random(seed), style_of(text, system), system, additions)
 
 
 def phrases() -> list[str]:
@@ -91,6 +91,15 @@ def test_no_phrase_says_a_listed_value_of_reminder() -> None:
 @pytest.mark.parametrize("path", ["multiwoz21-raw", "sgd/test.tar.xz"])
 def test_no_phrase_says_a_listed_value(path: str, shared: Path) -> None:
     _check_values(load(str(shared / "data" / path)).schema)
+
+
+def test_nothing_added_is_a_value_of_the_corpus() -> None:
+    """MultiWOZ has a restaurant called Ask, a word of many phrases."""
+    said = [Dialogue(str(number), (Turn("I'd like a table for two."),)) for number in range(200)]
+    assert any(re.search(r"\bask\b", one.turns[0].user) for one in stressed("verbosity", said))
+    restaurant = Dialogue("ask", (Turn("Is Ask any good?", "", {"tables-name": ("ask",)}),))
+    longer = [one.turns[0] for one in stressed("verbosity", [*said, restaurant])[:-1]]
+    assert all(turn.changed and not re.search(r"\bask\b", turn.user) for turn in longer)
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -188,7 +197,7 @@ def test_thousands_of_turns_do_not_repeat_a_handful_of_phrases() -> None:
 @given(protected_texts(), st.integers(0, 9), st.integers(1, 4), st.sampled_from(["", "Where to ?", "Done."]))
 def test_protected_words_stay(case: tuple[str, list[tuple[int, int]]], seed: int, additions: int, system: str) -> None:
     def rewrite(text: str, ranges: list[tuple[int, int]], random: Random) -> str:
-        return lengthen(text, ranges, random, style_of(text, system), system, Additions(additions))
+        return lengthen(text, ranges, random, style_of(text, system), system, additions)
 
     keeps_protected(rewrite, *case, seed)
 

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
+from dstress.errors import SpecError
+from dstress.learning.recipe import read_settings
 from dstress.trackers.base import Context
 from dstress.trackers.generative.forms import FormOptions, create_form
 from dstress.trackers.learned import LabelledTurn
@@ -104,5 +106,5 @@ def test_slot_by_slot() -> None:
     [{"writes": "change"}, {"form": "slots", "previous": True}, {"exchanges": -1}, {"forget": 2.0}],
 )
 def test_what_cannot_work_is_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"needs|reads|exchanges"):
-        FormOptions(**options)
+    with pytest.raises(SpecError, match=r"needs|reads|\.exchanges|\.forget"):
+        read_settings(options, FormOptions, "recipe.toml")

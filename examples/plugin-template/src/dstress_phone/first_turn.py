@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from dstress import Metric
-from dstress.metrics.base import over_units
+from dstress.api import Metric, over_units
 
 
 class FirstTurnJga(Metric):

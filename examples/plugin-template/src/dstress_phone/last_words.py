@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from dstress import Tracker
-from dstress.trackers import Context
+from dstress.api import Context, Tracker
 
 
 class LastWords(Tracker):

@@ -4,7 +4,7 @@ import random as randomness
 import re
 from collections.abc import Sequence
 
-from dstress import Rewriter
+from dstress.api import Rewriter
 
 SHORT = {"please": "pls", "you": "u", "are": "r", "thanks": "thx", "tomorrow": "tmrw", "see": "c", "people": "ppl"}
 

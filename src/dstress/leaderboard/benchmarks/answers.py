@@ -6,8 +6,9 @@ that it claims to have copied, which some scripts look up in gold.
 
 from __future__ import annotations
 
+import unicodedata
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,15 +16,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from dstress.alignment.pairing import Pairing
 from dstress.conventions import conventions
 from dstress.errors import DstressError, PredictionError
 from dstress.leaderboard.benchmarks.inputs import WHOLE, Case
 from dstress.leaderboard.benchmarks.package import Package
 from dstress.predictions import detect, formats
 from dstress.predictions.base import FramePrediction, Prediction
+from dstress.runs.suites.base import ORIGINAL
+from dstress.scoring.alignment.pairing import Pairing
+from dstress.scoring.metrics import metrics
+from dstress.spec import parse
 from dstress.storage.sources import Source, open_source, unpacking_at_most
-from dstress.suites.base import ORIGINAL
 
 MOST_UNPACKED = 1 << 30
 """What an archive of answers may unpack to, in bytes."""
@@ -57,11 +60,9 @@ def _read(package: Package, source: Source, format_name: str) -> Answers:
     for part, corpus in package.inputs.items():
         own = source if len(cases) == 1 else _part_of(source, part)
         reader = formats.create(format_name) if format_name else detect(own)
-        read = _Sanitised(reader.read(own, corpus.schema), cases[part])
-        pairing = Pairing(corpus, read, corpus.schema)
-        answers.predictions.update(
-            (dialogue.id, {answer.turn: answer for answer in found}) for dialogue, found in pairing
-        )
+        pairing = Pairing(corpus, _sanitised(reader.read(own, corpus.schema), cases[part]), corpus.schema)
+        for dialogue, predictions in pairing:
+            answers.predictions[dialogue.id] = {answer.turn: answer for answer in predictions}
         pairing.require_predictions("the public inputs")
         pairing.require_complete(_ALL_ASKED)
         answers.notes.extend(pairing.notes(conventions.create(package.key.conventions[0])))
@@ -74,29 +75,24 @@ def _part_of(source: Source, part: str) -> Source:
     own = Source(f"{source.address}, {part}", [])
     own.files = [file for file in source.files if part in file.folder.split("/")[:2]]
     if not own.files:
-        fix = "hand in a zip with a folder for each part of the inputs"
+        fix = "submit a zip with a folder for each part of the inputs"
         raise PredictionError(f"there is no folder {part}", where=source.address, fix=fix)
     return own
 
 
-class _Sanitised:
+def _sanitised(predictions: Iterable[Prediction], cases: Iterable[Case]) -> Iterator[Prediction]:
     """Predictions with their answers only; the history of a stressed turn need not be answered, and counts nothing."""
-
-    def __init__(self, predictions: Iterable[Prediction], cases: Iterable[Case]) -> None:
-        self.predictions = predictions
-        self.history = {case.id: set(range(case.turn)) for case in cases if case.turn != WHOLE}
-
-    def __iter__(self) -> Iterator[Prediction]:
-        known = set()
-        for read in self.predictions:
-            public_id = read.dialogue.casefold().removesuffix(".json")
-            known.add(public_id)
-            self.history.get(public_id, set()).discard(read.turn)
-            yield msgspec.structs.replace(
-                read, dialogue=public_id, gold=None, utterance=None, informed={}, context=None, listed=None
-            )
-        for public_id in known & self.history.keys():
-            yield from (Prediction(public_id, turn, {}) for turn in sorted(self.history[public_id]))
+    history = {case.id: set(range(case.turn)) for case in cases if case.turn != WHOLE}
+    answered = set()
+    for prediction in predictions:
+        public_id = prediction.dialogue.casefold().removesuffix(".json")
+        answered.add(public_id)
+        history.get(public_id, set()).discard(prediction.turn)
+        yield msgspec.structs.replace(
+            prediction, dialogue=public_id, gold=None, utterance=None, informed={}, context=None, listed=None
+        )
+    for public_id in answered & history.keys():
+        yield from (Prediction(public_id, turn, {}) for turn in sorted(history[public_id]))
 
 
 def lead_back(package: Package, answers: Answers, variant: str) -> Iterator[Prediction]:
@@ -106,28 +102,50 @@ def lead_back(package: Package, answers: Answers, variant: str) -> Iterator[Pred
     """
     public = {(case.variant, case.dialogue, case.turn): case.id for case in package.key.cases}
     framed = any(answer.frames for turns in answers.predictions.values() for answer in turns.values())
-    for dialogue in package.gold.dialogues(variant):
+    for dialogue in package.gold.variant(variant).dialogues():
         clean = public.get((variant, dialogue.id, WHOLE)) or public[ORIGINAL, dialogue.id, WHOLE]
         for number, turn in enumerate(dialogue.turns):
             answer = answers.predictions[public.get((variant, dialogue.id, number), clean)][number]
-            given = {frame.service for frame in answer.frames}
-            silent = tuple(FramePrediction(frame.service) for frame in turn.frames if frame.service not in given)
+            answered = {frame.service for frame in answer.frames}
+            silent = tuple(FramePrediction(frame.service) for frame in turn.frames if frame.service not in answered)
             frames = (*answer.frames, *silent) if framed else ()
             yield msgspec.structs.replace(answer, dialogue=dialogue.id, turn=number, frames=frames)
 
 
 def take_fingerprint(package: Package, answers: Answers) -> NDArray[np.uint32]:
-    """A number for each answer that counts, in the key's order: how far two submissions are the same."""
-    return np.array(
-        [zlib.crc32(_content(answers.predictions[case.id], turn)) for case in package.key.cases for turn in case.asked],
-        np.uint32,
-    )
+    """A number for each answer that counts, in the key's order: how far two submissions are the same.
+
+    The first row is of states, as the benchmark's first convention reads them: slots that it never looks at are left
+    out, and values lose all but letters and digits. Only where more than states is measured, a second row is of what
+    else the answers say.
+    """
+    convention = conventions.create(package.key.conventions[0])
+    by_frame = convention.within_schema or convention.unit == "frame"
+    measured = [*package.suite.metrics, *(column.metric for column in package.suite.table)]
+    kinds = [metrics.get(name) for name in {parse(metric).name for metric in measured} if name in metrics]
+    services: dict[tuple[str, str], list[set[str]]] = {}
+    for variant in package.gold.variants if by_frame else ():
+        for dialogue in package.gold.variant(variant).dialogues():
+            services[variant, dialogue.id] = [{frame.service for frame in turn.frames} for turn in dialogue.turns]
+
+    states, others = [], []
+    for case in package.key.cases:
+        schema = package.inputs[case.part].schema.slots
+        for turn in case.asked:
+            answer = answers.predictions[case.id][turn]
+            own = services[case.variant, case.dialogue][turn] if by_frame else ()
+            values = {
+                slot: _fold(value)
+                for slot, written in answer.state.items()
+                if slot in schema and convention.considers(slot, own, schema)
+                if (value := convention.predicted(slot, written)) is not None
+            }
+            states.append(zlib.crc32(msgspec.json.encode(values, order="deterministic")))
+            said = (answer.response, answer.frames, answer.intent, answer.requested, answer.ood)
+            others.append(zlib.crc32(_fold(msgspec.json.encode(said).decode()).encode()))
+    return np.array([states] if all(kind.needs_states for kind in kinds) else [states, others], np.uint32)
 
 
-def _content(answers: Mapping[int, Prediction], turn: int) -> bytes:
-    return msgspec.json.encode(msgspec.structs.replace(answers[turn], dialogue=""), order="deterministic")
-
-
-def public_turns(package: Package) -> int:
-    """How many turns are asked for."""
-    return sum(len(case.asked) for case in package.key.cases)
+def _fold(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(letter for letter in folded if letter.isalnum()) or folded.strip()

@@ -1,109 +1,250 @@
-"""A leaderboard: systems in order, and whether each differs from the one above it by more than chance."""
+"""Leaderboards: the newest published version of each system, in order, and how it came to that.
+
+What people have judged is shown beside the numbers.
+"""
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
-from math import isfinite, isnan, nan
-from typing import NamedTuple
+from math import isfinite
+from typing import Any, NamedTuple
 
-import numpy as np
+import msgspec
+from sqlalchemy import select
+from sqlalchemy.orm import Session, undefer
 
-from dstress.leaderboard.benchmarks.results import Result, Statistics, View, make_metric
-from dstress.metrics.base import Floats
-from dstress.metrics.measures import measure_of
+from dstress.errors import unknown
+from dstress.leaderboard.benchmarks.ranking import Entry, Row, rank
+from dstress.leaderboard.benchmarks.results import Result, Statistics, View, coarse, unpack
+from dstress.leaderboard.benchmarks.service import first_view, views_of_benchmark
+from dstress.leaderboard.tables import (
+    DONE,
+    Benchmark,
+    JudgingRound,
+    JudgingSubject,
+    StoredResult,
+    Submission,
+    System,
+    Team,
+)
+from dstress.reports.tables import Table
 from dstress.runs.folder import Cell
-from dstress.scoring.significance import approximate_randomisation, evenly_weighed, holm
-from dstress.suites.base import Column
+from dstress.scoring.metrics.measures import measure_of
+from dstress.studies.human_check.questions import questions
+from dstress.studies.human_check.verdict import Share, Verdict
 
-ALPHA = 0.05
-_RESAMPLES, _SEED = 1000, 1
-
-
-@dataclass(frozen=True, eq=False)
-class Entry:
-    """A submission on a board: its name there, its numbers, and its statistics, all under one convention."""
-
-    key: int
-    result: Result
-    statistics: Statistics
+_MOST_KEPT = 200
 
 
-class Row(NamedTuple):
-    """An entry in its place. `p` compares it with the one above, after Holm's correction over the board."""
+class Judged(NamedTuple):
+    """A submission in the last closed round that judged it: the share of its items for which most judges said yes."""
 
-    rank: int
-    entry: Entry
-    cells: list[Cell | None]
-    p: float
+    round: int
+    judges: int
+    shares: dict[str, Share]
+
+
+class Standing(NamedTuple):
+    """A system's place on a board, and what is known of the version that holds it (a row of `_published`)."""
+
+    row: Row
+    published: Any
 
     @property
-    def tied(self) -> bool:
-        """Whether it is not significantly different from the one above."""
-        return self.p > ALPHA
+    def names(self) -> str:
+        """The system's and the team's, a line each."""
+        return f"{self.published.system}\n{self.published.team}"
 
 
-def rank(entries: Sequence[Entry], view: View, label: str) -> list[Row]:
-    """The entries by one column of a view, the best first; those without a score in it come last."""
-    better = _sign(view, label)
+class Board(NamedTuple):
+    """A leaderboard as it is shown. `by` is the column that it is ordered by."""
 
-    def place(entry: Entry) -> tuple[bool, float, int]:
-        value = _value(entry, view, label)
-        return not isfinite(value), -better * value if isfinite(value) else 0.0, entry.key
+    benchmark: Benchmark
+    views: dict[str, View]
+    view: View
+    convention: str
+    conventions: list[str]
+    by: str
+    standings: list[Standing]
+    judged: dict[int, Judged]
+    """What people said, by submission."""
 
-    ordered = sorted(entries, key=place)
-    tests = [_p_value(upper, lower, view, label) for upper, lower in pairwise(ordered)]
-    known = iter(holm([p for p in tests if not isnan(p)]))
-    corrected = [nan, *(p if isnan(p) else next(known) for p in tests)]
-    return [
-        Row(number, entry, [entry.result.cell(view.name, name) for name in view.labels], p)
-        for number, (entry, p) in enumerate(zip(ordered, corrected, strict=False), start=1)
-    ]
+    @property
+    def questions(self) -> dict[str, str]:
+        """What people were asked of any of its systems, and what that measures."""
+        judged = {name for verdict in self.judged.values() for name in verdict.shares}
+        return {name: question.title for name, question in questions("systems").items() if name in judged}
 
-
-def _sign(view: View, label: str) -> int:
-    """1 where more is better; averages are of points, of which more is always better."""
-    columns = view.behind(label)
-    return measure_of(columns[0].metric).sign if len(columns) == 1 and columns[0].name == label else 1
-
-
-def _value(entry: Entry, view: View, label: str) -> float:
-    cell = entry.result.cell(view.name, label)
-    return cell.score.value if cell is not None and cell.score is not None else nan
+    def share(self, standing: Standing, question: str) -> Share | None:
+        """What people said of a system; None where nobody was asked."""
+        judged = self.judged.get(standing.row.entry.key)
+        return judged.shares.get(question) if judged else None
 
 
-def _p_value(upper: Entry, lower: Entry, view: View, label: str) -> float:
-    """The paired test of two entries in one column; nan where there is nothing to pair, or not the same columns."""
-    if not isfinite(_value(lower, view, label)):
-        return nan
-    columns = tuple(column for column in view.behind(label) if _is_there(upper, column) or _is_there(lower, column))
-    if not columns or not all(_is_there(entry, column) for entry in (upper, lower) for column in columns):
-        return nan
-    return _tested(upper, lower, tuple((column.variant, column.metric) for column in columns))
+def load_board(db: Session, benchmark: Benchmark, view: str = "", convention: str = "", by: str = "") -> Board:
+    """A benchmark's leaderboard; what is not said is as the organiser wants it."""
+    views, conventions = views_of_benchmark(benchmark), benchmark.summary.get("conventions", [])
+    view = view or first_view(benchmark)
+    if view not in views:
+        raise unknown("view", view, views)
+    convention = convention or conventions[0]
+    if convention not in conventions:
+        raise unknown("convention of the benchmark", convention, conventions)
+    by = by or views[view].labels[0]
+    if by not in views[view].labels:
+        raise unknown("column", by, views[view].labels)
+    latest = {row.system_id: row for row in _published(db, benchmark)}  # in the order of versions
+    versions = {row.id: row for row in latest.values()}
+    rows = rank(tuple(_entry(db, row, convention) for row in versions.values()), views[view], by)
+    standings = [Standing(row, versions[row.entry.key]) for row in rows]
+    judged = {number: verdict for number, verdict in judged_systems(db, benchmark).items() if number in versions}
+    return Board(benchmark, views, views[view], convention, conventions, by, standings, judged)
 
 
-def _is_there(entry: Entry, column: Column) -> bool:
-    """Whether an entry has statistics of a column; those of a slice are not kept."""
-    return column.slice is None and column.metric in entry.statistics.get(column.variant, {})
+def _published(db: Session, benchmark: Benchmark) -> Sequence[Any]:
+    """Every version that anybody may see, the older first."""
+    columns = (Submission.id, Submission.system_id, Submission.version, Submission.published_at)
+    names = (System.name.label("system"), Team.name.label("team"))
+    query = select(*columns, *names).join(System, Submission.system).join(Team, System.team)
+    seen = (Submission.state == DONE, Submission.published_at.is_not(None), Submission.withdrawn_at.is_(None))
+    return db.execute(query.where(System.benchmark_id == benchmark.id, *seen).order_by(Submission.version)).all()
 
 
-@lru_cache(maxsize=4096)
-def _tested(upper: Entry, lower: Entry, columns: tuple[tuple[str, str], ...]) -> float:
-    """Known again for the same entries: a board that changes in one place asks for all the others once more."""
-    metrics = [make_metric(metric) for _, metric in columns]
-    scales = [measure_of(metric).scale for _, metric in columns]
-    blocks = [
-        evenly_weighed(upper.statistics[place][name], lower.statistics[place][name], metric.count)
-        for (place, name), metric in zip(columns, metrics, strict=True)
-    ]
-    ends = np.cumsum([ours.shape[1] for ours, _ in blocks])
+_kept: OrderedDict[tuple[Any, ...], Entry] = OrderedDict()
+"""Results that were unpacked, the latest used last; they never change."""
+_keeping = threading.Lock()
 
-    def mean(sums: Floats) -> Floats:
-        parts = np.split(sums, ends[:-1], axis=-1)
-        values = [scale * metric.value(part) for scale, metric, part in zip(scales, metrics, parts, strict=True)]
-        return np.asarray(np.mean(values, axis=0), np.float64)
 
-    ours, theirs = (np.hstack(sides) for sides in zip(*blocks, strict=True))
-    return approximate_randomisation(ours, theirs, mean, _RESAMPLES, _SEED).p
+def _entry(db: Session, row: Any, convention: str) -> Entry:
+    """A published version under a convention; the same object each time, by which `rank` knows its tests again."""
+    # With the time, since SQLite gives a deleted submission's number again.
+    key = (str(db.get_bind().engine.url), row.id, row.published_at, convention)
+    with _keeping:
+        if key in _kept:
+            _kept.move_to_end(key)
+            return _kept[key]
+    stored = db.get_one(StoredResult, row.id, options=[undefer(StoredResult.statistics)])
+    result = unpack(stored.results, dict[str, Result])[convention]
+    entry = Entry(row.id, result, unpack(stored.statistics, dict[str, Statistics])[convention])
+    with _keeping:
+        _kept[key] = entry
+        while len(_kept) > _MOST_KEPT:
+            _kept.popitem(last=False)
+    return entry
+
+
+def verdict_of(round_: JudgingRound) -> Verdict | None:
+    """The verdict of a closed round."""
+    return msgspec.convert(round_.verdict, Verdict) if round_.verdict else None
+
+
+def judged_systems(db: Session, benchmark: Benchmark) -> dict[int, Judged]:
+    """What people said of each submission that they were shown."""
+    query = (
+        select(JudgingRound, JudgingSubject.label, JudgingSubject.submission_id)
+        .join(JudgingSubject, JudgingSubject.round_id == JudgingRound.id)
+        .where(JudgingRound.benchmark_id == benchmark.id, JudgingRound.closed_at.is_not(None))
+        .where(JudgingSubject.submission_id.is_not(None))
+        .order_by(JudgingRound.closed_at)
+    )
+    judged: dict[int, Judged] = {}
+    for round_, label, submission in db.execute(query):
+        verdict = verdict_of(round_)
+        if verdict and submission and label in verdict.variants:
+            judged[submission] = Judged(round_.id, len(verdict.judges), verdict.variants[label])
+    return judged
+
+
+def load_result(db: Session, submission: Submission, convention: str = "") -> Result | None:
+    """A submission's numbers under a convention, by default the benchmark's first; None while there are none.
+
+    Exact once they are published: then everybody sees what the team has learnt of gold.
+    """
+    stored = db.get(StoredResult, submission.id)
+    if stored is None:
+        return None
+    results = unpack(stored.results, dict[str, Result])
+    if convention and convention not in results:
+        raise unknown("convention of the benchmark", convention, results)
+    result = results[convention or next(iter(results))]
+    return result if submission.published_at else coarse(result)
+
+
+class Milestone(NamedTuple):
+    """A version that was published: its value in the board's first column, and whether it was the best until then."""
+
+    published: Any
+    cell: Cell | None
+    is_best: bool
+
+
+def load_history(db: Session, board: Board) -> list[Milestone]:
+    """Every published version in the order of publishing."""
+    milestones: list[Milestone] = []
+    best = None
+    columns = board.view.behind(board.by)
+    sign = measure_of(columns[0].metric).sign if columns else 1
+    for row in sorted(_published(db, board.benchmark), key=lambda row: row.published_at):
+        cell = _entry(db, row, board.convention).result.cell(board.view.name, board.by)
+        value = sign * cell.score.value if cell and cell.score and isfinite(cell.score.value) else None
+        is_best = value is not None and (best is None or value > best)
+        best = value if is_best else best
+        milestones.append(Milestone(row, cell, is_best))
+    return milestones
+
+
+def board_content(board: Board) -> dict[str, Any]:
+    """A leaderboard as JSON has it."""
+    return {
+        "benchmark": board.benchmark.slug,
+        "title": board.benchmark.title,
+        "view": board.view.name,
+        "convention": board.convention,
+        "ordered_by": board.by,
+        "columns": board.view.labels,
+        "systems": [
+            {
+                "rank": standing.row.rank,
+                "system": standing.published.system,
+                "team": standing.published.team,
+                "version": standing.published.version,
+                "published_at": standing.published.published_at.isoformat(),
+                "p_above": standing.row.p if isfinite(standing.row.p) else None,
+                "differs_from_above": None if not isfinite(standing.row.p) else not standing.row.tied,
+                "scores": {
+                    label: msgspec.to_builtins(cell.score) if cell and cell.score else None
+                    for label, cell in zip(board.view.labels, standing.row.cells, strict=True)
+                },
+                "judged": {name: msgspec.to_builtins(board.share(standing, name)) for name in board.questions},
+            }
+            for standing in board.standings
+        ],
+    }
+
+
+def board_table(board: Board) -> Table:
+    """A leaderboard as CSV has it: full numbers, an interval as two of them."""
+    records = []
+    for standing in board.standings:
+        record: dict[str, Any] = {
+            "rank": standing.row.rank,
+            "system": _as_text(standing.published.system),
+            "team": _as_text(standing.published.team),
+            "version": standing.published.version,
+        }
+        for label, cell in zip(board.view.labels, standing.row.cells, strict=True):
+            score = cell.score if cell else None
+            record |= {label: score.value if score else None}
+            record |= {f"{label} low": score.low if score else None, f"{label} high": score.high if score else None}
+        for name, title in board.questions.items():
+            share = board.share(standing, name)
+            record |= {f"judged {title}": share.value if share else None}
+        records.append(record | {"p above": standing.row.p})
+    return Table(("rank", "system", "team", "version"), [], board.benchmark.title, records)
+
+
+def _as_text(name: str) -> str:
+    """A name that a spreadsheet takes for a name, and not for a formula."""
+    return f"'{name}" if name.startswith(("=", "+", "-", "@")) else name

@@ -1,4 +1,4 @@
-"""The public side of a benchmark: what a tracker may see of each dialogue, under ids that tell nothing.
+"""The public side of a benchmark: what a tracker may see of each dialogue, under anonymised ids.
 
 Gold leaks in more ways than by labels. So a public dialogue has words only: no states, frames, acts, goals, flags or
 records of what a stressor did, and not what the system says after the last turn. Its id is keyed, so that nobody can
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,8 +23,6 @@ from dstress.dialogue import Dialogue, Frame, Schema, Turn
 from dstress.errors import CorpusError
 from dstress.runs.folder import RunFolder
 from dstress.storage.atomic import replacing
-from dstress.stressors import create as create_stressor
-from dstress.suites.base import ORIGINAL
 
 LAYOUTS = ("dstress", "sgd", "unified", "trade", "multiwoz")
 """The layouts that trackers read; those of MultiWOZ alone are left out for other schemas."""
@@ -40,7 +38,7 @@ ends with a stressed turn may be answered in its last turn only: `asked.json` na
 
 Licence of the data: {licence}
 """
-_PARTS = "\nEach folder has a schema of its own: hand in a zip with a folder of the same name for each."
+_PARTS = "\nEach folder has a schema of its own: submit a zip with a folder of the same name for each."
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -64,13 +62,16 @@ def list_cases(run: RunFolder, secret: bytes, tell_services: bool) -> Iterator[t
     parts = part_names(run)
     for variant in run.variants:
         # The turns that stressors of single turns left alone are those of the original, and are not asked for again.
-        scopes = {part.scope for part in create_stressor(variant).parts} if variant != ORIGINAL else {"dialogue"}
-        for dialogue in run.dialogues(variant):
-            for version in unfold(dialogue, whole=scopes != {"turn"}):
+        stressor = run.variant(variant).stressor
+        by_turn = stressor is not None and all(part.scope == "turn" for part in stressor.parts)
+        for dialogue in run.variant(variant).dialogues():
+            for version in unfold(dialogue, whole=not by_turn):
                 last = len(version.turns) - 1
                 turn = WHOLE if version.id == dialogue.id else last
                 if turn == WHOLE or dialogue.turns[turn].changed:
-                    public_id = _public_id(secret, variant, dialogue.id, turn)
+                    text = f"{variant}\0{dialogue.id}\0{turn}".encode("utf-8", "surrogatepass")
+                    # Letters and digits only: scripts cut ids at hyphens and underscores, and some lower them.
+                    public_id = f"d{hmac.new(secret, text, hashlib.sha256).hexdigest()[:16]}"
                     case = Case(public_id, parts[variant], variant, dialogue.id, turn, last + 1)
                     yield case, _in_public(version, public_id, tell_services)
 
@@ -78,14 +79,8 @@ def list_cases(run: RunFolder, secret: bytes, tell_services: bool) -> Iterator[t
 def part_names(run: RunFolder) -> dict[str, str]:
     """The part that each variant's dialogues are in: variants with one schema share theirs."""
     names: dict[bytes, str] = {}
-    schemas = {variant: msgspec.json.encode(run.schema(variant)) for variant in run.variants}
+    schemas = {variant: msgspec.json.encode(run.variant(variant).schema) for variant in run.variants}
     return {variant: names.setdefault(schema, f"part{len(names) + 1}") for variant, schema in schemas.items()}
-
-
-def _public_id(secret: bytes, *parts: object) -> str:
-    """Letters and digits only: scripts cut ids at hyphens and underscores, and some lower them."""
-    text = "\0".join(map(str, parts)).encode("utf-8", "surrogatepass")
-    return f"d{hmac.new(secret, text, hashlib.sha256).hexdigest()[:16]}"
 
 
 def _in_public(dialogue: Dialogue, public_id: str, tell_services: bool) -> Dialogue:
@@ -107,15 +102,12 @@ def write_archives(parts: dict[str, Corpus], cases: Sequence[Case], folder: Path
                     importers.create(layout).write(corpus, Path(unpacked) / (name if len(parts) > 1 else ""))
             except CorpusError:
                 continue
-            files = {str(path.relative_to(unpacked)): path.read_bytes() for path in _files(Path(unpacked))}
+            written = (path for path in Path(unpacked).rglob("*") if path.is_file())
+            files = {str(path.relative_to(unpacked)): path.read_bytes() for path in written}
         files |= {"README.txt": readme.encode(), "asked.json": msgspec.json.encode(asked)}
         with replacing(folder / f"{layout}.zip") as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, content in sorted(files.items()):
                 archive.writestr(zipfile.ZipInfo(name, _LONG_AGO), content, zipfile.ZIP_DEFLATED)
-
-
-def _files(folder: Path) -> Iterable[Path]:
-    return (path for path in folder.rglob("*") if path.is_file())
 
 
 def public_corpus(path: Path, schema: Schema) -> Corpus:

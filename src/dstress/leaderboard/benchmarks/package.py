@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import secrets
 import shutil
+import zipfile
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
@@ -19,16 +22,17 @@ from dstress.conventions import conventions
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
 from dstress.corpora.catalogue import catalogue
-from dstress.errors import DstressError
+from dstress.errors import UNREADABLE_JSON, DstressError, unknown
 from dstress.leaderboard.benchmarks.inputs import Case, list_cases, part_names, public_corpus, write_archives
-from dstress.metrics import metrics
 from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.run import OnProgress, RunOptions
 from dstress.runs.folder import RunFolder
+from dstress.runs.suites import Suite
+from dstress.runs.suites import load as load_suite
+from dstress.scoring.metrics import metrics, pair_metrics, variant_metrics
 from dstress.spec import parse
 from dstress.storage.atomic import replacing
-from dstress.suites import Suite
-from dstress.suites import load as load_suite
+from dstress.storage.sources import open_source, unpacking_at_most
 
 _OWN = {"reminder": "Apache-2.0, like dstress itself"}
 _NEVER_LEAVES = ("predictions", "scores.json")
@@ -80,7 +84,7 @@ class Package:
     def inputs(self) -> dict[str, Corpus]:
         """The public dialogues by part."""
         parts = part_names(self.gold)
-        schemas = {part: self.gold.schema(variant) for variant, part in reversed(parts.items())}
+        schemas = {part: self.gold.variant(variant).schema for variant, part in reversed(parts.items())}
         return {part: public_corpus(self.path / "inputs" / f"{part}.jsonl", schemas[part]) for part in self.key.parts}
 
     @property
@@ -99,7 +103,7 @@ def create_package(path: Path, plan: Plan, on_progress: OnProgress = lambda what
     suite, corpus = _chosen_suite(plan), load(plan.corpus, limit=plan.limit, draw=plan.draw, seed=plan.seed)
     chosen = plan.conventions or (suite.convention or "exact",)
     units = {conventions.create(name).unit for name in chosen}
-    told = "frame" in units if plan.tell_services is None else plan.tell_services
+    tell_services = "frame" in units if plan.tell_services is None else plan.tell_services
     options = RunOptions(
         seed=plan.seed, convention=chosen[0], report=False, resamples=1, on_progress=on_progress, max_failed=0
     )
@@ -108,7 +112,7 @@ def create_package(path: Path, plan: Plan, on_progress: OnProgress = lambda what
         left = path / "gold" / name
         shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
     gold = RunFolder.open(path / "gold")
-    pairs = sorted(list_cases(gold, secrets.token_bytes(32), told), key=lambda pair: pair[0].id)
+    pairs = sorted(list_cases(gold, secrets.token_bytes(32), tell_services), key=lambda pair: pair[0].id)
     cases = tuple(case for case, _ in pairs)
     if len({case.id for case in cases}) < len(cases):
         raise DstressError("two dialogues of the corpus have one id", where=plan.corpus)
@@ -142,3 +146,50 @@ def _chosen_suite(plan: Plan) -> Suite:
         column for column in suite.table if parse(column.metric).name not in metrics or column.metric in plan.metrics
     ]
     return msgspec.structs.replace(suite, metrics=plan.metrics, table=tuple(kept))
+
+
+_MOST_UNPACKED = 4 << 30
+_KEPT = ("key.json", "gold/", "inputs/", "public/")
+
+
+def pack_package(package: Package, out: IO[bytes]) -> None:
+    """Write a benchmark as a zip."""
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(package.path.rglob("*")):
+            name = path.relative_to(package.path).as_posix()
+            if path.is_file() and name.startswith(_KEPT) and not path.name.startswith("."):
+                archive.write(path, name)
+
+
+def unpack_package(archive: Path, folder: Path) -> Package:
+    """The benchmark in an archive, unpacked into a folder; an archive that holds none is refused."""
+    with unpacking_at_most(_MOST_UNPACKED), open_source(archive) as source:
+        for file in source.files:
+            if file.name.startswith(_KEPT):
+                (folder / file.folder).mkdir(parents=True, exist_ok=True)
+                (folder / file.name).write_bytes(file.read())
+    package = Package(folder)
+    try:
+        require_known(package.suite, package.gold.manifest.metrics, package.key.conventions)
+        answered = {dialogue.id for corpus in package.inputs.values() for dialogue in corpus}
+        if answered != {case.id for case in package.key.cases} or not package.archives:
+            raise DstressError("the inputs are not those of the key")
+    except (OSError, KeyError, *UNREADABLE_JSON) as error:
+        raise DstressError(
+            f"this is no benchmark: {error}", where=archive.name, fix="`dstress benchmark create` makes one"
+        ) from None
+    return package
+
+
+def require_known(suite: Suite, chosen: Sequence[str], judged: Sequence[str]) -> None:
+    """Refuse metrics and conventions that are not registered: `module:Class` would run any code that lies here."""
+    registered = [*metrics, *pair_metrics, *variant_metrics]
+    measured = [*chosen, *suite.metrics, *(group.metric for group in suite.across)]
+    measured += [column.metric for column in suite.table]
+    for name in measured:
+        plain = name.removesuffix("-v1-5").removesuffix("-orig")
+        if ":" in name or parse(plain).name not in registered:
+            raise unknown("metric", name, registered)
+    for name in filter(None, (*judged, suite.convention)):
+        if ":" in name or parse(name).name not in conventions:
+            raise unknown("convention", name, conventions)

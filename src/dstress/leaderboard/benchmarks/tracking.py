@@ -9,7 +9,6 @@ from pathlib import Path
 
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
-from dstress.engines.base import Engine
 from dstress.engines.local import Local
 from dstress.pipeline.track import Assignment, Tracking, track
 from dstress.predictions import read_predictions
@@ -36,17 +35,13 @@ def track_inputs(
     asked: Mapping[str, Sequence[int]],
     tracker: Tracker,
     path: Path,
-    engine: Engine | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> None:
     """Write a tracker's answers to one part of a benchmark's inputs.
 
     A sequential tracker goes through the history of a stressed turn, any other is asked for the turn alone.
     """
-    job = Tracking(tracker, partial(_resources, corpus), corpus.schema)
+    resources = partial(Resources, corpus.schema, corpus, load, home(), read_predictions)
+    job = Tracking(tracker, resources, corpus.schema)
     with closing(_Asked(path, {} if tracker.sequential else asked)) as journal:
-        track(engine or Local(), job, Assignment(corpus, journal, None), on_progress)
-
-
-def _resources(corpus: Corpus) -> Resources:
-    return Resources(corpus.schema, corpus, load, home(), read_predictions)
+        track(Local(), job, Assignment(corpus, journal, None), lambda done, tokens: on_progress(done))

@@ -8,13 +8,13 @@ names are not asked for; the paper did not paraphrase them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
 
 import msgspec
 
-from dstress.dialogue import Schema, Service, Slot
-from dstress.stressors.schema.variant_pool import Paraphrases, Pool, ServicePool
+from dstress.dialogue import Schema, Slot
+from dstress.stressors.schema.variant import Paraphrases, Pool, ServicePool
 from dstress.stressors.schema.wording import fold_name, join_name, split_name
 
 Asked = Literal["names", "descriptions"]
@@ -44,16 +44,44 @@ class ElementTask(msgspec.Struct, frozen=True):
     asked: Asked
     prompts: tuple[Prompt, ...]
 
+    @property
+    def key(self) -> str:
+        """What tells it from the other tasks of a collection."""
+        return f"{self.service} {self.asked}"
 
-def ambiguous_elements(schema: Schema) -> set[str]:
-    """Ids (`taxi-slot day`) whose name has another description in another service: it does not say enough by itself.
+    @property
+    def names(self) -> dict[str, str]:
+        """What is to be written: a number -> the element. Its own name is what the worker must not see."""
+        return {str(number): prompt.key for number, prompt in enumerate(self.prompts, start=1)}
 
-    The paper's authors chose by hand; an organiser can add and take away.
-    """
-    meanings: dict[str, set[str]] = {}
-    for _, _, name, description in _elements(schema):
-        meanings.setdefault(fold_name(name), set()).add(description)
-    return {f"{service}-{key}" for service, key, name, _ in _elements(schema) if len(meanings[fold_name(name)]) > 1}
+    @property
+    def asks(self) -> dict[str, Any]:
+        """What a worker may see: nothing that is asked for."""
+        fields = ("kind", "shown", "example", "values")
+        prompts = [{name: getattr(prompt, name) for name in fields} for prompt in self.prompts]
+        return {"asked": self.asked, "about": self.about, "prompts": prompts}
+
+    def problems(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """What is wrong with what a worker wrote, by number; nothing about the original, which they must not learn."""
+        problems = {}
+        folded_names: set[str] = set()
+        longest = LONGEST_NAME if self.asked == "names" else LONGEST_DESCRIPTION
+        for name, prompt in zip(self.names, self.prompts, strict=True):
+            text = " ".join(texts.get(name, "").split())
+            folded = fold_name(text)
+            if not folded:
+                problems[name] = "write something here"
+            elif len(text) > longest:
+                problems[name] = f"it has {len(text)} characters; {longest} at most"
+            elif self.asked == "descriptions" and len(text.split()) < _FEWEST_WORDS:
+                problems[name] = "describe it in a sentence"
+            elif prompt.example and text.casefold().strip(" .") == prompt.example.casefold().strip(" ."):
+                problems[name] = "this is the example; say it in your own words"
+            elif self.asked == "names":
+                if folded in folded_names:
+                    problems[name] = "another one has this name already"
+                folded_names.add(folded)
+        return problems
 
 
 def _elements(schema: Schema) -> Iterator[tuple[str, str, str, str]]:
@@ -62,67 +90,36 @@ def _elements(schema: Schema) -> Iterator[tuple[str, str, str, str]]:
             yield from ((service.name, f"{kind} {part.name}", part.name, part.description) for part in parts)
 
 
-def make_element_tasks(schema: Schema, ambiguous: Collection[str]) -> list[ElementTask]:
-    """Two tasks a service; what has no description cannot be named, and what is there is never shown twice."""
+def make_element_tasks(schema: Schema) -> list[ElementTask]:
+    """Two tasks a service; what has no description cannot be named, and what is there is never shown twice.
+
+    A name that has another description in another service does not say enough by itself, and comes with its own. The
+    paper's authors chose these by hand.
+    """
+    meanings: dict[str, set[str]] = {}
+    for _, _, name, description in _elements(schema):
+        meanings.setdefault(fold_name(name), set()).add(description)
     tasks = []
     for service in schema.services:
-        names, descriptions = tuple(_name_prompts(service)), tuple(_description_prompts(service, ambiguous))
-        tasks.append(ElementTask(service.name, service.description, "names", names))
-        tasks.append(ElementTask(service.name, _in_words(service.name), "descriptions", descriptions))
+        shown = _in_words(service.name)
+        names, descriptions = [], [Prompt("service", "service", shown)]
+        for kind, word, parts in (("slot", "field", service.slots), ("intent", "action", service.intents)):
+            for part in parts:
+                key = f"{kind} {part.name}"
+                if part.description:
+                    names.append(Prompt(key, word, part.description))
+                example = part.description if len(meanings[fold_name(part.name)]) > 1 else ""
+                values = part.values if isinstance(part, Slot) and part.categorical else ()
+                descriptions.append(Prompt(key, word, _in_words(part.name), example, values))
+        tasks.append(ElementTask(service.name, service.description, "names", tuple(names)))
+        tasks.append(ElementTask(service.name, shown, "descriptions", tuple(descriptions)))
     return [task for task in tasks if task.prompts]
-
-
-def _name_prompts(service: Service) -> Iterator[Prompt]:
-    for slot in service.slots:
-        if slot.description:
-            yield Prompt(f"slot {slot.name}", "field", slot.description)
-    for intent in service.intents:
-        if intent.description:
-            yield Prompt(f"intent {intent.name}", "action", intent.description)
-
-
-def _description_prompts(service: Service, ambiguous: Collection[str]) -> Iterator[Prompt]:
-    yield Prompt("service", "service", _in_words(service.name))
-    for kind, word, parts in (("slot", "field", service.slots), ("intent", "action", service.intents)):
-        for part in parts:
-            key = f"{kind} {part.name}"
-            example = part.description if f"{service.name}-{key}" in ambiguous else ""
-            values = part.values if isinstance(part, Slot) and part.categorical else ()
-            yield Prompt(key, word, _in_words(part.name), example, values)
 
 
 def _in_words(name: str) -> str:
     """`RequestPayment`, `private_visibility` as a person reads it, without SGD's number behind a service's name."""
     words = split_name(name)
     return " ".join(words[:-1] if len(words) > 1 and words[-1].isdigit() else words).lower() or name
-
-
-def element_problems(task: ElementTask, answers: Mapping[str, str]) -> dict[str, str]:
-    """What is wrong with what a worker wrote, by element; nothing about the original, which they must not learn."""
-    problems = {}
-    taken: dict[str, str] = {}
-    for prompt in task.prompts:
-        text = " ".join(answers.get(prompt.key, "").split())
-        if problem := _problem(task.asked, prompt, text):
-            problems[prompt.key] = problem
-        elif task.asked == "names":
-            if (folded := fold_name(text)) in taken:
-                problems[prompt.key] = "another one has this name already"
-            taken[folded] = prompt.key
-    return problems
-
-
-def _problem(asked: Asked, prompt: Prompt, text: str) -> str:
-    longest = LONGEST_NAME if asked == "names" else LONGEST_DESCRIPTION
-    if not fold_name(text):
-        return "write something here"
-    if len(text) > longest:
-        return f"it has {len(text)} characters; {longest} at most"
-    if asked == "descriptions" and len(text.split()) < _FEWEST_WORDS:
-        return "describe it in a sentence"
-    if prompt.example and text.casefold().strip(" .") == prompt.example.casefold().strip(" ."):
-        return "this is the example; say it in your own words"
-    return ""
 
 
 def original_texts(schema: Schema) -> dict[tuple[str, str], tuple[str, str]]:
@@ -145,28 +142,27 @@ def make_pool(accepted: Iterable[Accepted], schema: Schema) -> Pool:
 
     Doubles fall out, as in the paper, and so does what comes to the original again.
     """
-    found: dict[str, dict[str, dict[str, list[str]]]] = {}
+    texts: dict[str, dict[str, dict[str, list[str]]]] = {}
     originals = original_texts(schema)
-    for one in accepted:
-        name, description = originals.get((one.service, one.key), ("", ""))
-        text = write_name(one.text, name) if one.asked == "names" else one.text
-        original = name if one.asked == "names" else description
-        known = found.setdefault(one.service, {}).setdefault(one.key, {"names": [], "descriptions": []})[one.asked]
-        if fold_name(text) not in {fold_name(other) for other in (original, *known)}:
-            known.append(text)
-    return Pool({service: _service_pool(elements) for service, elements in found.items()})
+    for paraphrase in accepted:
+        name, description = originals.get((paraphrase.service, paraphrase.key), ("", ""))
+        text = write_name(paraphrase.text, name) if paraphrase.asked == "names" else paraphrase.text
+        original = name if paraphrase.asked == "names" else description
+        elements = texts.setdefault(paraphrase.service, {})
+        kept = elements.setdefault(paraphrase.key, {"names": [], "descriptions": []})[paraphrase.asked]
+        if fold_name(text) not in {fold_name(other) for other in (original, *kept)}:
+            kept.append(text)
+    services = {}
+    for service, elements in texts.items():
+        pool = {key: Paraphrases(tuple(own["names"]), tuple(own["descriptions"])) for key, own in elements.items()}
+        slots, intents = (
+            {key.removeprefix(kind): one for key, one in pool.items() if key.startswith(kind)}
+            for kind in ("slot ", "intent ")
+        )
+        services[service] = ServicePool((), pool.get("service", Paraphrases()).descriptions, slots, intents)
+    return Pool(services)
 
 
 def write_name(text: str, like: str) -> str:
     """A name that a person wrote, as the original is written: `pick up place` like `leave_at` -> `pick_up_place`."""
     return join_name([word.lower() for word in split_name(text)], like)
-
-
-def _service_pool(elements: Mapping[str, Mapping[str, list[str]]]) -> ServicePool:
-    pool = {key: Paraphrases(tuple(found["names"]), tuple(found["descriptions"])) for key, found in elements.items()}
-    kinds = {
-        kind: {key.removeprefix(f"{kind} "): one for key, one in pool.items() if key.startswith(f"{kind} ")}
-        for kind in ("slot", "intent")
-    }
-    own = pool.get("service", Paraphrases())
-    return ServicePool((), own.descriptions, kinds["slot"], kinds["intent"])

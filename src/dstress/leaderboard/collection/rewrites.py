@@ -12,22 +12,25 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import msgspec
 
 from dstress.corpora.base import Corpus
 from dstress.dialogue import DONTCARE, Dialogue, Schema
-from dstress.leaderboard.collection.wording import wordings
 from dstress.pipeline.stress import stress, write_stressed
 from dstress.storage.atomic import replacing
 from dstress.stressors.base import LONGEST, still_says
 from dstress.stressors.quality import Quality
 from dstress.stressors.rewrites import COLUMNS, Rewrites
 from dstress.text.mentions import Mention
+from dstress.text.tables import read_table
 from dstress.text.utterance import Utterance
-from dstress.text.value_forms import read_flag
+from dstress.text.yes_no import read_flag
 
-KINDS = tuple(wordings("rewrites"))
+WORDINGS: dict[str, dict[str, Any]] = read_table(__package__, "wording.toml")
+"""What workers are told of `rewrites` and of `elements`: by name the title, and what is asked for."""
+KINDS = tuple(WORDINGS["rewrites"])
 _FEWEST_WORDS = 3
 """Shorter utterances ("yes please") cannot be said in four other ways."""
 
@@ -36,6 +39,11 @@ class RewriteTask(msgspec.Struct, frozen=True):
     """One turn to rewrite: its dialogue up to it, and the last turn of that is the one."""
 
     dialogue: Dialogue
+
+    @property
+    def key(self) -> str:
+        """What tells it from the other tasks of a collection."""
+        return f"{self.dialogue.id} {self.turn}"
 
     @property
     def turn(self) -> int:
@@ -61,43 +69,45 @@ class RewriteTask(msgspec.Struct, frozen=True):
         """These words, as they stand; each once."""
         return tuple(dict.fromkeys(self.utterance.text[start:end] for start, end in self.spans))
 
+    @property
+    def names(self) -> dict[str, str]:
+        """What is to be written, as the worker meets it and as it is kept."""
+        return {kind: kind for kind in KINDS}
 
-def draw_rewrite_tasks(corpus: Corpus, turns: int, seed: int) -> list[RewriteTask]:
-    """Turns at random, of those with enough words to be said in another way."""
-    places = [
-        (dialogue, turn)
-        for dialogue in corpus
-        for turn in range(len(dialogue.turns))
-        if len(dialogue.turns[turn].user.split()) >= _FEWEST_WORDS and len(dialogue.turns[turn].user) <= LONGEST
-    ]
-    places.sort(key=lambda place: (place[0].id, place[1]))
-    drawn = Random(seed).sample(places, min(turns, len(places)))
-    return [RewriteTask(dialogue.first(turn + 1)) for dialogue, turn in drawn]
+    @property
+    def asks(self) -> dict[str, Any]:
+        """What a worker may see: the words and none of the labels."""
+        turns = [{"system": turn.system, "user": turn.user} for turn in self.dialogue.turns]
+        return {"dialogue": turns, "keep": list(self.kept)}
 
+    def problems(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """What is wrong with what a worker wrote, by kind."""
+        problems = {kind: self.problem(kind, texts.get(kind, "")) for kind in KINDS}
+        return {kind: problem for kind, problem in problems.items() if problem}
 
-def rewrite_problem(task: RewriteTask, kind: str, text: str) -> str:
-    """What is wrong with a rewrite; empty if nothing is."""
-    text, original = " ".join(text.split()), " ".join(task.utterance.text.split())
-    if not text:
-        return "write something here"
-    if len(text) > LONGEST:
-        return f"it has {len(text):,} characters; {LONGEST:,} at most"
-    if text.casefold() == original.casefold():
-        return "it is the same as the original"
-    utterance = task.utterance
-    lost = [
-        utterance.text[mention.start : mention.end]
-        for mention in utterance.mentions
-        if not _says_exactly(text, utterance, mention)
-    ]
-    if lost:
-        return f"it no longer says: {', '.join(dict.fromkeys(lost))}"
-    longer = len(text.split()) - len(original.split())
-    if kind == "verbose" and longer <= 0:
-        return "it is no longer than the original"
-    if kind == "simplified" and longer >= 0:
-        return "it is no shorter than the original"
-    return ""
+    def problem(self, kind: str, text: str) -> str:
+        """What is wrong with a rewrite; empty if nothing is."""
+        utterance = self.utterance
+        text, original = " ".join(text.split()), " ".join(utterance.text.split())
+        if not text:
+            return "write something here"
+        if len(text) > LONGEST:
+            return f"it has {len(text):,} characters; {LONGEST:,} at most"
+        if text.casefold() == original.casefold():
+            return "it is the same as the original"
+        lost = [
+            utterance.text[mention.start : mention.end]
+            for mention in utterance.mentions
+            if not _says_exactly(text, utterance, mention)
+        ]
+        if lost:
+            return f"it no longer says: {', '.join(dict.fromkeys(lost))}"
+        longer = len(text.split()) - len(original.split())
+        if kind == "verbose" and longer <= 0:
+            return "it is no longer than the original"
+        if kind == "simplified" and longer >= 0:
+            return "it is no shorter than the original"
+        return ""
 
 
 def _says_exactly(text: str, utterance: Utterance, mention: Mention) -> bool:
@@ -113,6 +123,19 @@ def _says_exactly(text: str, utterance: Utterance, mention: Mention) -> bool:
 
 def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
+
+
+def draw_rewrite_tasks(corpus: Corpus, turns: int, seed: int) -> list[RewriteTask]:
+    """Turns at random, of those with enough words to be said in another way."""
+    places = [
+        (dialogue, turn)
+        for dialogue in corpus
+        for turn in range(len(dialogue.turns))
+        if len(dialogue.turns[turn].user.split()) >= _FEWEST_WORDS and len(dialogue.turns[turn].user) <= LONGEST
+    ]
+    places.sort(key=lambda place: (place[0].id, place[1]))
+    drawn = Random(seed).sample(places, min(turns, len(places)))
+    return [RewriteTask(dialogue.first(turn + 1)) for dialogue, turn in drawn]
 
 
 class Rewritten(msgspec.Struct, frozen=True):
@@ -131,18 +154,17 @@ def rewrite_tables(accepted: Iterable[Rewritten]) -> dict[str, str]:
     """
     rows: dict[str, list[Rewritten]] = {}
     count: dict[tuple[str, str, int], int] = {}
-    for one in sorted(accepted, key=lambda one: (KINDS.index(one.kind), one.dialogue, one.turn)):
-        number = count[one.kind, one.dialogue, one.turn] = count.get((one.kind, one.dialogue, one.turn), 0) + 1
-        rows.setdefault(one.kind if number == 1 else f"{one.kind}-{number}", []).append(one)
-    return {f"{name}.csv": _table(found) for name, found in rows.items()}
-
-
-def _table(rows: Iterable[Rewritten]) -> str:
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows((one.dialogue, one.turn, one.text) for one in rows)
-    return out.getvalue()
+    for row in sorted(accepted, key=lambda row: (KINDS.index(row.kind), row.dialogue, row.turn)):
+        number = count[row.kind, row.dialogue, row.turn] = count.get((row.kind, row.dialogue, row.turn), 0) + 1
+        rows.setdefault(row.kind if number == 1 else f"{row.kind}-{number}", []).append(row)
+    tables = {}
+    for name, rewrites in rows.items():
+        out = io.StringIO(newline="")
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows((row.dialogue, row.turn, row.text) for row in rewrites)
+        tables[f"{name}.csv"] = out.getvalue()
+    return tables
 
 
 def write_rewritten(corpus: Corpus, tables: Mapping[str, str], folder: Path) -> list[Path]:

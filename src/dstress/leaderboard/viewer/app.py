@@ -10,15 +10,15 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request, Response
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from dstress._version import __version__
 from dstress.errors import DstressError
-from dstress.leaderboard.viewer.shelf import ListedRun, Shelf, side_by_side
+from dstress.leaderboard.viewer.shelf import ListedRun, Shelf, reading_any, side_by_side
 from dstress.pipeline.compare import Comparison, compare
 from dstress.pipeline.tables import pair_table, system_table
 from dstress.reports.numbers import PAGE
+from dstress.reports.rendering import page_file, templates
 from dstress.reports.tables import Table
 from dstress.runs.folder import RunFolder
 
@@ -46,14 +46,10 @@ def create_viewer(folder: Path) -> FastAPI:
     shelf = Shelf(folder)
     app = FastAPI(title="dstress view", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=[LOOPBACK, "localhost", "[::1]"])
-    style = "".join(
-        files(package).joinpath(*path).read_text(encoding="utf-8")
-        for package, path in (("dstress.reports", ("page", "report.css")), (__package__, ("viewer.css",)))
-    )
-    environment = Environment(
-        loader=PackageLoader(__package__, "."), autoescape=True, trim_blocks=True, undefined=StrictUndefined
-    )
-    environment.filters |= {"percent": PAGE.percent, "points": PAGE.points, "date": _date}
+    style = page_file("report.css") + files(__package__).joinpath("viewer.css").read_text(encoding="utf-8")
+    environment = templates(__package__, ".")
+    environment.filters["date"] = lambda seconds: datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+    environment.filters["interval"] = lambda score: PAGE.interval(score.low, score.high) if score else ""
 
     def page(template: str, status: int = 200, **content: Any) -> HTMLResponse:
         text = environment.get_template(template).render(folder=shelf.folder.name, version=__version__, **content)
@@ -67,8 +63,12 @@ def create_viewer(folder: Path) -> FastAPI:
     def show_list(sort: str = "scored", q: str = "") -> HTMLResponse:
         runs = sorted(shelf.list(), key=_SORTS.get(sort, _SORTS["scored"]))
         words = q.casefold().split()
-        shown = [run for run in runs if all(word in _searched(run) for word in words)]
-        return page("runs.html.j2", runs=shown, total=len(runs), sort=sort, q=q, interval=_interval)
+        shown = []
+        for run in runs:
+            text = " ".join((run.name, run.tracker, run.corpus, run.suite)).casefold()
+            if all(word in text for word in words):
+                shown.append(run)
+        return page("runs.html.j2", runs=shown, total=len(runs), sort=sort, q=q)
 
     @app.get("/report")
     def show_report(run: str) -> HTMLResponse:
@@ -83,8 +83,8 @@ def create_viewer(folder: Path) -> FastAPI:
             raise DstressError(
                 "a comparison needs two runs or more", fix=f"tick 2 to {_MOST_COMPARED} runs in the list"
             )
-        opened = {name: shelf.open(name) for name in names}
-        return page("compare.html.j2", names=names, **_compared(opened))
+        with reading_any(", ".join(names)):
+            return page("compare.html.j2", names=names, **_compared({name: shelf.open(name) for name in names}))
 
     @app.exception_handler(DstressError)
     def show_error(request: Request, error: Exception) -> HTMLResponse:
@@ -101,23 +101,8 @@ def _compared(runs: dict[str, RunFolder]) -> dict[str, Any]:
     try:
         comparison: Comparison = compare(runs)
     except DstressError as error:
-        return {"refusal": error.problem, "conclusion": "", "notes": [], "tables": [_side_by_side(runs)]}
+        beside = side_by_side({name: run.scores for name, run in runs.items()})
+        return {"refusal": error.problem, "conclusion": "", "notes": [], "tables": [beside]}
     tables: list[Table] = [system_table(comparison)]
     tables += [pair_table(comparison, number) for number in range(len(comparison.pairs))]
     return {"refusal": "", "conclusion": comparison.conclusion, "notes": comparison.notes, "tables": tables}
-
-
-def _side_by_side(runs: dict[str, RunFolder]) -> Table:
-    return side_by_side({name: run.scores for name, run in runs.items()})
-
-
-def _searched(run: ListedRun) -> str:
-    return " ".join((run.name, run.tracker, run.corpus, run.suite)).casefold()
-
-
-def _interval(run: ListedRun) -> str:
-    return PAGE.interval(run.jga.low, run.jga.high) if run.jga else ""
-
-
-def _date(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

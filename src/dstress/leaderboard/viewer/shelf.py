@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 
 from dstress.errors import DstressError, unknown
-from dstress.metrics.measures import measure_of
 from dstress.reports.html import REPORT, render_html
 from dstress.reports.numbers import PAGE
 from dstress.reports.tables import Table
 from dstress.runs.folder import ORIGINAL, RunFolder, Scores, is_run
 from dstress.runs.scores import find_errors
+from dstress.scoring.metrics.measures import measure_of
 from dstress.scoring.scorecard import Score
 
 _DEEPEST = 5
@@ -23,7 +25,7 @@ _KEPT_PAGES = 4
 """Rendered reports in memory; one may have some megabytes."""
 
 
-class ListedRun(msgspec.Struct, frozen=True):
+class ListedRun(msgspec.Struct):
     """A run as the list shows it. `problem` says why there are no numbers: it is unfinished, or damaged."""
 
     name: str
@@ -56,35 +58,23 @@ class Shelf:
                 "there is no such folder", where=str(folder), fix="`dstress run --out runs/NAME` makes one"
             )
         self.folder = folder.resolve()
-        self._listed: dict[str, tuple[int, ListedRun]] = {}
-        self._pages: dict[str, tuple[int, str]] = {}
 
-    def names(self) -> list[str]:
-        """The runs that are there now."""
-        return sorted(self._paths())
-
-    def _paths(self) -> dict[str, Path]:
-        return {self._name(path): path for path in _run_folders(self.folder, _DEEPEST)}
-
-    def _name(self, path: Path) -> str:
-        return self.folder.name if path == self.folder else path.relative_to(self.folder).as_posix()
+    def paths(self) -> dict[str, Path]:
+        """The runs that are there now, by name."""
+        paths = {path.relative_to(self.folder).as_posix(): path for path in _run_folders(self.folder, _DEEPEST)}
+        return {self.folder.name if name == "." else name: path for name, path in paths.items()}
 
     def open(self, name: str) -> RunFolder:
         """The run of a name."""
-        paths = self._paths()
+        paths = self.paths()
         if name not in paths:
             raise unknown("run", name, paths)
         return RunFolder.open(paths[name])
 
     def list(self) -> list[ListedRun]:
         """Every run with its headline numbers, the latest first; scores are read again where they have changed."""
-        found = []
-        for name, path in self._paths().items():
-            written = _written(path)
-            if name not in self._listed or self._listed[name][0] != written:
-                self._listed[name] = written, _describe(name, path)
-            found.append(self._listed[name][1])
-        return sorted(found, key=lambda run: (-run.scored, run.name))
+        runs = (_describe(name, path, _written(path)) for name, path in self.paths().items())
+        return sorted(runs, key=lambda run: (-run.scored, run.name))
 
     def report(self, name: str) -> str:
         """A run's page: the one in its folder where that is as new as the scores, else one made now and kept."""
@@ -92,12 +82,26 @@ class Shelf:
         page, written = run.path / REPORT, _written(run.path)
         if page.is_file() and not page.is_symlink() and page.stat().st_mtime_ns >= written:
             return page.read_text(encoding="utf-8", errors="replace")
-        if name not in self._pages or self._pages[name][0] != written:
-            self._pages.pop(name, None)
-            self._pages[name] = written, render_html(run, find_errors(run))
-            while len(self._pages) > _KEPT_PAGES:
-                self._pages.pop(next(iter(self._pages)))
-        return self._pages[name][1]
+        with reading_any(name):
+            return _render(run.path, written)
+
+
+@lru_cache(maxsize=_KEPT_PAGES)
+def _render(path: Path, written: int) -> str:
+    run = RunFolder.open(path)
+    return render_html(run, find_errors(run))
+
+
+@contextmanager
+def reading_any(name: str) -> Iterator[None]:
+    """Say that a run is damaged: any value in it may have been changed, and what stumbles over it may be anything."""
+    try:
+        yield
+    except (DstressError, OSError):
+        raise
+    except Exception as error:
+        problem = f"the run is damaged: {type(error).__name__}: {error}"
+        raise DstressError(problem, where=name, fix="`dstress rescore` writes its scores anew") from error
 
 
 def _run_folders(folder: Path, deepest: int) -> Iterator[Path]:
@@ -124,36 +128,28 @@ def _written(path: Path) -> int:
     return 0
 
 
-def _describe(name: str, path: Path) -> ListedRun:
-    listed = ListedRun(name, scored=_written(path) / 1e9)
+@lru_cache(maxsize=10_000)
+def _describe(name: str, path: Path, written: int) -> ListedRun:
+    listed = ListedRun(name, scored=written / 1e9)
     try:
         run = RunFolder.open(path)
         manifest = run.manifest
-        listed = msgspec.structs.replace(
-            listed,
-            tracker=manifest.tracker,
-            corpus=manifest.tracked,
-            suite=manifest.suite.title or manifest.suite_name,
-            seed=manifest.seed,
-        )
-        return _with_scores(listed, run.scores)
+        listed.tracker, listed.corpus, listed.seed = manifest.tracker, manifest.tracked, manifest.seed
+        listed.suite = manifest.suite.title or manifest.suite_name
+        scores = run.scores  # a run without has no numbers yet, but still a name and a tracker
+        original = scores.variants[ORIGINAL]
+        listed.turns = int(original.signature.get("turns", 0))
     except (DstressError, OSError) as error:
-        return msgspec.structs.replace(listed, problem=getattr(error, "problem", str(error)))
-
-
-def _with_scores(listed: ListedRun, scores: Scores) -> ListedRun:
-    original = scores.variants[ORIGINAL]
+        listed.problem = getattr(error, "problem", str(error))
+        return listed
+    except ValueError as error:
+        listed.problem = f"the run is damaged: {error}"
+        return listed
+    listed.convention, listed.jga = scores.convention, original.metrics.get("jga")
     costs = {variant: drop.difference for variant, drop in scores.drops.items() if drop.difference < 0}
-    worst = min(costs, key=lambda variant: costs[variant], default="")
-    return msgspec.structs.replace(
-        listed,
-        turns=int(original.signature.get("turns", 0)),
-        convention=scores.convention,
-        jga=original.metrics.get("jga"),
-        worst=worst,
-        drop=costs.get(worst),
-        failed=sum(scores.failed.values()),
-    )
+    listed.worst = min(costs, key=lambda variant: costs[variant], default="")
+    listed.drop, listed.failed = costs.get(listed.worst), sum(scores.failed.values())
+    return listed
 
 
 def side_by_side(runs: dict[str, Scores]) -> Table:
@@ -162,15 +158,11 @@ def side_by_side(runs: dict[str, Scores]) -> Table:
         name: {(cell.column, cell.metric): cell for cell in scores.table if cell.score} for name, scores in runs.items()
     }
     rows: list[Sequence[str]] = []
-    for column, metric in dict.fromkeys(key for found in cells.values() for key in found):
-        shown = []
-        for found in cells.values():
-            cell = found.get((column, metric))
-            score, unit = cell and cell.score, measure_of(metric).unit
-            shown.append(
-                f"{PAGE.with_unit(score.value, unit)} {PAGE.measured_interval(score.low, score.high, unit)}"
-                if score
-                else PAGE.unknown
-            )
+    for column, metric in dict.fromkeys(key for own in cells.values() for key in own):
+        shown, unit = [], measure_of(metric).unit
+        for own in cells.values():
+            score = cell.score if (cell := own.get((column, metric))) else None
+            text = PAGE.with_unit(score.value, unit) if score else PAGE.unknown
+            shown.append(f"{text} {PAGE.measured_interval(score.low, score.high, unit)}" if score else text)
         rows.append((column, metric, *shown))
     return Table(("measure", "metric", *(f"#{name}" for name in runs)), rows)

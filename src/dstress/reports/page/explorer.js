@@ -4,12 +4,12 @@
   const [MISSED, EXTRA, WRONG, REWORDED] = [1, 2, 3, 4];
   const ALL = "", PAGE = 40, EARLIER = 2;
   const OUTCOMES = {
-    broke: "right → wrong", failed: "no answer", mended: "wrong → right", wrong: "wrong on both", right: "right on both",
+    broke: "right → wrong", failed: "no answer", fixed: "wrong → right", wrong: "wrong on both", right: "right on both",
   };
   const TELLING = Object.keys(OUTCOMES);
   const ERRORS = {
     missed: [MISSED, "missed"], extra: [EXTRA, "extra"], wrong: [WRONG, "wrong value"],
-    new: [null, "new: right on the original"], mended: [null, "mended: wrong on the original"],
+    new: [null, "new: right on the original"], fixed: [null, "fixed: wrong on the original"],
   };
   const NOTHING = "(nothing)", ANY_SLOT = "-*";
   const ORDERS = {
@@ -83,7 +83,7 @@
       };
       entries.set(`${d}/${t}`, entry);
       const was = isRight({ errors: before[3] ?? [], failed: before[4] ?? "" }), is = isRight(example);
-      return finished(example, example.failed ? "failed" : was === is ? (is ? "right" : "wrong") : is ? "mended" : "broke");
+      return finished(example, example.failed ? "failed" : was === is ? (is ? "right" : "wrong") : is ? "fixed" : "broke");
     });
   }
 
@@ -210,14 +210,14 @@
 
   const serviceOf = slot => slot.split("-", 1)[0];
 
-  // Whether an error of the wished kind is in the wished slot. `new` and `mended` look at the original's answer too; any
+  // Whether an error of the wished kind is in the wished slot. `new` and `fixed` look at the original's answer too; any
   // other wish is a pair of a gold value and an answer.
   function hasError(example, error, slot) {
     const prefix = slot.endsWith(ANY_SLOT) ? slot.slice(0, -1) : null;
     const isMeant = name => !slot || name === slot || (prefix !== null && name.startsWith(prefix));
     const turn = base.dialogues[example.d][1][example.t];
     const before = new Set(example.entry ? wrongSlots(turn[3], base.slots) : []);
-    if (error === "mended") return [...before].some(name => isMeant(name) && !example.wrong.includes(name));
+    if (error === "fixed") return [...before].some(name => isMeant(name) && !example.wrong.includes(name));
     let gold = null, found = false;
     eachError(example.errors, (number, kind, value) => {
       const name = base.slots[number] ?? example.slots[number];

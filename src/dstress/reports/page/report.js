@@ -41,4 +41,7 @@
     }
   }, { rootMargin: "-15% 0px -60% 0px" });
   for (const id of links.keys()) watcher.observe(document.getElementById(id));
+
+  // Paper cannot unfold a finding.
+  addEventListener("beforeprint", () => document.querySelectorAll(".findings details").forEach(one => { one.open = true; }));
 })();

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dstress.dialogue import service_of
-from dstress.generators.base import Candidate, Goal
-from dstress.generators.classifiers.base import Exchange, SlotClassifier
-from dstress.generators.matching import find_oversaid, find_unsaid, seeks, takes_up
-from dstress.generators.templates.tokens import has_bookings
+from dstress.stressors.generators.base import Candidate, Goal
+from dstress.stressors.generators.classifiers.base import Exchange, SlotClassifier
+from dstress.stressors.generators.matching import find_oversaid, find_unsaid, seeks, takes_up
+from dstress.stressors.generators.templates.tokens import has_bookings
 from dstress.text.utterance import Utterance
 
 CANDIDATES = "candidates"
@@ -28,15 +28,6 @@ class Verdict(NamedTuple):
     why: str = ""
 
 
-class Trial(NamedTuple):
-    """A goal for an utterance, and the candidates to say it; `counts` is what became of them."""
-
-    utterance: Utterance
-    goal: Goal
-    candidates: Sequence[Candidate]
-    counts: Counter[str]
-
-
 class Filters:
     """The match filter, then the classifier, if there is one.
 
@@ -51,34 +42,35 @@ class Filters:
         """Every candidate with its verdict, to look at."""
         verdicts = [self._match(candidate, goal, utterance) for candidate in candidates]
         passing = [place for place, verdict in enumerate(verdicts) if not verdict.filter]
-        extras = self._extra_slots([(utterance, goal, verdicts[place].candidate) for place in passing])
-        for place, extra in zip(passing, extras, strict=True):
-            if extra:
-                why = "speaks about " + ", ".join(sorted(extra))
-                verdicts[place] = Verdict(verdicts[place].candidate, CLASSIFIED, why)
+        classified = self._classify([(utterance, goal, verdicts[place].candidate) for place in passing])
+        for place, verdict in zip(passing, classified, strict=True):
+            verdicts[place] = verdict
         return verdicts
 
-    def choose(self, trials: Sequence[Trial]) -> list[str]:
-        """For each turn its first candidate that passes, empty if none does; all turns side by side, for speed."""
-        passing = [iter(self._matching(trial)) for trial in trials]
+    def choose(
+        self, trials: Sequence[tuple[Utterance, Goal, Sequence[Candidate]]]
+    ) -> Iterator[tuple[str, Counter[str]]]:
+        """For each turn its first candidate that passes, empty if none does, and what became of its candidates.
+
+        All turns go side by side, for speed.
+        """
+        passing, counts = [], []
+        for utterance, goal, candidates in trials:
+            verdicts = [self._match(candidate, goal, utterance) for candidate in candidates]
+            counts.append(Counter({CANDIDATES: len(verdicts)}))
+            counts[-1].update(verdict.filter for verdict in verdicts if verdict.filter)
+            passing.append(iter([verdict.candidate for verdict in verdicts if not verdict.filter]))
         chosen, left = [""] * len(trials), list(range(len(trials)))
         while left:
             tried = [(place, candidate) for place in left if (candidate := next(passing[place], None)) is not None]
-            extras = self._extra_slots([(trials[place].utterance, trials[place].goal, one) for place, one in tried])
-            for (place, candidate), extra in zip(tried, extras, strict=True):
-                if extra:
-                    trials[place].counts[CLASSIFIED] += 1
+            verdicts = self._classify([(*trials[place][:2], candidate) for place, candidate in tried])
+            for (place, candidate), verdict in zip(tried, verdicts, strict=True):
+                if verdict.filter:
+                    counts[place][verdict.filter] += 1
                 else:
                     chosen[place] = candidate.text
             left = [place for place, _ in tried if not chosen[place]]
-        return chosen
-
-    def _matching(self, trial: Trial) -> list[Candidate]:
-        """The candidates that pass the match filter; those that do not are counted."""
-        verdicts = [self._match(candidate, trial.goal, trial.utterance) for candidate in trial.candidates]
-        trial.counts[CANDIDATES] += len(verdicts)
-        trial.counts.update(verdict.filter for verdict in verdicts if verdict.filter)
-        return [verdict.candidate for verdict in verdicts if not verdict.filter]
+        return zip(chosen, counts, strict=True)
 
     def _match(self, candidate: Candidate, goal: Goal, utterance: Utterance) -> Verdict:
         """What the words alone say: is everything there, and nothing plainly beyond?"""
@@ -90,28 +82,30 @@ class Filters:
             return Verdict(candidate, UNTAKEN, ignored)
         return Verdict(candidate)
 
-    def _extra_slots(self, candidates: Sequence[tuple[Utterance, Goal, Candidate]]) -> list[frozenset[str]]:
-        """The slots that the classifier sees in each candidate and the goal does not have."""
+    def _classify(self, candidates: Sequence[tuple[Utterance, Goal, Candidate]]) -> list[Verdict]:
+        """Reject candidates in which the classifier sees slots that the goal does not have."""
         if self.classifier is None:
-            return [frozenset()] * len(candidates)
+            return [Verdict(candidate) for *_, candidate in candidates]
         exchanges = []
         for utterance, _, candidate in candidates:
             history = tuple(words for turn in utterance.history for words in (turn.system, turn.user) if words)
             exchanges.append(Exchange(history, utterance.turn.system, candidate.text))
-        extras = []
-        for slots, (utterance, goal, _) in zip(self.classifier.slots(exchanges), candidates, strict=True):
-            extra, services = slots - goal.slots, utterance.services
+        verdicts = []
+        for slots, (utterance, goal, candidate) in zip(self.classifier.slots(exchanges), candidates, strict=True):
+            services = utterance.services
             # Not those of services that the dialogue is not about: SGD has several that words alone do not tell apart.
-            extras.append(frozenset(slot for slot in extra if not services or service_of(slot) in services))
-        return extras
+            extra = sorted(slot for slot in slots - goal.slots if not services or service_of(slot) in services)
+            why = f"speaks about {', '.join(extra)}"
+            verdicts.append(Verdict(candidate, CLASSIFIED, why) if extra else Verdict(candidate))
+        return verdicts
 
 
 def _ignored_offers(text: str, goal: Goal, utterance: Utterance) -> str:
     """What words leave aside that is settled: an offer that wants a yes, or a place that has its name already."""
     booked = has_bookings(utterance.schema.slots)
-    asked = [slot for slot in goal.unspoken if not (booked and slot.endswith("-name"))]
-    if asked and not takes_up(text):
-        return "no yes to " + ", ".join(asked)
+    offers = [slot for slot in goal.unspoken if not (booked and slot.endswith("-name"))]
+    if offers and not takes_up(text):
+        return "no yes to " + ", ".join(offers)
     services = set(map(service_of, goal.spoken))
     named = [
         slot

@@ -20,22 +20,20 @@ from typing import NamedTuple
 
 from dstress.dialogue import DONTCARE, State, service_of, slot_id
 from dstress.errors import SpecError
-from dstress.generators.base import Goal
-from dstress.generators.flags import as_yes_or_no, is_flag
-from dstress.generators.goals import additions, own_goal, state_with
-from dstress.generators.matching import takes_up
-from dstress.generators.templates.acts.annotation import acts_of, named_by_system, requested_in, takes_offer
-from dstress.generators.templates.library import points_back
-from dstress.generators.templates.system_acts import asked_in, is_offer, wants_value
-from dstress.generators.templates.tokens import has_bookings, is_booking, sentences_of, tokens_of, words
 from dstress.stressors.base import Unchanged
 from dstress.stressors.counterfactual.combinations import Combinations
+from dstress.stressors.generators.base import Goal
+from dstress.stressors.generators.goals import additions, as_yes_or_no, is_flag, own_goal, state_with
+from dstress.stressors.generators.matching import takes_up
+from dstress.stressors.generators.templates.acts.turns import acts_of, named_by_system, requested_in, takes_offer
+from dstress.stressors.generators.templates.library import points_back
+from dstress.stressors.generators.templates.system_acts import asked_in, is_offer, wants_value
+from dstress.stressors.generators.templates.tokens import has_bookings, has_word, is_booking, sentences_of, tokens_of
 from dstress.stressors.values.dictionary import Dictionary
-from dstress.stressors.values.substitution import are_plausible, is_heard, meaning_of
+from dstress.stressors.values.substitution import are_plausible, meaning_of
 from dstress.text.letters import words_of
 from dstress.text.mentions import find_value
-from dstress.text.slot_kinds import kind_of
-from dstress.text.slot_names import is_named_entity_slot
+from dstress.text.slot_names import is_named_entity_slot, kind_of
 from dstress.text.times import date_of
 from dstress.text.utterance import Utterance
 from dstress.trackers.rules.slot_profiles import concepts
@@ -43,8 +41,7 @@ from dstress.trackers.rules.words import keys_of
 
 _TURNING_AWAY = frozenset({"NEGATE_INTENT", "REQUEST_ALTS"})
 """Who only says no to a confirmation stays with what is chosen."""
-_TRIES = 4
-"""Draws of one value, before all that fit are listed."""
+_TRIES = 4  # draws of one value, before all that fit are listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +64,8 @@ class Limits:
             if limit < least:
                 raise SpecError(f"{name}={limit} is too small", fix=f"{name} is {least} or more")
         if not (self.drop or self.add or self.change):
-            raise SpecError(
-                "without drop, change and add every goal stays as it is", fix="leave one of the three switched on"
-            )
+            problem = "without drop, change and add every goal stays as it is"
+            raise SpecError(problem, fix="leave one of the three switched on")
 
 
 class CounterfactualGoal(NamedTuple):
@@ -99,38 +95,45 @@ def draw_goal(
     retracted = utterance.before.keys() - utterance.turn.state.keys()
     if not set(map(service_of, retracted)).isdisjoint(map(service_of, added)):
         return Unchanged("the user takes a value back")
-    own = _with_answers(own_goal(utterance), utterance.turn.system)
-    offered = {slot for slot, forms in added.items() if _is_offered(utterance, slot, forms)}
+    turn = utterance.turn
+    own = _with_answers(own_goal(utterance), turn.system)
+    # What the system names is an offer. Its question whether wifi is needed, or which area, offers no value.
+    offered = {
+        slot
+        for slot, forms in added.items()
+        if DONTCARE not in forms and not any(map(is_flag, forms)) and find_value(turn.system, slot, forms)
+    }
     if not own.spoken and not (limits.offers and offered == added.keys()):
         return Unchanged("the user says no value of the turn")
     free = frozenset(own.spoken.keys() - offered)
     taken = _taken_up(utterance, own, free)
     services = set(map(service_of, own.spoken))
-    open_offers = [slot for slot in own.unspoken if slot.endswith("-name") and slot in offered and slot not in taken]
-    if not _offers_choice(utterance.turn.system) and not services.isdisjoint(map(service_of, open_offers)):
+    open_offers = [slot for slot in own.unspoken if _is_name_slot(slot) and slot in offered and slot not in taken]
+    if not _offers_choice(turn.system) and not services.isdisjoint(map(service_of, open_offers)):
         return Unchanged("it is open whether the user takes the offer")
-    own = Goal(own.spoken, taken)
-    draft = _Draft(utterance, own, dictionary, free)
-    draft.drop(limits)
+    draft = _Draft(utterance, Goal(own.spoken, taken), dictionary, limits, free)
+    draft.drop()
     if limits.change:
         draft.change()
     if limits.add:
-        draft.add(limits, combinations)
-    if not (draft.dropped or draft.changed or draft.added):
-        return Unchanged("no other value or slot fits")
-    goal = Goal(draft.spoken, own.unspoken, may_decline=True)
-    asked = _asked_slots(utterance, set(map(service_of, goal.spoken)))
-    if asked and asked.isdisjoint(goal.slots):
-        return Unchanged("the system's question would go unanswered")
+        draft.add(combinations)
     operations = (tuple(draft.dropped), tuple(draft.changed), tuple(draft.added))
-    return CounterfactualGoal(goal, state_with(utterance, goal), *operations, draft.tag())
+    if not any(operations):
+        return Unchanged("no other value or slot fits")
+    goal = Goal(draft.spoken, taken, may_decline=True)
+    requested = _asked_slots(utterance, set(map(service_of, goal.spoken)))
+    if requested and requested.isdisjoint(goal.slots):
+        return Unchanged("the system's question would go unanswered")
+    seen = {dictionary.is_seen(slot, draft.spoken[slot]) for slot in (*draft.changed, *draft.added)}
+    tag = "unseen" if False in seen else "seen" if seen else ""
+    return CounterfactualGoal(goal, state_with(utterance, goal), *operations, tag)
 
 
 def _with_answers(own: Goal, system: str) -> Goal:
     """A goal in which a slot that the system asks for and that is left open is said: some words leave it open
     ("wherever you like") that nobody lists."""
     answers = {slot: value for slot, value in own.unspoken.items() if value == DONTCARE and _is_asked_for(system, slot)}
-    return Goal({**own.spoken, **answers}, {slot: own.unspoken[slot] for slot in own.unspoken if slot not in answers})
+    return Goal({**own.spoken, **answers}, {slot: value for slot, value in own.unspoken.items() if slot not in answers})
 
 
 def _asked_slots(utterance: Utterance, services: Collection[str]) -> frozenset[str]:
@@ -138,20 +141,15 @@ def _asked_slots(utterance: Utterance, services: Collection[str]) -> frozenset[s
 
     Who is asked for one time may give another.
     """
-    system, told = utterance.turn.system, additions(utterance)
+    system, added = utterance.turn.system, additions(utterance)
     spoken_of = [slot for slot in utterance.schema.slots if service_of(slot) in services]
-    asked = requested_in(utterance.turn).intersection((*told, *spoken_of))
-    if not asked:
-        slots = {*told, *(spoken_of if wants_value(system) else ())}
-        asked = frozenset(slot for slot in slots if _is_asked_for(system, slot))
-    if any(kind_of(slot) == "time" for slot in asked):
-        asked = asked.union(slot for slot in spoken_of if kind_of(slot) == "time")
-    return asked
-
-
-def _goes_on_from(utterance: Utterance) -> bool:
-    """Whether the user's words go on from what the system offers: they say yes, or speak of it."""
-    return takes_up(utterance.text) or any(map(points_back, sentences_of(tuple(tokens_of(utterance.text)))))
+    requested = requested_in(utterance.turn).intersection((*added, *spoken_of))
+    if not requested:
+        slots = {*added, *(spoken_of if wants_value(system) else ())}
+        requested = frozenset(slot for slot in slots if _is_asked_for(system, slot))
+    if any(kind_of(slot) == "time" for slot in requested):
+        requested = requested.union(slot for slot in spoken_of if kind_of(slot) == "time")
+    return requested
 
 
 def _takes_offer(utterance: Utterance, own: Goal) -> bool:
@@ -161,13 +159,7 @@ def _takes_offer(utterance: Utterance, own: Goal) -> bool:
 
 def _offers_choice(system: str) -> bool:
     """Whether the system asks which of several it is to be."""
-    return not words("system.choice").isdisjoint(asked_in(system).split())
-
-
-def _is_offered(utterance: Utterance, slot: str, forms: tuple[str, ...]) -> bool:
-    """Whether the system names a value. Its question whether wifi is needed, or which area, is no value."""
-    is_open = DONTCARE in forms or any(map(is_flag, forms))
-    return not is_open and is_heard(utterance.turn.system, slot, forms)
+    return has_word(asked_in(system).split(), "system.choice")
 
 
 def _taken_up(utterance: Utterance, own: Goal, free: frozenset[str]) -> dict[str, str]:
@@ -176,51 +168,46 @@ def _taken_up(utterance: Utterance, own: Goal, free: frozenset[str]) -> dict[str
     One who describes something else takes up nothing, unless the words go on from it ("yes , and does it have
     parking ?"), nor does one who has a choice of several names.
     """
+    turn = utterance.turn
     services = set(map(service_of, own.spoken or own.unspoken))
-    if has_bookings(utterance.schema.slots) and not _goes_on_from(utterance):
+    goes_on = takes_up(utterance.text) or any(map(points_back, sentences_of(tuple(tokens_of(utterance.text)))))
+    if has_bookings(utterance.schema.slots) and not goes_on:
         services -= {service_of(slot) for slot in free if not is_booking(slot)}
-
-    def heard(system: str, *, names: bool) -> dict[str, str]:
-        return {
-            slot: value
-            for slot, value in own.unspoken.items()
-            if service_of(slot) in services
-            and is_named_entity_slot(slot, utterance.schema) == names
-            and find_value(system, slot, utterance.turn.state[slot])
-        }
-
-    system = utterance.turn.system
-    by_acts = {slot: value for slot, value in own.unspoken.items() if takes_offer(utterance.turn, service_of(slot))}
-    if by_acts or _offers_choice(system):
+    by_acts = {slot: value for slot, value in own.unspoken.items() if takes_offer(turn, service_of(slot))}
+    if by_acts or _offers_choice(turn.system):
         return by_acts
     # A yes to "would that work ?" is one to the train that the sentences before it tell of.
-    offer = system if _takes_offer(utterance, own) else asked_in(system, polar=True)
-    return heard(system, names=True) or heard(offer, names=False)
+    offer = turn.system if _takes_offer(utterance, own) else asked_in(turn.system, polar=True)
+    heard: dict[bool, dict[str, str]] = {True: {}, False: {}}
+    for slot, value in own.unspoken.items():
+        is_name = is_named_entity_slot(slot, utterance.schema)
+        if service_of(slot) in services and find_value(turn.system if is_name else offer, slot, turn.state[slot]):
+            heard[is_name][slot] = value
+    return heard[True] or heard[False]
 
 
 class _Draft:
     """A goal in the making. Each operation leaves it consistent."""
 
-    def __init__(self, utterance: Utterance, own: Goal, dictionary: Dictionary, free: frozenset[str]) -> None:
-        self.utterance, self.own, self.dictionary = utterance, own, dictionary
+    def __init__(
+        self, utterance: Utterance, own: Goal, dictionary: Dictionary, limits: Limits, free: frozenset[str]
+    ) -> None:
+        self.utterance, self.own, self.dictionary, self.limits = utterance, own, dictionary, limits
         self.free = [slot for slot in own.spoken if slot in free]
-        self.spoken = dict(own.spoken)
-        self.state = dict(state_with(utterance, own))
-        self.dropped: list[str] = []
-        self.changed: list[str] = []
-        self.added: list[str] = []
+        self.spoken, self.state = dict(own.spoken), state_with(utterance, own)
+        self.dropped, self.changed, self.added = list[str](), list[str](), list[str]()
 
-    def drop(self, limits: Limits) -> None:
+    def drop(self) -> None:
         """Drop as many slots as allowed, if more are said: something must be left to say, and who is asked answers."""
-        if len(self.spoken) <= limits.drop:
+        if len(self.spoken) <= self.limits.drop:
             return
-        turn, asked = self.utterance.turn, requested_in(self.utterance.turn)
-        unasked = [slot for slot in self.free if slot not in asked and not _is_asked_for(turn.system, slot)]
-        for slot in self._shuffled("drop", unasked)[: limits.drop]:
-            self._take_out(slot)
+        turn, requested = self.utterance.turn, requested_in(self.utterance.turn)
+        droppable = [slot for slot in self.free if slot not in requested and not _is_asked_for(turn.system, slot)]
+        self.dropped = self._shuffled("drop", droppable)[: self.limits.drop]
+        for slot in self.dropped:
+            del self.spoken[slot], self.state[slot]
             if slot in self.utterance.before:
                 self.state[slot] = self.utterance.before[slot]
-            self.dropped.append(slot)
 
     def change(self) -> None:
         """Another value for every slot that is left and has one.
@@ -231,72 +218,62 @@ class _Draft:
         before = dict(self.spoken), dict(self.state)
         slots = [slot for slot in self.free if slot in self.spoken and self._new_values(slot)]
         for slot in slots:
-            self._take_out(slot)
+            del self.spoken[slot], self.state[slot]
         if not all(self._draw(slot) for slot in slots):
             self.spoken, self.state = before
             slots = [slot for slot in slots if self._draw(slot)]
         self.spoken = {slot: self.spoken[slot] for slot in before[0]}
-        self.changed += slots
+        self.changed = slots
 
-    def add(self, limits: Limits, combinations: Combinations) -> None:
+    def add(self, combinations: Combinations) -> None:
         """Add slots of the services that the user speaks of. If none fits, what was dropped returns (paper's code)."""
         for slot in self._addable(combinations):
-            if len(self.added) == limits.add or len(self.spoken) + len(self.own.unspoken) >= limits.slots:
+            if len(self.added) == self.limits.add or len(self.spoken) + len(self.own.unspoken) >= self.limits.slots:
                 break
             if self._draw(slot):
                 self.added.append(slot)
-        if self.added:
-            return
-        for slot in self.dropped[:]:
-            if limits.change and self._draw(slot):
+        for slot in () if self.added else self.dropped:
+            if self.limits.change and self._draw(slot):
                 self.changed.append(slot)
-            elif not limits.change:
-                self._put_in(slot, self.own.spoken[slot])
-            if slot in self.spoken:
-                self.dropped.remove(slot)
-
-    def tag(self) -> str:
-        """Whether the training data have the new values."""
-        new = [*self.changed, *self.added]
-        seen = all(self.dictionary.is_seen(slot, self.spoken[slot]) for slot in new)
-        return ("seen" if seen else "unseen") if new else ""
+            elif not self.limits.change:
+                self.spoken[slot], self.state[slot] = self.own.spoken[slot], (self.own.spoken[slot],)
+        self.dropped = [slot for slot in self.dropped if slot not in self.spoken]
 
     def _addable(self, combinations: Combinations) -> list[str]:
         """What may be added, in random order: by service, the slots that go with all its active ones; and first what
         the system asks for, if nothing of it is said yet."""
-        active = [*self.spoken, *self.own.unspoken]
+        utterance, turn, active = self.utterance, self.utterance.turn, [*self.spoken, *self.own.unspoken]
         services = dict.fromkeys(map(service_of, self.spoken or self.own.unspoken))
-        asked = _asked_slots(self.utterance, services)
+        requested = _asked_slots(utterance, services)
         listed = [
             slot
             for service in services
             for slot in combinations.addable(other for other in active if service_of(other) == service)
         ]
-        if asked.isdisjoint(active):
-            listed += [slot for slot in self.utterance.schema.slots if slot in asked and slot not in listed]
-        known = {*self.utterance.before, *self.utterance.turn.state}
-        has_chosen, has_choice = self._chosen_services(), _offers_choice(self.utterance.turn.system)
+        if requested.isdisjoint(active):
+            listed += [slot for slot in utterance.schema.slots if slot in requested and slot not in listed]
+        # Where slots tell what belongs to a booking, and it is settled what is to be booked (the place has its name, or
+        # the user says yes to an offer), who then describes something would turn away from it.
+        chosen: Collection[str] = ()
+        if has_bookings(utterance.schema.slots):
+            is_taken = self.own.unspoken or _takes_offer(utterance, self.own)
+            settled = utterance.schema.slots if is_taken else [slot for slot in utterance.before if _is_name_slot(slot)]
+            chosen = set(map(service_of, settled))
+        has_choice = _offers_choice(turn.system)
+        # What the system's acts have told of its offer is no wish: the song that is chosen has its singer.
+        acts_of_system = () if _TURNING_AWAY & acts_of(turn.frames) else (*utterance.history, turn)
         addable = [
             slot
             for slot in listed
-            if slot not in known
+            if slot not in utterance.before
+            and slot not in turn.state
             and service_of(slot) in services
-            and (is_booking(slot) or service_of(slot) not in has_chosen)
-            and not (has_choice and slot.endswith("-name"))
+            and (is_booking(slot) or service_of(slot) not in chosen)
+            and not (has_choice and _is_name_slot(slot))
             and self._is_of_intent(slot)
-            and not self._is_told(slot)
+            and not any(named_by_system(each, slot) for each in acts_of_system)
         ]
-        return sorted(self._shuffled("add", addable), key=lambda slot: slot not in asked)
-
-    def _chosen_services(self) -> set[str]:
-        """The services of which it is settled what is to be booked, where slots tell what belongs to that: the place
-        has its name, or the user says yes to an offer. Who then describes something would turn away from it."""
-        utterance = self.utterance
-        if not has_bookings(utterance.schema.slots):
-            return set()
-        if self.own.unspoken or _takes_offer(utterance, self.own):
-            return set(map(service_of, utterance.schema.slots))
-        return {service_of(slot) for slot in utterance.before if slot.endswith("-name")}
+        return sorted(self._shuffled("add", addable), key=lambda slot: slot not in requested)
 
     def _shuffled(self, operation: str, slots: Iterable[str]) -> list[str]:
         """Slots in an order that is random; of any two always the same, whatever the others are."""
@@ -310,16 +287,8 @@ class _Draft:
         entry = self.utterance.schema.by_name.get(service)
         intents = [intent for intent in (entry.intents if entry else ()) if intent.name in names]
         return not intents or any(
-            slot == slot_id(service, own) for one in intents for own in (*one.required, *one.optional)
+            slot == slot_id(service, own) for intent in intents for own in (*intent.required, *intent.optional)
         )
-
-    def _is_told(self, slot: str) -> bool:
-        """Whether the system's acts have told a slot's value of what it offers, and the user does not turn away: the
-        song that is chosen has its singer."""
-        turn = self.utterance.turn
-        if _TURNING_AWAY & acts_of(turn.frames):
-            return False
-        return any(named_by_system(each, slot) for each in (*self.utterance.history, turn))
 
     def _draw(self, slot: str) -> bool:
         """Give a slot a new value that goes with the others; False if there is none."""
@@ -327,49 +296,46 @@ class _Draft:
         if not new_values:
             return False
         # "fish" is not heard beside "lure fish house", nor 30 people beside 30 nights, if there is a choice.
-        others = [said for other, value in self.spoken.items() if other != slot and (said := _words(value))]
-        random = self.utterance.random_of("value", slot)
-        for _ in range(_TRIES):  # mostly the first will do; to look at all of a pool takes longer
-            new = random.choice(new_values)
-            if not _overlaps(new, others) and self._is_plausible(slot, new):
-                break
-        else:
-            fitting = [value for value in new_values if self._is_plausible(slot, value)]
-            distinct = [value for value in fitting if not _overlaps(value, others)] or fitting
-            if not distinct:
-                return False
-            new = random.choice(distinct)
-        self._put_in(slot, new)
-        return True
+        others = [words for other, value in self.spoken.items() if other != slot and (words := _words(value))]
 
-    def _is_plausible(self, slot: str, new: str) -> bool:
-        """Whether the state makes sense with a value: nobody arrives before leaving."""
-        return are_plausible(self.utterance.turn.state, self.state | {slot: (new,)}, (slot,))
+        def is_distinct(value: str) -> bool:
+            words = _words(value)
+            return not words or not any(words in other or other in words for other in others)
+
+        def is_plausible(value: str) -> bool:
+            """Whether the state makes sense with it: nobody arrives before leaving."""
+            return are_plausible(self.utterance.turn.state, self.state | {slot: (value,)}, (slot,))
+
+        random = self.utterance.random_of("value", slot)
+        tries = (random.choice(new_values) for _ in range(_TRIES))  # to look at all of a pool takes longer
+        new = next((value for value in tries if is_distinct(value) and is_plausible(value)), "")
+        if not new:
+            fitting = [value for value in new_values if is_plausible(value)]
+            fitting = [value for value in fitting if is_distinct(value)] or fitting
+            if not fitting:
+                return False
+            new = random.choice(fitting)
+        self.spoken[slot], self.state[slot] = new, (new,)
+        return True
 
     def _new_values(self, slot: str) -> list[str]:
         """The values of the pool, without those that mean what the slot has or had."""
-        utterance = self.utterance
-        named = named_by_system(utterance.turn, slot)  # who says no to a value does not ask for it
-        known = {
-            DONTCARE,
-            *map(_meaning, (*utterance.turn.state.get(slot, ()), *utterance.before.get(slot, ()), *named)),
-        }
-        return [new for new in self.dictionary.pool(slot) if _meaning(new) not in known]
+        turn, before = self.utterance.turn, self.utterance.before
+        named = named_by_system(turn, slot)  # who says no to a value does not ask for it
+        excluded = {DONTCARE, *map(_meaning, (*turn.state.get(slot, ()), *before.get(slot, ()), *named))}
+        return [new for new in self.dictionary.pool(slot) if _meaning(new) not in excluded]
 
-    def _put_in(self, slot: str, value: str) -> None:
-        self.spoken[slot] = value
-        self.state[slot] = (value,)
 
-    def _take_out(self, slot: str) -> None:
-        del self.spoken[slot], self.state[slot]
+def _is_name_slot(slot: str) -> bool:
+    return slot.endswith("-name")
 
 
 def _is_asked_for(system: str, slot: str) -> bool:
     """Whether the system asks for a slot's value."""
     name = slot.partition("-")[2].lower().replace(" ", "").replace("_", "")
     concept = next((concept for concept in concepts() if concept.slots.fullmatch(name)), None)
-    asked = f" {' '.join(keys_of(asked_in(system)))} "
-    return concept is not None and any(f" {' '.join(phrase)} " in asked for phrase in concept.asked)
+    question = f" {' '.join(keys_of(asked_in(system)))} "
+    return concept is not None and any(f" {' '.join(phrase)} " in question for phrase in concept.asked)
 
 
 @lru_cache(maxsize=16_384)
@@ -383,8 +349,3 @@ def _meaning(value: str) -> str | int | float:
 def _words(value: str) -> str:
     """A value's words, so that one is found in another only as whole words; none of a yes, a no or a dontcare."""
     return "" if is_flag(value) or value == DONTCARE else f" {' '.join(words_of(value))} "
-
-
-def _overlaps(value: str, others: Iterable[str]) -> bool:
-    said = _words(value)
-    return bool(said) and any(said in other or other in said for other in others)

@@ -7,29 +7,29 @@ passes, the turn stays, or with `fallback=values` its values are substituted: th
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from dstress.dialogue import Frame, Span, service_of
-from dstress.errors import CorpusError, SpecError
-from dstress.generators import Generator, Goal, Request, generators
-from dstress.generators.classifiers import classifiers
-from dstress.generators.goals import own_goal, state_with
+from dstress.errors import SpecError
 from dstress.resources import Resources
 from dstress.spec import ComponentSpec
 from dstress.stressors.base import Effect, Outcome, Rewrite, TurnStressor, Unchanged
-from dstress.stressors.counterfactual import combination_builder
-from dstress.stressors.counterfactual.combinations import is_multiwoz
-from dstress.stressors.counterfactual.filters import CANDIDATES, Filters, Trial, Verdict
-from dstress.stressors.counterfactual.fits import fit_once
+from dstress.stressors.counterfactual import combinations as combination_tables
+from dstress.stressors.counterfactual.filters import CANDIDATES, Filters, Verdict
+from dstress.stressors.counterfactual.fits import fit_once, training_corpus
 from dstress.stressors.counterfactual.goals import CounterfactualGoal, Limits, draw_goal
-from dstress.stressors.values.dictionary_builder import BUILT
+from dstress.stressors.generators import Generator, Goal, Request, generators
+from dstress.stressors.generators.classifiers import classifiers
+from dstress.stressors.generators.goals import own_goal, state_with
+from dstress.stressors.values.dictionary import BUILT
 from dstress.stressors.values.stressor import Values
 from dstress.text.mentions import find_value
 from dstress.text.utterance import Utterance
 
 GENERATED, SUBSTITUTED = "generated", "substituted"
+_EXAMPLE = "counterfactual(train=mwz21-trade:train)"
 
 
 class Counterfactual(TurnStressor):
@@ -73,7 +73,12 @@ class Counterfactual(TurnStressor):
 
     def reads(self, train: str) -> tuple[str, ...]:
         """The training corpus, and the one that values are taken from."""
-        return tuple(name for name in dict.fromkeys((self._training(train), self.values_source)) if ":" in name)
+        training = training_corpus(self.train, train, "counterfactual", _EXAMPLE)
+        return tuple(name for name in dict.fromkeys((training, self.values_source)) if ":" in name)
+
+    def files(self) -> tuple[Path, ...]:
+        """Those of the generator."""
+        return self.generator.files()
 
     def key(self) -> str:
         """The same for all arguments: ablations compare other words, filters and limits on goals that are alike."""
@@ -82,40 +87,32 @@ class Counterfactual(TurnStressor):
     def prepare(self, resources: Resources) -> None:
         """Read or derive the dictionaries; let generator and classifier learn."""
         super().prepare(resources)
-        name = self._training(resources.train)
+        name = training_corpus(self.train, resources.train, "counterfactual", _EXAMPLE)
         train = resources.load(name)
         substitution = self.substitution or Values(self.values_source)
         substitution.train = name
-        substitution.source = self.values_source or ("O" if is_multiwoz(resources.schema) else BUILT)
+        substitution.source = self.values_source or ("O" if combination_tables.is_multiwoz(resources.schema) else BUILT)
         substitution.prepare(resources)
         self.dictionary = substitution.dictionary
-        self.combinations = combination_builder.choose(self.combinations_source, resources, train)
+        self.combinations = combination_tables.choose(self.combinations_source, resources, train)
         if self.limits.add:
             self.combinations.check(self.dictionary)
         self.generator = fit_once(self.generator, resources, train)
         if self.filters.classifier is not None:
             self.filters.classifier = fit_once(self.filters.classifier, resources, train)
 
-    def _training(self, own: str) -> str:
-        """The training corpus: the one that was named, or the stressed corpus's own split."""
-        if not (self.train or own):
-            raise CorpusError(
-                "counterfactual learns what users say from training data, and this corpus has no training split",
-                fix="take a corpus with one, or name one of the same services: counterfactual(train=mwz21-trade:train)",
-            )
-        return self.train or own
-
     def rewrite_utterances(self, utterances: Sequence[Utterance]) -> Sequence[Outcome]:
         """Goals for all turns, candidates for all goals, and the first of each that passes."""
         drawn = [(utterance, self.goal(utterance)) for utterance in utterances]
-        rewrites = self._rewrites(
-            [(utterance, goal) for utterance, goal in drawn if isinstance(goal, CounterfactualGoal)]
-        )
+        rewrites = self._rewrites([(each, goal) for each, goal in drawn if isinstance(goal, CounterfactualGoal)])
         outcomes: list[Outcome] = []
         for utterance, goal in drawn:
             outcome = next(rewrites) if isinstance(goal, CounterfactualGoal) else goal
             if isinstance(outcome, Unchanged) and self.substitution is not None:
-                outcome = _substituted(utterance, outcome, self.substitution)
+                # CoCo+: where no other turn came out, the turn with other values.
+                substituted = self.substitution.rewrite_utterance(utterance)
+                if isinstance(substituted, Rewrite):
+                    outcome = substituted._replace(tags=(SUBSTITUTED, *substituted.tags), counts=outcome.counts)
             outcomes.append(outcome)
         return outcomes
 
@@ -145,37 +142,27 @@ class Counterfactual(TurnStressor):
         requests = [Request(utterance.turn.system, new.goal, utterance) for utterance, new in drawn]
         generated = self.generator.generate_all(requests, self.candidates)
         trials = [
-            Trial(utterance, new.goal, candidates, Counter())
-            for (utterance, new), candidates in zip(drawn, generated, strict=True)
+            (utterance, new.goal, candidates) for (utterance, new), candidates in zip(drawn, generated, strict=True)
         ]
-        for (utterance, new), trial, text in zip(drawn, trials, self.filters.choose(trials), strict=True):
+        for (utterance, new), (text, counts) in zip(drawn, self.filters.choose(trials), strict=True):
             if text:
                 tags = (GENERATED, new.tag) if new.tag else (GENERATED,)
-                frames = _frames(utterance, new.goal, text)
-                yield Rewrite(text, new.state, tags=tags, frames=frames, counts=trial.counts)
+                frames = frames_for(utterance, new.goal, text)
+                yield Rewrite(text, new.state, tags=tags, frames=frames, counts=counts)
             else:
-                reason = "no candidate passed the filters" if trial.counts[CANDIDATES] else "no words for the goal"
-                yield Unchanged(reason, trial.counts)
+                reason = "no candidate passed the filters" if counts[CANDIDATES] else "no words for the goal"
+                yield Unchanged(reason, counts)
 
 
-def _substituted(utterance: Utterance, unchanged: Unchanged, substitution: Values) -> Outcome:
-    """CoCo+: where no other turn came out, the turn with other values."""
-    outcome = substitution.rewrite_utterance(utterance)
-    if isinstance(outcome, Rewrite):
-        return outcome._replace(tags=(SUBSTITUTED, *outcome.tags), counts=unchanged.counts)
-    return unchanged
-
-
-def _frames(utterance: Utterance, goal: Goal, text: str) -> tuple[Frame, ...]:
+def frames_for(utterance: Utterance, goal: Goal, text: str) -> tuple[Frame, ...]:
     """The services that the new words are about, with the places of their values; they ask for nothing."""
-    services = dict.fromkeys((*(frame.service for frame in utterance.turn.frames), *map(service_of, goal.spoken)))
     intents = {frame.service: frame.intent for frame in utterance.turn.frames}
-    spans: dict[str, list[Span]] = {service: [] for service in services}
+    spans = {service: list[Span]() for service in (*intents, *map(service_of, goal.spoken))}
     for slot, value in goal.spoken.items():
         for mention in find_value(text, slot, (value,))[:1]:
             service, _, bare = slot.partition("-")
             spans[service].append(Span(bare, mention.start, mention.end))
     return tuple(
-        Frame(service, intents.get(service, ""), (), tuple(sorted(spans[service], key=lambda span: span.start)))
-        for service in services
+        Frame(service, intents.get(service, ""), (), tuple(sorted(places, key=lambda span: span.start)))
+        for service, places in spans.items()
     )

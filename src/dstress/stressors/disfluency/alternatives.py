@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
-from dstress.dialogue import Dialogue, Schema, update
+from dstress.dialogue import Dialogue, Schema
 from dstress.text.numbers import ORDINAL_ENDING, number_names, ordinal, ordinal_word
 from dstress.text.tables import read_table
 from dstress.text.times import AM_PM, DAY_PART, MONTH, O_CLOCK, calendar_words
+from dstress.text.tokens import LETTERS
 
 _PART = re.compile(r"\d+|[^\W\d_]+")
 _CLOCK = re.compile(r"(?<![\d.:])(\d{1,2})([:.])([0-5]\d)(?![\d:])")
 _HOUR = re.compile(rf"(?<![\d.:])(\d{{1,2}})(?=\s*(?:{AM_PM}|{O_CLOCK}))", re.IGNORECASE)
 _ORDINAL = re.compile(rf"(?<!\d)(\d{{1,2}})({ORDINAL_ENDING})\b", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\d.,:])\d{1,3}(?:,\d{3})+(?![\d,])|(?<![\d.,:])\d{1,7}(?![\d:]|[.,]\d)")
-_WORD = re.compile(r"[^\W\d_]+")
 _HALF_DAY = re.compile(rf"(?<![a-z]){AM_PM}|\b{DAY_PART}\b", re.IGNORECASE)
 _DAY_PART = re.compile(rf"\b{DAY_PART}\b", re.IGNORECASE)
 _MONTH = re.compile(rf"\b{MONTH}\b", re.IGNORECASE)
@@ -66,15 +67,30 @@ class Alternatives:
     def __init__(self, schema: Schema, corpus: Iterable[Dialogue]) -> None:
         spellings: defaultdict[str, defaultdict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
         for dialogue in corpus:
-            for slot, surface in _find_spoken_values(dialogue):
-                spellings[slot][squash(surface)][surface] += 1
-        self._known: dict[tuple[str, str, tuple[str, ...]], tuple[str, ...]] = {}
-        self._pool = {slot: _pick_usual_spellings(by_name) for slot, by_name in spellings.items()}
+            for turn, changed in zip(dialogue.turns, dialogue.updates(), strict=True):
+                # Only what stands in the utterance letter by letter: this is how users spell it.
+                text = turn.user.lower()
+                for slot, forms in changed.items():
+                    for form in filter(None, forms):
+                        start = text.find(form.lower())
+                        end = start + len(form)
+                        surface = turn.user[start:end]
+                        is_whole = not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum())
+                        if start >= 0 and is_whole and is_sayable(surface):
+                            spellings[slot][squash(surface)][surface] += 1
+        self._pool: dict[str, dict[str, str]] = {}
+        for slot, by_name in spellings.items():
+            # Where annotations are wrong a value is said only once: left out where there is enough without it.
+            often = [name for name, counts in by_name.items() if counts.total() > 1]
+            names = often if len(often) >= _ENOUGH else by_name
+            usual = {name: max(by_name[name].items(), key=itemgetter(1, 0))[0] for name in names}
+            self._pool[slot] = dict(sorted(usual.items()))  # in an order that does not depend on the corpus's
         self._possible = {slot: frozenset(entry.values) for slot, entry in schema.slots.items() if entry.categorical}
         for slot, entry in schema.slots.items():
             # With hardly a value said (a corpus cut short), the schema's own have to do.
             if entry.categorical and len(self._pool.get(slot, ())) < 2:
                 self._pool[slot] = {squash(value): value for value in entry.values if is_sayable(value)}
+        self._others: dict[tuple[str, str, tuple[str, ...]], tuple[str, ...]] = {}
 
     def others(self, slot: str, surface: str, forms: Sequence[str]) -> tuple[str, ...]:
         """What could have been said for `slot` in place of `surface`, in the same form; `forms` are its true values.
@@ -83,81 +99,51 @@ class Alternatives:
         (yes and no): there is no other value in the same form.
         """
         key = (slot, surface, tuple(forms))
-        if key not in self._known:
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            self._known[key] = self._find_others(*key)
-        return self._known[key]
+        if key not in self._others:
+            if len(self._others) >= _REMEMBERED:
+                self._others.clear()
+            self._others[key] = tuple(self._find_others(*key))
+        return self._others[key]
 
-    def _find_others(self, slot: str, surface: str, forms: Sequence[str]) -> tuple[str, ...]:
-        if any(form.casefold() in _lists().fixed for form in forms):
-            return ()
+    def _find_others(self, slot: str, surface: str, forms: Sequence[str]) -> Iterator[str]:
+        lists = _lists()
+        if any(form.casefold() in lists.fixed for form in forms):
+            return
         shifted = shift_surface(surface)
         if shifted or any(character.isdigit() for character in surface):
-            return tuple(other for other in shifted if self._is_possible(slot, other))
-        names = (_match_capitals(other, surface) for other in self._find_other_names(slot, surface, forms))
-        return tuple(filter(None, names))
-
-    def _is_possible(self, slot: str, number: str) -> bool:
-        """Whether a number is among a categorical slot's: there is no hotel with six stars."""
-        possible = self._possible.get(slot)
-        if not possible or not any(value.isdigit() for value in possible):
-            return True
-        numbers = _lists().numbers
-        folded = number.casefold()
-        return (str(numbers.index(folded)) if folded in numbers else folded) in possible
-
-    def _find_other_names(self, slot: str, surface: str, forms: Sequence[str]) -> Iterator[str]:
+            possible = self._possible.get(slot, frozenset())
+            is_limited = any(value.isdigit() for value in possible)  # there is no hotel with six stars
+            for other in shifted:
+                number = other.casefold()
+                number = str(lists.numbers.index(number)) if number in lists.numbers else number
+                if not is_limited or number in possible:
+                    yield other
+            return
         own, true_names = squash(surface), [squash(form) for form in forms]
-        plural = own not in true_names
-        if plural and not any(own == name + "s" for name in true_names):
+        is_plural = own not in true_names
+        if is_plural and not any(own == name + "s" for name in true_names):
             return
         for name, other in self._pool.get(slot, {}).items():
-            # A value inside the other one would be said along with it.
+            # a value inside the other one would be said along with it.
             if name not in own and own not in name:
-                yield f"{other}s" if plural and not other.endswith("s") else other
-
-
-def _find_spoken_values(dialogue: Dialogue) -> Iterator[tuple[str, str]]:
-    """Slots and the words that users say for their new values."""
-    before: dict[str, tuple[str, ...]] = {}
-    for turn in dialogue.turns:
-        user, folded = turn.user, turn.user.lower()
-        for slot, forms in update(before, turn.state).items():
-            for form in forms:
-                start = folded.find(form.lower()) if form else -1
-                end = start + len(form)
-                if start >= 0 and not folded[start - 1 : start].isalnum() and not folded[end : end + 1].isalnum():
-                    surface = user[start:end]
-                    if is_sayable(surface):
-                        yield slot, surface
-        before = turn.remembered.state
+                written = _match_capitals(f"{other}s" if is_plural and not other.endswith("s") else other, surface)
+                if written:
+                    yield written
 
 
 def is_sayable(value: str) -> bool:
     """Whether a value is a name that a person could say: not a number or time, no marks of notation, not too long."""
-    words = value.split()
+    folded = value.casefold()
     return (
-        bool(words)
-        and len(words) <= _LONGEST_WORDS
+        0 < len(value.split()) <= _LONGEST_WORDS
         and len(value) <= _LONGEST
-        and value.casefold() not in _lists().fixed
+        and folded not in _lists().fixed
         and not _UNSAYABLE.search(value)
         and not any(character.isdigit() for character in value)
-        and not any(word in _lists().numbers for word in value.casefold().split())
+        and not any(word in _lists().numbers for word in folded.split())
         and value.isprintable()
         and squash(value) != ""
     )
-
-
-def _pick_usual_spellings(by_name: Mapping[str, Counter[str]]) -> dict[str, str]:
-    """Each value as it is most often written, in an order that does not depend on the corpus's.
-
-    What was said only once is left out where there is enough without it: that is where annotations are wrong.
-    """
-    often = [name for name, spellings in by_name.items() if spellings.total() > 1]
-    names = often if len(often) >= _ENOUGH else by_name
-    return {name: max(by_name[name].items(), key=lambda item: (item[1], item[0]))[0] for name in sorted(names)}
 
 
 def squash(text: str) -> str:
@@ -173,7 +159,7 @@ def _match_capitals(other: str, surface: str) -> str:
         return other.upper() if len(surface) > _ACRONYM or other == other.upper() else ""
     if other != other.lower():
         return other
-    # A corpus that writes some users' names small: "Kings lynn" is not how the others write it.
+    # a corpus that writes some users' names small: "Kings lynn" is not how the others write it.
     words = [word if word in _SMALL_WORDS else word[:1].upper() + word[1:] for word in other.split(" ")]
     return " ".join(words) if surface[:1].isupper() else other
 
@@ -195,6 +181,7 @@ def shift_surface(surface: str) -> tuple[str, ...]:
 
 
 def _shift_number(surface: str) -> Iterator[str]:
+    """A clock time, an hour, a day of the month, an amount, or the last number that is a word."""
     shifted: Iterable[str]
     if match := _CLOCK.search(surface):
         shifted = _shift_clock(surface, *match.groups())
@@ -205,12 +192,31 @@ def _shift_number(surface: str) -> Iterator[str]:
         days = map(ordinal, _near(int(match[1]), 1, _LAST_DAY))
         shifted = map(str.upper, days) if match[2].isupper() else days
     elif match := _NUMBER.search(surface):
-        shifted = _shift_amount(surface, match[0])
+        number = int(match[0].replace(",", ""))
+        if _MONTH.search(surface):
+            shifted = map(str, _near(number, 1, _LAST_DAY))
+        elif _DAY_PART.search(surface):
+            shifted = map(str, _near_hours(surface, number, 1, _NOON))
+        else:
+            step = 1
+            while number >= 40 * step and not 1900 <= number <= 2100:  # a year changes by single years
+                step *= 10
+            commas = "," if "," in match[0] else ""
+            shifted = [
+                f"{other:{commas}}"
+                for other in range(number - 2 * step, number + 3 * step, step)
+                if other > 0 and other != number
+            ]
     else:
-        yield from _shift_number_word(surface)
+        for word in map(str.casefold, reversed(LETTERS.findall(surface))):  # the hour comes last: "ten to three"
+            for series in (_lists().numbers, _lists().ordinals):
+                if word in series:
+                    near = _near_hours(surface, series.index(word), 1, _NOON)
+                    yield from _exchange_word(surface, word, (series[number] for number in near))
+                    return
         return
-    for number in shifted:
-        yield f"{surface[: match.start()]}{number}{surface[match.end() :]}"
+    for other in shifted:
+        yield f"{surface[: match.start()]}{other}{surface[match.end() :]}"
 
 
 def _shift_clock(surface: str, hour: str, mark: str, minute: str) -> Iterator[str]:
@@ -227,35 +233,6 @@ def _shift_clock(surface: str, hour: str, mark: str, minute: str) -> Iterator[st
             yield f"{hour}{mark}{quarter}"
 
 
-def _shift_amount(surface: str, amount: str) -> Iterator[str]:
-    number = int(amount.replace(",", ""))
-    if _MONTH.search(surface):
-        yield from map(str, _near(number, 1, _LAST_DAY))
-        return
-    if _DAY_PART.search(surface):
-        yield from map(str, _near_hours(surface, number, 1, _NOON))
-        return
-    step = 1
-    while number >= 40 * step and not 1900 <= number <= 2100:  # a year changes by single years
-        step *= 10
-    commas = "," if "," in amount else ""
-    for factor in (-2, -1, 1, 2):
-        other = number + factor * step
-        if other > 0:
-            yield f"{other:{commas}}"
-
-
-def _shift_number_word(surface: str) -> Iterator[str]:
-    """Numbers as words: the last one is the hour in "ten to three"."""
-    lists = _lists()
-    for word in map(str.casefold, reversed(_WORD.findall(surface))):
-        for series in (lists.numbers, lists.ordinals):
-            if word in series:
-                near = _near_hours(surface, series.index(word), 1, _NOON)
-                yield from _exchange_word(surface, word, (series[number] for number in near))
-                return
-
-
 def _near_hours(surface: str, hour: int, first: int, last: int) -> list[int]:
     """The hours around an hour, within the part of the day that the surface names."""
     part = _DAY_PART.search(surface)
@@ -269,7 +246,7 @@ def _near(number: int, first: int, last: int) -> list[int]:
 
 def _exchange_word(surface: str, word: str, others: Iterable[str]) -> Iterator[str]:
     """The surface with other words for the last place where it says a word, in that place's capitals."""
-    matches = [match for match in _WORD.finditer(surface) if match[0].casefold() == word]
+    matches = [match for match in LETTERS.finditer(surface) if match[0].casefold() == word]
     if not matches:
         return
     start, end = matches[-1].span()

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from enum import Enum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from dstress.dialogue import DONTCARE, Dialogue, Frame, State, slot_id
-from dstress.stressors.entities.lexicon import entity_words, split_region
 from dstress.text import mentions as values
+from dstress.text.entity_words import entity_words, split_region
 from dstress.text.writing_style import opens_sentence
 
 _TOKEN = re.compile(r"[^\W_]+(?:\s?['’`´]\s?s(?![^\W_]))?|&")
+"""A word with its clitic, which a corpus may write apart: `rosa's`, `rosa 's`. No other room needs to see clitics."""
 _LAST_WORD = re.compile(r"([A-Za-z]+)\s+$")
 _NEXT_WORD = re.compile(r"\s+([A-Za-z]+)")
 _LONGEST = 10
@@ -66,17 +66,13 @@ def tokens(text: str) -> list[Token]:
 
 
 def _token(match: re.Match[str]) -> Token:
-    word = match.group()
-    if word.isalnum():
-        return Token(word, word, match.start(), match.end())
-    if word == "&":
-        return Token("and", "and", match.start(), match.end())
-    bare = _CLITIC.sub("", word)
-    return Token(bare + "s", bare, match.start(), match.end())
+    word = "and" if match[0] == "&" else match[0]
+    bare = word if word.isalnum() else _CLITIC.sub("", word)
+    return Token(word if word == bare else f"{bare}s", bare, *match.span())
 
 
 @lru_cache(maxsize=16_384)
-def name_words(value: str) -> Words:
+def words_of_name(value: str) -> Words:
     """A value's words, less an article in front and the region of a town ("London, England" is named London)."""
     words = tuple(token.word for token in tokens(split_region(value)[0]))
     return words[1:] if len(words) > 1 and words[0] in ("the", "a", "an") else words
@@ -85,7 +81,7 @@ def name_words(value: str) -> Words:
 @lru_cache(maxsize=16_384)
 def core(name: Words) -> Words:
     """The telling part of a name: without little words and kinds of places at its ends."""
-    idle = entity_words().idle
+    idle = entity_words("idle")
     first, last = 0, len(name)
     while first < last and name[first] in idle:
         first += 1
@@ -97,13 +93,13 @@ def core(name: Words) -> Words:
 @lru_cache(maxsize=16_384)
 def telling(name: Words) -> Words:
     """The words of a name that can be other words."""
-    idle = entity_words().idle
+    idle = entity_words("idle")
     return tuple(word for word in core(name) if word not in idle and len(word) > 1 and word.isalpha())
 
 
 def is_name(value: str) -> bool:
     """Whether a value of a named-entity slot names anything."""
-    return value.lower() not in _NOT_NAMES and bool(telling(name_words(value)))
+    return value.lower() not in _NOT_NAMES and bool(telling(words_of_name(value)))
 
 
 class DialogueNames:
@@ -122,28 +118,22 @@ class DialogueNames:
         others: set[Words] = set()
         before: State = {}
         for index, turn in enumerate(dialogue.turns):
-            if turn.state == before:
-                continue
-            for slot, forms in turn.state.items():
-                if before.get(slot) == forms:
+            changed = ((slot, forms) for slot, forms in turn.state.items() if before.get(slot) != forms)
+            for slot, forms in changed:
+                if slot not in entity_slots:
+                    others.update(map(words_of_name, forms))
                     continue
-                if slot in entity_slots:
-                    self._add([name_words(form) for form in forms if is_name(form)], slot, index)
-                else:
-                    others.update(map(name_words, forms))
+                names = [words_of_name(form) for form in forms if is_name(form)]
+                for name in names:
+                    self.entering.setdefault(name, index)
+                    if not self.slots.setdefault(name, slot).endswith("name") and slot.endswith("name"):
+                        self.slots[name] = slot
+                for other in dict.fromkeys(map(self.entity, names[1:])):
+                    if other != self.entity(names[0]):
+                        self._same[other] = self.entity(names[0])
             before = turn.state
-        self._table = _table(self.slots, others, parts) if self.slots else {}
+        self._table = _search_table(self.slots, others, parts) if self.slots else {}
         self._matches: dict[tuple[str, Spans], list[Match]] = {}
-
-    def _add(self, names: list[Words], slot: str, index: int) -> None:
-        for name in names:
-            known = self.slots.setdefault(name, slot)
-            self.entering.setdefault(name, index)
-            if slot.endswith("name") and not known.endswith("name"):
-                self.slots[name] = slot
-        for other in {self.entity(name): None for name in names[1:]}:
-            if other != self.entity(names[0]):
-                self._same[other] = self.entity(names[0])
 
     def entity(self, name: Words) -> Words:
         """What a name names, by the telling part of one of its names. All accepted forms of a value name the same."""
@@ -164,13 +154,19 @@ class DialogueNames:
                 continue
             matches = self.find(turn.user, marked_spans(turn.frames, self.entity_slots))
             whole = {self.entity(match.name) for match in matches if len(match.tokens) >= len(core(match.name))}
+            starts = {token.start for match in matches for token in match.tokens}
             for slot, forms in turn.state.items():
                 if before.get(slot) == forms or slot not in self.entity_slots:
                     continue
-                named = {self.entity(name_words(form)) for form in forms if is_name(form)}
+                named = {self.entity(words_of_name(form)) for form in forms if is_name(form)}
                 if not named or named & whole:
                     continue
-                if _is_uncovered(turn.user, values.find_value(turn.user, slot, forms), matches):
+                # Whether the words that say the value, other than little ones and kinds, are those of no name.
+                if any(
+                    token.word not in entity_words("idle") and mention.start + token.start not in starts
+                    for mention in values.find_value(turn.user, slot, forms)
+                    for token in tokens(turn.user[mention.start : mention.end])
+                ):
                     missed |= named
             before = turn.state
         return missed
@@ -184,11 +180,8 @@ class DialogueNames:
 
     def find(self, text: str, spans: Spans = ()) -> list[Match]:
         """Where a text says names, in order; the longest where several are possible. `spans` are marked as names."""
-        if (text, spans) not in self._matches:
-            self._matches[text, spans] = self._find(text, spans)
-        return self._matches[text, spans]
-
-    def _find(self, text: str, spans: Spans) -> list[Match]:
+        if (text, spans) in self._matches:
+            return self._matches[text, spans]
         low = lowered(text)
         matches: list[Match] = []
         for anchor, options in self._table.items():
@@ -201,26 +194,13 @@ class DialogueNames:
                             matches.append(Match(name, read))
                             break
                 at = low.find(anchor, at + 1)
-        return _without_overlaps(matches) if len(matches) > 1 else matches
-
-
-def _is_uncovered(text: str, mentions: Iterable[values.Mention], matches: Iterable[Match]) -> bool:
-    """Whether a mention has words, other than little ones and kinds, that no match has."""
-    idle, seen = entity_words().idle, {token.start for match in matches for token in match.tokens}
-    return any(
-        token.word not in idle and mention.start + token.start not in seen
-        for mention in mentions
-        for token in tokens(text[mention.start : mention.end])
-    )
-
-
-def _without_overlaps(matches: list[Match]) -> list[Match]:
-    """Of matches that overlap the first, of those the longest."""
-    kept: list[Match] = []
-    for match in sorted(matches, key=lambda match: (match.tokens[0].start, -len(match.tokens))):
-        if not kept or match.tokens[0].start >= kept[-1].tokens[-1].end:
-            kept.append(match)
-    return kept
+        # Of matches that overlap the first stays, of those the longest.
+        kept: list[Match] = []
+        for match in sorted(matches, key=lambda match: (match.tokens[0].start, -len(match.tokens))):
+            if not kept or match.tokens[0].start >= kept[-1].tokens[-1].end:
+                kept.append(match)
+        self._matches[text, spans] = kept
+        return kept
 
 
 def marked_spans(frames: Sequence[Frame], entity_slots: Collection[str]) -> Spans:
@@ -233,19 +213,13 @@ def marked_spans(frames: Sequence[Frame], entity_slots: Collection[str]) -> Span
     )
 
 
-class _Sign(Enum):
-    """What must speak for it that words are a name: nothing, an annotation (or a capital), or no `in` before them."""
-
-    NONE = 0
-    MARK = 1
-    NOT_WITHIN = 2
-    SPAN = 3
-
+_Sign = Literal["none", "mark", "not within", "span"]
+"""What must speak for it that words are a name: nothing, an annotation or a capital, no `in` before, an annotation."""
 
 _Option = tuple[Words, Words, _Sign]
 
 
-def _table(names: Iterable[Words], others: Collection[Words], parts: bool) -> dict[str, list[_Option]]:
+def _search_table(names: Iterable[Words], others: Collection[Words], parts: bool) -> dict[str, list[_Option]]:
     """By what their first word starts with: words to look for, the name they say, and the sign they need.
 
     `others` are the values of other slots, which with their single words are no short forms. Longest first. The s of a
@@ -266,40 +240,38 @@ def _table(names: Iterable[Words], others: Collection[Words], parts: bool) -> di
 
 def _forms(name: Words, taken: Collection[Words], parts: bool) -> Iterator[tuple[Words, _Sign]]:
     """The name, its telling part, the first words of that, and single words of it."""
-    table = entity_words()
-    own, distinct = core(name), telling(name)
-    yield name, _Sign.MARK if len(name) == 1 and name[0] in table.ordinary else _Sign.NONE
+    own, distinct, ordinary = core(name), telling(name), entity_words("ordinary")
+    yield name, "mark" if len(name) == 1 and name[0] in ordinary else "none"
     # "the university arms" for the university arms hotel: what stands before the kind may be a kind too.
     short = [name[:end] for end in range(len(name) - 1, len(own), -1) if name[end - 1] == own[-1]] if own else []
     short += [own] if own != name else []
-    short += [own[:end] for end in range(len(own) - 1, 1, -1) if own[end - 1] not in table.idle]
+    short += [own[:end] for end in range(len(own) - 1, 1, -1) if own[end - 1] not in entity_words("idle")]
     if parts and len(distinct) > 1:
         short += [(word,) for word in distinct]
     for words in short:
         if words in taken:
-            yield words, _Sign.SPAN
+            yield words, "span"
         elif len(words) > 1:
-            yield words, _Sign.MARK if words != own and all(word in table.ordinary for word in words) else _Sign.NONE
-        elif words[0] in table.ordinary or words[0] in table.towns or len(words[0]) < _SHORT:
-            yield words, _Sign.MARK
+            yield words, "mark" if words != own and ordinary.issuperset(words) else "none"
+        elif words[0] in ordinary or words[0] in entity_words("towns") or len(words[0]) < _SHORT:
+            yield words, "mark"
         else:
-            yield words, _Sign.NOT_WITHIN
+            yield words, "not within"
 
 
 def _is_shown(sign: _Sign, text: str, start: int, end: int, spans: Spans) -> bool:
-    if sign is _Sign.NONE:
+    if sign == "none":
         return True
     if any(low <= start and end <= high for low, high in spans):
         return True
-    if sign is _Sign.SPAN:
+    if sign == "span":
         return False
-    table = entity_words()
-    if sign is _Sign.NOT_WITHIN:
+    if sign == "not within":
         after = _NEXT_WORD.match(text, end)
-        if after and after[1].lower() in table.streets:
+        if after and after[1].lower() in entity_words("streets"):
             return False
         before = _LAST_WORD.search(text, max(0, start - _LONGEST), start)
-        return before is None or before[1].lower() not in table.within
+        return before is None or before[1].lower() not in entity_words("within")
     return text[start].isupper() and not text[start:end].isupper() and not opens_sentence(text, start)
 
 
@@ -313,14 +285,11 @@ def _read_words(low: str, at: int, words: Words) -> tuple[Token, ...]:
         token = _token(match)
         if token.word != word and not (number == len(words) - 1 and token.bare == word):
             return ()
-        if read and not _is_gap(low[at : token.start], read[-1].word):
-            return ()
+        if read:
+            # Between two words of a name stand blanks, a hyphen, or the stop of an abbreviation (St. John's).
+            mark = low[at : token.start].strip()
+            if mark not in ("", "-", "–", "'", "’", "&") and not (mark == "." and len(read[-1].word) < _SHORT):
+                return ()
         read.append(token)
         at = token.end
     return tuple(read)
-
-
-def _is_gap(between: str, before: str) -> bool:
-    """What may stand between two words of a name: blanks, a hyphen, the stop of an abbreviation (St. John's)."""
-    mark = between.strip()
-    return mark in ("", "-", "–", "'", "’", "&") or (mark == "." and len(before) < _SHORT)

@@ -11,14 +11,13 @@ from collections import Counter
 from functools import cache
 
 from dstress.stressors.paraphrase.phrase_table import WORD
+from dstress.text.ngrams import stutters
 from dstress.text.tables import read_table
+from dstress.text.writing_style import capitalise, style_of, write
 
 SHORTEST, LONGEST = 0.5, 2.0
 """A candidate's length as a share of the original's, in words."""
 _MARKED = re.compile(r"[*@#]\w")
-_PUNCTUATION = re.compile(r"\s*([.?!,;])(?=\s|$)")
-_CLITIC = re.compile(r"(?<=\w)(n['’]t|['’](?:m|s|re|ve|ll|d))\b", re.IGNORECASE)
-_TOKENISED = re.compile(r"\w [.?!,](?:\s|$)")
 
 
 def find_problem(original: str, candidate: str) -> str:
@@ -26,35 +25,16 @@ def find_problem(original: str, candidate: str) -> str:
     before, after = _words(original), _words(candidate)
     if before == after:
         return "the words came back unchanged"
-    if _MARKED.search(candidate) and not _MARKED.search(original):
+    foreign = {letter for letter in candidate.lower() if letter.isalpha() and not letter.isascii()}
+    if (_MARKED.search(candidate) and not _MARKED.search(original)) or foreign - {*original.lower()}:
         return "a word was left untranslated"
-    if _foreign_letters(candidate) - _foreign_letters(original):
-        return "a word was left untranslated"
-    if _stutters(after) and not _stutters(before):
+    if stutters(after) and not stutters(before):
         return "words were repeated"
     if not SHORTEST * len(before) - 1 <= len(after) <= LONGEST * len(before) + 1:
         return "the length changed too much"
-    return _changed_meaning(original, candidate, before, after)
-
-
-def telling_words(text: str) -> set[str]:
-    """The words of a text that say what is wanted, asked or done, as against "I would like"; a plural is the same."""
-    return {word.removesuffix("s") for word in _words(text)} - _lists()["free"]
-
-
-def match_style(candidate: str, original: str) -> str:
-    """The candidate in the original's letters and spacing: lower case, or blanks around punctuation as in MultiWOZ."""
-    styled = " ".join(candidate.split())
-    if _TOKENISED.search(original):
-        styled = _CLITIC.sub(r" \1", _PUNCTUATION.sub(r" \1", styled))
-    if original.islower():
-        return styled.lower()
-    return styled[:1].upper() + styled[1:] if original[:1].isupper() else styled
-
-
-def _changed_meaning(original: str, candidate: str, before: list[str], after: list[str]) -> str:
+    # What is left are changes of meaning.
     lists = _lists()
-    if bool(lists["negations"] & set(before)) != bool(lists["negations"] & set(after)):
+    if lists["negations"].isdisjoint(before) != lists["negations"].isdisjoint(after):
         return "a negation came or went"
     if ("?" in original) != ("?" in candidate):
         return "a question became none, or the reverse"
@@ -66,20 +46,19 @@ def _changed_meaning(original: str, candidate: str, before: list[str], after: li
     return ""
 
 
+def telling_words(text: str) -> set[str]:
+    """The words of a text that say what is wanted, asked or done, as against "I would like"; a plural is the same."""
+    return {word.removesuffix("s") for word in _words(text)} - _lists()["free"]
+
+
+def match_style(candidate: str, original: str) -> str:
+    """The candidate in the original's letters and spacing: lower case, or blanks around punctuation as in MultiWOZ."""
+    styled = write(" ".join(candidate.split()), style_of(original)._replace(apostrophes=True))
+    return capitalise(styled) if original[:1].isupper() else styled
+
+
 def _words(text: str) -> list[str]:
     return [word.replace("’", "'") for word in WORD.findall(text.lower())]
-
-
-def _foreign_letters(text: str) -> set[str]:
-    return {letter for letter in text.lower() if letter.isalpha() and not letter.isascii()}
-
-
-def _stutters(words: list[str]) -> bool:
-    return any(
-        words[at : at + size] == words[at + size : at + 2 * size] and words[at : at + size]
-        for size in (1, 2, 3)
-        for at in range(len(words) - 2 * size + 1)
-    )
 
 
 @cache

@@ -14,11 +14,10 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from dstress.text.inflection import replace_with_articles
 from dstress.text.tables import read_table
 
 WORD = re.compile(r"n['’]t(?!\w)|['’]\w+|\w+?(?=n['’]t(?!\w))|\w+(?:-\w+)*")
-_ARTICLE = re.compile(r"\b(a|an)(\s+)$", re.IGNORECASE)
-_VOWEL = re.compile(r"[aeiou](?!ne\b|ni|se)|ho(?:ur|nest)", re.IGNORECASE)
 
 Entries = dict[str, dict[str, list[str]]]
 """Phrases by part of a file: what may come back for each, and how it is then said if not in the same words."""
@@ -67,16 +66,15 @@ class PhraseTable:
         """What of a back-translation can be taken over, in the order of the original; changes do not overlap."""
         index, table = self._table_for(original)
         old = list(_split_phrases(original, index))
-        known = {phrase.key: table[phrase.key] for phrase in old if phrase.key in table}
-        forms = ((form, key) for key, answers in known.items() for form in (key, *answers))
+        changeable = {phrase.key: table[phrase.key] for phrase in old if phrase.key in table}
+        forms = ((form, key) for key, answers in changeable.items() for form in (key, *answers))
         new = list(_split_phrases(back, _index_forms(forms)))
         keys, new_keys = ([phrase.key for phrase in phrases] for phrases in (old, new))
         changes = []
-        for start, other, length in SequenceMatcher(None, keys, new_keys, autojunk=False).get_matching_blocks():
-            for phrase, answer in zip(old[start : start + length], new[other : other + length], strict=True):
-                text = table.get(phrase.key, {}).get(answer.words, phrase.words)
-                if text != phrase.words:
-                    changes.append(Change(phrase.start, phrase.end, text, phrase.key in self._slight))
+        for at, other, length in SequenceMatcher(None, keys, new_keys, autojunk=False).get_matching_blocks():
+            for (key, start, end, words), answer in zip(old[at : at + length], new[other:], strict=False):
+                if (text := table.get(key, {}).get(answer.words, words)) != words:
+                    changes.append(Change(start, end, text, key in self._slight))
         return changes
 
     def offers(self, original: str) -> list[list[Change]]:
@@ -88,36 +86,28 @@ class PhraseTable:
             if table.get(phrase.key)
         ]
 
-    def can_change(self, original: str) -> bool:
-        """Whether the text says anything that may change; if not, no translation can change it."""
-        return bool(self.offers(original))
-
     def _table_for(self, original: str) -> tuple[_Index, dict[str, dict[str, str]]]:
         """The table for one text: with its own compounds, if they may be turned around."""
-        if not self._heads:
-            return self._index, self._table
-        words = WORD.findall(original.lower())
         turned = {
-            f"{first} {head}": {f"{head} of {first}": f"{head} of {first}"}
-            for first, head in pairwise(words)
+            f"{first} {head}": dict.fromkeys((f"{head} of {first}",), f"{head} of {first}")
+            for first, head in pairwise(WORD.findall(original.lower()) if self._heads else ())
             if head in self._heads and first not in self._bound
         }
+        if not turned:
+            return self._index, self._table
         table = turned | self._table
         return _index_forms((key, key) for key in table), table
 
 
 def apply_changes(original: str, changes: Sequence[Change]) -> str:
     """The original with these changes, in its own style of letters; everything else stays character by character."""
-    parts: list[str] = []
-    at = 0
-    for change in changes:
-        gap = original[at : change.start]
-        text = _match_letters(change.text, original[change.start : change.end], original[: change.start])
-        if gap[-1:].isalnum() and not text.startswith(("'", "’")):
-            text = f" {text}"  # "I'm" has no blank where "I am" needs one
-        parts += _fit_article(gap, text), text
-        at = change.end
-    return "".join(parts) + original[at:]
+    replaced = []
+    for start, end, text, _ in changes:
+        text = _match_letters(text, original[start:end], original[:start])
+        # "I'm" has no blank where "I am" needs one.
+        needs_blank = original[:start][-1:].isalnum() and not text.startswith(("'", "’"))
+        replaced.append((start, end, f" {text}" if needs_blank else text))
+    return replace_with_articles(original, replaced)
 
 
 def _match_letters(text: str, like: str, before: str) -> str:
@@ -133,31 +123,20 @@ def _match_letters(text: str, like: str, before: str) -> str:
     return styled
 
 
-def _fit_article(gap: str, text: str) -> str:
-    """What stands before a change; if that is "a" or "an", the one that goes with the new word."""
-    article = _ARTICLE.search(gap)
-    if article is None:
-        return gap
-    right = "an" if _VOWEL.match(text) else "a"
-    right = right.capitalize() if article[1][0].isupper() else right
-    return gap[: article.start()] + right + article[2]
-
-
 def _split_phrases(text: str, index: _Index) -> Iterator[_Phrase]:
     """The text's words, those that make a known phrase taken together; the longest phrase wins."""
     matches = list(WORD.finditer(text))
     words = [match.group().lower().replace("’", "'") for match in matches]
     at = 0
     while at < len(words):
-        length, key = 1, words[at]
-        for form, phrase in index.get(words[at], ()):
-            end = at + len(form)
-            # Only blanks may part the words: a comma or a full stop ends a phrase.
-            if tuple(words[at:end]) == form and not any(
-                text[first.end() : second.start()].strip() for first, second in pairwise(matches[at:end])
-            ):
-                length, key = len(form), phrase
-                break
+        # Only blanks may part the words: a comma or a full stop ends a phrase.
+        fitting = (
+            (len(form), phrase)
+            for form, phrase in index.get(words[at], ())
+            if tuple(words[at : at + len(form)]) == form
+            and not any(text[a.end() : b.start()].strip() for a, b in pairwise(matches[at : at + len(form)]))
+        )
+        length, key = next(fitting, (1, words[at]))
         yield _Phrase(key, matches[at].start(), matches[at + length - 1].end(), " ".join(words[at : at + length]))
         at += length
 

@@ -15,10 +15,10 @@ from dstress.stressors.base import SchemaStressor
 from dstress.stressors.paraphrase import candidates
 from dstress.stressors.paraphrase.phrase_table import Change, PhraseTable, apply_changes, everyday_phrases
 from dstress.stressors.schema.wording import Element, join_name, reword, split_name
+from dstress.stressors.translators import Translation
+from dstress.stressors.translators.round_trip import Backtranslation
 from dstress.text.schema_distance import elements
 from dstress.text.tables import read_table
-from dstress.translators import Translation
-from dstress.translators.round_trip import Backtranslation
 
 _SUBJECT = re.compile(r"^it (?=\w+s\b)", re.IGNORECASE)
 """Spanish verbs need no subject, so "find a bus" comes back as "it finds a bus"."""
@@ -92,17 +92,21 @@ class SchemaBacktranslation(SchemaStressor):
     def _reworded(self, text: str, routes: Sequence[Sequence[Translation]], kind: str, random: Random) -> str:
         """The text in other words: those that came back, and synonyms where none did."""
         if self.whole:
-            ways = {way for route in routes for way in _whole_ways(text, route)}
+            # The first answer of each route, if it may stand for the text.
+            ways = set()
+            for route in routes:
+                styled = (candidates.match_style(_SUBJECT.sub("", candidate.text), text) for candidate in route)
+                ways.update([way for way in styled if way != text and not candidates.find_problem(text, way)][:1])
             return random.choice(sorted(ways)) if ways else text
         # Changes of one table lie in the same places, whatever came back.
-        found = {
+        possible = {
             change
             for route in routes
             for back in route[:1]
             for change in self.phrase_table.find_changes(text, back.text)
         }
-        offers = [sorted(ways) for _, ways in groupby(sorted(found), key=lambda change: change.start)]
-        changes = [random.choice(ways) for ways in offers]
+        offers = [sorted(ways) for _, ways in groupby(sorted(possible), key=lambda change: change.start)]
+        changes = [random.choice(offer) for offer in offers]
         if self.with_synonyms and not (kind == "names" and changes):
             changes += self._draw_synonyms(text, changes, kind, random)
         return apply_changes(text, sorted(changes))
@@ -110,18 +114,12 @@ class SchemaBacktranslation(SchemaStressor):
     def _draw_synonyms(self, text: str, taken: Sequence[Change], kind: str, random: Random) -> list[Change]:
         """Synonyms for the phrases that have not changed."""
         drawn = []
-        for ways in self.synonyms[kind].offers(text):
-            fitting = [way for way in ways if way.start == 0 or not _OPENING.match(way.text)]
-            is_free = all(ways[0].end <= change.start or change.end <= ways[0].start for change in taken)
+        for offer in self.synonyms[kind].offers(text):
+            fitting = [way for way in offer if way.start == 0 or not _OPENING.match(way.text)]
+            is_free = all(offer[0].end <= change.start or change.end <= offer[0].start for change in taken)
             if fitting and is_free and random.random() < _SHARES[kind]:
                 drawn.append(random.choice(fitting))
         return drawn
-
-
-def _whole_ways(text: str, route: Sequence[Translation]) -> list[str]:
-    """The first answer of a route that may stand for the text, or none."""
-    styled = (candidates.match_style(_SUBJECT.sub("", candidate.text), text) for candidate in route)
-    return [way for way in styled if way != text and not candidates.find_problem(text, way)][:1]
 
 
 def _spoken(name: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import msgspec
@@ -18,12 +17,12 @@ from dstress.dialogue import Dialogue, Schema, Service, Slot
 from dstress.errors import SpecError
 from dstress.resources import Resources
 from dstress.stressors.base import Scope, Stressor
-from dstress.stressors.schema.wording import split_name
+from dstress.stressors.schema.wording import join_name, split_name
 from dstress.text.tables import read_table
+from dstress.text.tokens import LETTERS
 from dstress.text.utterance import random_for
 
 _NUMBERED = re.compile(r".*_\d+")
-_WORD = re.compile(r"[^\W\d_]+")
 
 
 class Distractors(Stressor):
@@ -43,11 +42,18 @@ class Distractors(Stressor):
     def prepare(self, resources: Resources) -> None:
         """Keep the services that no user of the corpus could mean: the label guard of this stressor."""
         super().prepare(resources)
-        said = {word for dialogue in resources.corpus for turn in dialogue.turns for word in _words(turn.user)}
         names = [service.name for service in resources.schema.services]
-        said.update(word.lower() for name in names for word in split_name(name))
+        words = {word.lower() for name in names for word in split_name(name)}
+        for turn in (turn for dialogue in resources.corpus for turn in dialogue.turns):
+            words.update(LETTERS.findall(turn.user.lower()))
         is_numbered = all(map(_NUMBERED.fullmatch, names))
-        self._free = [_make(entry, is_numbered) for entry in _pool() if said.isdisjoint(entry["words"])]
+        self._free = []
+        for entry in _pool():
+            if words.isdisjoint(entry["words"]):
+                slots = tuple(Slot(name, text, bool(values), tuple(*values)) for name, text, *values in entry["slots"])
+                # Written as the corpus writes names: `bike_repair`, or SGD's `BikeRepair_1`.
+                name = f"{join_name(entry['name'].split('_'), 'A')}_1" if is_numbered else entry["name"]
+                self._free.append(Service(name, entry["description"], slots))
         if len(self._free) < self.count:
             raise SpecError(
                 f"distractors: of {len(_pool())} services the corpus speaks of all but {len(self._free)}",
@@ -73,17 +79,6 @@ class Distractors(Stressor):
         return random_for(seed, self.key()).sample(self._free, self.count)
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
-
-
-def _make(entry: dict[str, Any], is_numbered: bool) -> Service:
-    """A service of the pool, its name written as the corpus writes names: `bike_repair`, or SGD's `BikeRepair_1`."""
-    slots = tuple(Slot(name, text, bool(values), tuple(*values)) for name, text, *values in entry["slots"])
-    camel = "".join(word.capitalize() for word in entry["name"].split("_"))
-    return Service(f"{camel}_1" if is_numbered else entry["name"], entry["description"], slots)
-
-
-@cache
-def _pool() -> tuple[dict[str, Any], ...]:
-    return tuple(read_table(__package__, "distractors.toml")["service"])
+def _pool() -> list[dict[str, Any]]:
+    services: list[dict[str, Any]] = read_table(__package__, "distractors.toml")["service"]
+    return services

@@ -14,6 +14,7 @@ from dstress.stressors.base import SchemaStressor
 from dstress.stressors.schema.wording import Element, join_name, reword, split_name
 from dstress.text.schema_distance import elements
 from dstress.text.tables import read_table
+from dstress.text.writing_style import capitalise
 
 Naming = Literal["words", "opaque", "kept"]
 
@@ -60,7 +61,11 @@ class SchemaNoise(SchemaStressor):
         def description(element: Element) -> str:
             if not self.descriptions:
                 return element.description
-            return self._disturb_text(element.description, random(f"{element.key} description"))
+            text = " ".join(element.description.split())
+            is_capital = text[:1].isupper() and not text[1:2].isupper()
+            words = (text[:1].lower() + text[1:] if is_capital else text).split()
+            noisy = " ".join(self._disturb(words, random(f"{element.key} description")))
+            return capitalise(noisy) if is_capital else noisy  # a capital at its beginning stays there
 
         return reword(schema, names, description)
 
@@ -69,19 +74,13 @@ class SchemaNoise(SchemaStressor):
         own = random(f"{element.key} name")
         for _ in range(_TRIES):
             if self.names_as == "opaque":
-                yield _opaque(element.name, own)
+                # It can be read aloud and means nothing, and is in the case of the original.
+                _, onsets, vowels = noise_words()
+                made = "".join(own.choice(onsets) + own.choice(vowels) for _ in range(3))
+                yield made.capitalize() if element.name[:1].isupper() else made
             elif self.names_as == "words" and element.kind != "service":
                 words = [word.lower() for word in split_name(element.name)]
                 yield join_name(self._disturb(words, own), element.name) if words else element.name
-
-    def _disturb_text(self, text: str, random: Random) -> str:
-        """A text with its words disturbed; a capital at its beginning stays there."""
-        words = text.split()
-        capital = bool(words) and words[0][:1].isupper() and not words[0][1:2].isupper()
-        if capital:
-            words[0] = words[0][:1].lower() + words[0][1:]
-        noisy = " ".join(self._disturb(words, random))
-        return noisy[:1].upper() + noisy[1:] if capital else noisy
 
     def _disturb(self, words: list[str], random: Random) -> list[str]:
         """Some words dropped (never all), some replaced, some moved a place on."""
@@ -101,16 +100,8 @@ class SchemaNoise(SchemaStressor):
 def _replace(word: str, random: Random) -> str:
     """Another word between the same punctuation; what has no letters stays."""
     match = _EDGE.fullmatch(word)
-    if match is None or not any(letter.isalpha() for letter in match[2]):
-        return word
-    return f"{match[1]}{random.choice(noise_words().words)}{match[3]}"
-
-
-def _opaque(name: str, random: Random) -> str:
-    """A name that can be read aloud and means nothing, in the case of the original."""
-    _, onsets, vowels = noise_words()
-    made = "".join(random.choice(onsets) + random.choice(vowels) for _ in range(3))
-    return made.capitalize() if name[:1].isupper() else made
+    has_letters = match is not None and any(map(str.isalpha, match[2]))
+    return f"{match[1]}{random.choice(noise_words().words)}{match[3]}" if match and has_letters else word
 
 
 class NoiseWords(NamedTuple):

@@ -15,10 +15,13 @@ import msgspec
 
 from dstress.dialogue import Intent, Schema, Service, Slot
 
-Kind = Literal["service", "slot", "intent"]
-_Part = TypeVar("_Part", Slot, Intent)
+_replace = msgspec.structs.replace
+_Part = TypeVar("_Part", Slot, Intent, Service)
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W0-9_A-Za-z]+")
+
+
+Kind = Literal["service", "slot", "intent"]
 
 
 class Element(NamedTuple):
@@ -43,56 +46,46 @@ Description = Callable[[Element], str]
 
 def reword(schema: Schema, names: Names, description: Description) -> Schema:
     """The schema with each name and description replaced; the number and order of its parts stay."""
-    elements = [Element("service", service.name, service.name, service.description) for service in schema.services]
-    # A slot id is parted at its first hyphen, so no service gets one.
-    chosen = _choose(elements, lambda element: (name.replace("-", "_") for name in names(element)))
+
+    def reworded(parts: Sequence[_Part], kind: Kind, service: str = "") -> list[_Part]:
+        old = [Element(kind, service or part.name, part.name, part.description) for part in parts]
+        offers = [[name.strip() for name in names(element)] for element in old]
+        if kind == "service":  # a slot id is parted at its first hyphen, so no service gets one
+            offers = [[name.replace("-", "_") for name in offered] for offered in offers]
+        return [
+            _replace(part, name=new, description=description(element))
+            for part, element, new in zip(parts, old, _choose(old, offers), strict=True)
+        ]
+
     services = []
-    for service, element, name in zip(schema.services, elements, chosen, strict=True):
-        text = description(element)
-        slots = _reword_parts(service.slots, "slot", service.name, names, description)
-        slot_names = {old.name: new.name for old, new in zip(service.slots, slots, strict=True)}
-        intents = _reword_parts(service.intents, "intent", service.name, names, description)
-        renamed = tuple(_rename_slots(intent, slot_names) for intent in intents)
-        services.append(Service(name, text, tuple(slots), renamed))
+    for old, service in zip(schema.services, reworded(schema.services, "service"), strict=True):
+        slots = reworded(old.slots, "slot", old.name)
+        renamed = {before.name: after.name for before, after in zip(old.slots, slots, strict=True)}
+        intents = [
+            _replace(
+                intent,
+                required=tuple(renamed.get(slot, slot) for slot in intent.required),
+                optional={renamed.get(slot, slot): default for slot, default in intent.optional.items()},
+                result=tuple(renamed.get(slot, slot) for slot in intent.result),
+            )
+            for intent in reworded(old.intents, "intent", old.name)
+        ]
+        services.append(Service(service.name, service.description, tuple(slots), tuple(intents)))
     return Schema(tuple(services))
 
 
-def _reword_parts(
-    parts: Sequence[_Part], kind: Kind, service: str, names: Names, description: Description
-) -> list[_Part]:
-    """The slots or the intents of a service."""
-    elements = [Element(kind, service, part.name, part.description) for part in parts]
-    return [
-        msgspec.structs.replace(part, name=name, description=description(element))
-        for part, element, name in zip(parts, elements, _choose(elements, names), strict=True)
-    ]
-
-
-def _rename_slots(intent: Intent, names: dict[str, str]) -> Intent:
-    return msgspec.structs.replace(
-        intent,
-        required=tuple(names.get(slot, slot) for slot in intent.required),
-        optional={names.get(slot, slot): default for slot, default in intent.optional.items()},
-        result=tuple(names.get(slot, slot) for slot in intent.result),
-    )
-
-
-def _choose(elements: Sequence[Element], names: Names) -> list[str]:
+def _choose(elements: Sequence[Element], offers: Sequence[Sequence[str]]) -> list[str]:
     """A name for each, all different; one that is offered no other name keeps its own, and the others give way.
 
     Case and underscores do not tell two names apart: prediction formats fold them.
     """
-    offers = [[name.strip() for name in names(element)] for element in elements]
     taken = {fold_name(element.name) for element, offered in zip(elements, offers, strict=True) if not offered}
     chosen = []
     for element, offered in zip(elements, offers, strict=True):
-        name = element.name
-        if offered:
-            numbered = (f"{element.name}_{number}" for number in count(2))
-            candidates = chain(offered, [element.name], numbered)
-            name = next(name for name in candidates if (folded := fold_name(name)) and folded not in taken)
-        taken.add(fold_name(name))
-        chosen.append(name)
+        candidates = chain(offered, [element.name], (f"{element.name}_{number}" for number in count(2)))
+        free = (name for name in candidates if (folded := fold_name(name)) and folded not in taken)
+        chosen.append(next(free) if offered else element.name)
+        taken.add(fold_name(chosen[-1]))
     return chosen
 
 

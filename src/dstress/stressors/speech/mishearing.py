@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import math
 from bisect import bisect
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain
 from random import Random
 from typing import Generic, NamedTuple, TypeVar
 
-from dstress.stressors.speech.confusions import LONGEST, Fit, blend
+from dstress.stressors.speech.confusions import LONGEST, Fit, Vocabulary, blend
 from dstress.stressors.speech.sounds import SoundAlikes, respell
-from dstress.stressors.speech.vocabulary import Vocabulary
-from dstress.stressors.speech.word_errors import WordErrors, total, word_errors
+from dstress.stressors.speech.spoken import WordErrors, join_clitics, total, word_errors, words
+from dstress.text.writing_style import capitalise
 
 T = TypeVar("T")
 Shape = tuple[int, int]
@@ -34,6 +34,7 @@ _HALVINGS = 10
 _WIDEST = 3.0
 _LONG_WORD = 8
 _REMEMBERED = 50_000
+_MARKS = (".", ",", "?", "!")
 
 
 class Draw(Generic[T]):
@@ -77,7 +78,13 @@ class Mishearing:
         self._by_length, self._strange_rate, self._rates = _rates(fit, self._vocabulary)
         self._strange_shapes = [(_shape(name), float(count)) for name, count in fit.strange.items()]
         self._average = sum(errors for _, errors in fit.words.values()) / sum(times for times, _ in fit.words.values())
-        self._usual = _usual_shapes(fit)
+        counts: defaultdict[str, float] = defaultdict(float)
+        for level in chain.from_iterable(fit.levels.values()):
+            for shape, count in level.shapes.items():
+                counts[shape] += count
+        every = sum(counts.values())
+        self._usual = {shape: count / every for shape, count in counts.items()}
+        """Each shape's share over all that was heard."""
         self.set(Knobs())
 
     def set(self, knobs: Knobs) -> None:
@@ -86,14 +93,14 @@ class Mishearing:
         self._begins = {word: _shifted(rate, knobs.bias) for word, rate in self._rates.items()}
         self._seen: dict[str, Draw[tuple[str, ...]]] = {}
         weights = [(_shape(name), weight) for name, weight in self.target.shapes.items()]
-        self._shapes = [
-            Draw([(shape, self._weigh(shape) * weight) for shape, weight in weights if 0 < shape[0] <= ahead])
-            for ahead in range(LONGEST + 1)
-        ]
-        self._strange = [
-            Draw([(shape, self._weigh(shape) * weight) for shape, weight in self._strange_shapes if shape[0] <= ahead])
-            for ahead in range(LONGEST + 1)
-        ]
+        # By how many words are left in the utterance, errors that begin at a word, and those at a strange one.
+        self._shapes, self._strange = (
+            [
+                Draw([(shape, self._weigh(shape) * weight) for shape, weight in shapes if 0 < shape[0] <= ahead])
+                for ahead in range(LONGEST + 1)
+            ]
+            for shapes in (weights, self._strange_shapes)
+        )
         regions = sum(weight for (spoken, _), weight in weights if spoken)
         self._slip = min(0.5, knobs.adding * _shifted(self._average, knobs.bias) * (1 - regions) / (regions or 1.0))
         self._extra = Draw(
@@ -129,10 +136,10 @@ class Mishearing:
         """Turn the knobs until rate and mix come out right on some utterances; what comes out then."""
         for _ in range(_ROUNDS):
             _, deleted, inserted = self._tune_rate(sample).mix
-            _, wanted_deleted, wanted_inserted = self.target.mix
+            _, target_deleted, target_inserted = self.target.mix
             bias, dropping, adding = self.knobs
-            dropping *= _ratio(wanted_deleted, deleted)
-            self.set(Knobs(bias, dropping, adding * _ratio(wanted_inserted, inserted)))
+            dropping *= _ratio(target_deleted, deleted)
+            self.set(Knobs(bias, dropping, adding * _ratio(target_inserted, inserted)))
         return self._tune_rate(sample)
 
     def measure(self, sample: Sequence[Sequence[str]]) -> WordErrors:
@@ -163,15 +170,16 @@ class Mishearing:
     def _confuse(self, ahead: Sequence[str], random: Random) -> tuple[int, Sequence[str]]:
         """How many of the words ahead go wrong together, and what is heard for them."""
         stretches = [" ".join(ahead[:size]) for size in range(1, len(ahead) + 1)]
-        known = [(size, self._ways(words)) for size, words in enumerate(stretches, 1) if words in self.fit.regions]
-        chosen = random.random() * (TRUST + sum(ways.weight for _, ways in known))
-        for size, ways in known:
+        heard_before = [(size, self._ways(text)) for size, text in enumerate(stretches, 1) if text in self.fit.regions]
+        chosen = random.random() * (TRUST + sum(ways.weight for _, ways in heard_before))
+        for size, ways in heard_before:
             chosen -= ways.weight
             if chosen < 0:
                 return size, ways(random)
-        usual = self._shapes[len(ahead)]
-        strange = self._strange[len(ahead)]
-        spoken, heard = (strange if strange.items and ahead[0] not in self._vocabulary else usual)(random)
+        usual, strange = self._shapes[len(ahead)], self._strange[len(ahead)]
+        shapes = strange if strange.items and ahead[0] not in self._vocabulary else usual
+        # Where all was misheard in longer stretches, no error of so few words was seen: one word for one.
+        spoken, heard = shapes(random) if shapes.items else (1, 1)
         return spoken, self._fill(ahead[:spoken], heard, random)
 
     def _ways(self, stretch: str) -> Draw[tuple[str, ...]]:
@@ -246,16 +254,6 @@ def _rates(fit: Fit, vocabulary: Vocabulary) -> tuple[list[float], float, dict[s
     return by_length, unfamiliar, rates
 
 
-def _usual_shapes(fit: Fit) -> dict[str, float]:
-    """Each shape's share over all that was heard."""
-    counts: Counter[str] = Counter()
-    for levels in fit.levels.values():
-        for level in levels:
-            counts.update(level.shapes)
-    every = counts.total()
-    return {shape: count / every for shape, count in counts.items()}
-
-
 def _shape(name: str) -> Shape:
     spoken, _, heard = name.partition(">")
     return int(spoken), int(heard)
@@ -267,6 +265,41 @@ def _shifted(rate: float, bias: float) -> float:
     return 1 / (1 + math.exp(-math.log(rate / (1 - rate)) - bias))
 
 
-def _ratio(wanted: float, found: float) -> float:
-    """How much more is wanted than found, in a step that never overshoots far."""
-    return min(3.0, max(1 / 3, (wanted + 0.005) / (found + 0.005)))
+def _ratio(target: float, measured: float) -> float:
+    """How much more there should be, in a step that never overshoots far."""
+    return min(3.0, max(1 / 3, (target + 0.005) / (measured + 0.005)))
+
+
+def write_errors(text: str, errors: Iterable[Error]) -> str:
+    """The text with its misheard words; what was heard right stays as it was written.
+
+    So do recognisers write that give capitals, digits and marks, in place of the spoken words alone.
+    """
+    heard: dict[int, Sequence[str]] = {}
+    added: dict[int, Sequence[str]] = {}
+    for start, end, new in errors:
+        if start == end:
+            added[start] = new
+        heard |= {place: new if place == start else () for place in range(start, end)}
+    if not heard and not added:
+        return text
+    spoken = words(text)
+    chunks = [(chunk, words(chunk)) for chunk in join_clitics(text).split()]
+    if tuple([word for _, own in chunks for word in own]) != spoken:  # what is said hangs on two chunks: `$ 5`
+        chunks = [(word, (word,)) for word in spoken]
+    written: list[str] = []
+    touched = heard.keys() | added.keys()
+    at = 0
+    for chunk, own in chunks:
+        places = range(at, at + len(own))
+        at += len(own)
+        if touched.isdisjoint(places):
+            written.append(chunk)
+            continue
+        written += [word for place in places for word in added.get(place, ())]
+        if heard.keys().isdisjoint(places):
+            written.append(chunk)
+        elif new := [word for place in places for word in heard.get(place, spoken[place : place + 1])]:
+            shown = " ".join(new) + (chunk[-1] if chunk.endswith(_MARKS) else "")
+            written.append(capitalise(shown) if chunk[0].isupper() else shown)
+    return " ".join(written)

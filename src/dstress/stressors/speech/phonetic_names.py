@@ -15,11 +15,11 @@ from rapidfuzz.distance import Levenshtein
 from dstress.errors import SpecError
 from dstress.resources import Resources
 from dstress.stressors.base import Outcome, TurnStressor
-from dstress.stressors.entities.names import name_words, telling
-from dstress.stressors.speech.confusion_fit import shipped
+from dstress.stressors.entities.names import telling, words_of_name
+from dstress.stressors.speech.confusions import Vocabulary, shipped
 from dstress.stressors.speech.recoverability import Recoverability
 from dstress.stressors.speech.sounds import SoundAlikes, respell, sound_of
-from dstress.stressors.speech.vocabulary import Vocabulary
+from dstress.text.edits import replace_places
 from dstress.text.slot_names import is_named_entity_slot
 from dstress.text.utterance import Utterance
 from dstress.text.writing_style import capitalise
@@ -53,7 +53,7 @@ class PhoneticNames(TurnStressor):
         self._heard = frozenset(word for word in heard if len(word) >= _PIECE)
         self._alike, self._vocabulary = SoundAlikes(heard), Vocabulary(shipped("pocketsphinx").vocabulary)
         self._recoverability = Recoverability(resources.corpus, resources.schema)
-        self._known: dict[str, tuple[str, ...]] = {}
+        self._misheard: dict[str, tuple[str, ...]] = {}
 
     def rewrite_utterance(self, utterance: Utterance) -> Outcome:
         """The utterance with its names as they might be heard."""
@@ -70,33 +70,33 @@ class PhoneticNames(TurnStressor):
                 changes[place] = random.choice(ways)
         if not changes:
             return None
-        for (start, end), heard in sorted(changes.items(), reverse=True):
-            text = text[:start] + heard + text[end:]
-        return self._recoverability.tagged(utterance, text)
+        heard = replace_places(text, ((*place, heard) for place, heard in sorted(changes.items())))
+        return self._recoverability.tagged(utterance, heard)
 
     def _ways(self, name: str) -> Iterator[str]:
         """A name with one of its telling words as it might be heard."""
-        wanted = telling(name_words(name))
+        telling_words = telling(words_of_name(name))
         for match in _WORD.finditer(name):
             word = match[0].lower()
-            if word in wanted and len(word) >= _SHORTEST:
+            if word in telling_words and len(word) >= _SHORTEST:
                 for other in self._mishear(word):
                     shown = capitalise(other) if match[0][0].isupper() else other
                     yield name[: match.start()] + shown + name[match.end() :]
 
     def _mishear(self, word: str) -> tuple[str, ...]:
         """A word as others that sound alike; one that the recogniser does not know also by its sound, or in pieces."""
-        if word not in self._known:
-            sound, known = sound_of(word), word in self._vocabulary
+        if word not in self._misheard:
+            sound, is_familiar = sound_of(word), word in self._vocabulary
             pieces = [
                 f"{word[:at]} {word[at:]}"
                 for at in range(_PIECE, len(word) - _PIECE + 1)
-                if not known and word[:at] in self._heard and word[at:] in self._heard
+                if not is_familiar and word[:at] in self._heard and word[at:] in self._heard
             ]
             alike = [
                 other
                 for other, _ in self._alike.find(word)
                 if Levenshtein.normalized_similarity(sound, sound_of(other)) >= _ALIKE
             ]
-            self._known[word] = tuple(dict.fromkeys((*(() if known else respell(word)), *pieces, *alike)))
-        return self._known[word]
+            respelt = () if is_familiar else respell(word)
+            self._misheard[word] = tuple(dict.fromkeys((*respelt, *pieces, *alike)))
+        return self._misheard[word]

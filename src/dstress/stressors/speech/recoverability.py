@@ -18,9 +18,9 @@ from rapidfuzz.distance import Levenshtein
 
 from dstress.dialogue import LOST, RECOVERABLE, Dialogue, Schema
 from dstress.stressors.base import Rewrite
-from dstress.stressors.entities.names import name_words, telling
+from dstress.stressors.entities.names import telling, words_of_name
 from dstress.stressors.speech.sounds import sound_of
-from dstress.stressors.speech.spoken import spoken_words
+from dstress.stressors.speech.spoken import words
 from dstress.stressors.values.dictionary import values_of
 from dstress.text.mentions import Mention, find_value
 from dstress.text.slot_names import is_named_entity_slot
@@ -40,11 +40,11 @@ class Recoverability:
     """Tells for the turns of a corpus, whose values a reader is to know."""
 
     def __init__(self, corpus: Iterable[Dialogue], schema: Schema) -> None:
-        known: dict[str, set[str]] = {slot: set(values) for slot, values in values_of(corpus).items()}
+        values_by_slot: dict[str, set[str]] = {slot: set(values) for slot, values in values_of(corpus).items()}
         for slot, entry in schema.slots.items():
-            known.setdefault(slot, set()).update(entry.values)
-        self._sounds = {slot: sorted({_sound(value) for value in values}) for slot, values in known.items()}
-        self._names = frozenset(slot for slot in known if is_named_entity_slot(slot, schema))
+            values_by_slot.setdefault(slot, set()).update(entry.values)
+        self._sounds = {slot: sorted({_sound(value) for value in values}) for slot, values in values_by_slot.items()}
+        self._names = frozenset(slot for slot in values_by_slot if is_named_entity_slot(slot, schema))
 
     def tagged(self, utterance: Utterance, heard: str) -> Rewrite:
         """What was heard of a turn, with what becomes of its values."""
@@ -52,33 +52,35 @@ class Recoverability:
 
     def _is_recoverable(self, utterance: Utterance, heard: str) -> bool:
         mentions, before = utterance.mentions, utterance.before
-        said = {mention.slot for mention in mentions}
+        slots = {mention.slot for mention in mentions}
         changed = (slot for slot, forms in utterance.turn.state.items() if before.get(slot) != forms)
-        if not said.issuperset(changed):
-            spoken = map(spoken_words, (utterance.text, heard))
+        if not slots.issuperset(changed):
+            spoken = map(words, (utterance.text, heard))
             if _likeness(*map(_whole_sound, spoken)) < NEAR:
                 return False
         return all(
             any(self._can_be_told(utterance, mention, heard) for mention in mentions if mention.slot == slot)
-            for slot in said
+            for slot in slots
         )
 
     def _can_be_told(self, utterance: Utterance, mention: Mention, heard: str) -> bool:
-        said = utterance.text[mention.start : mention.end]
-        if len(said) >= _TELLING and f" {said} " in f" {heard} ":
+        spoken = utterance.text[mention.start : mention.end]
+        if len(spoken) >= _TELLING and f" {spoken} " in f" {heard} ":
             return True
         slot, forms = mention.slot, utterance.turn.state[mention.slot]
         places = find_value(heard, slot, forms)
         if places and slot not in self._names:
             return True
-        own = {_sound(form) for form in (*forms, said)}
-        stretches = [*_stretches_instead(utterance.text, mention, spoken_words(heard))]
-        stretches += [spoken_words(heard[place.start : place.end]) for place in places]
+        own = {_sound(form) for form in (*forms, spoken)}
+        stretches = [*_stretches_instead(utterance.text, mention, words(heard))]
+        stretches += [words(heard[place.start : place.end]) for place in places]
         # What was misheard may look like a word that only says what a thing is: `store fort` for Stortford.
         sounds = {sound for stretch in stretches for sound in (_telling_sound(stretch), _whole_sound(stretch))}
-        likeness, nearest = max(((_likeness(one, other), other) for one in own for other in sounds), default=(0.0, ""))
-        known = self._sounds.get(slot, ())
-        rivals = process.extract_iter(nearest, known, scorer=_likeness, processor=None, score_cutoff=likeness)
+        likeness, nearest = max(
+            ((_likeness(sound, other), other) for sound in own for other in sounds), default=(0.0, "")
+        )
+        every = self._sounds.get(slot, ())
+        rivals = process.extract_iter(nearest, every, scorer=_likeness, processor=None, score_cutoff=likeness)
         near = NEAR_NAME if slot in self._names else NEAR
         return likeness >= near and all(sound in own for sound, _, _ in rivals)
 
@@ -89,7 +91,7 @@ _likeness = Levenshtein.normalized_similarity
 @lru_cache(maxsize=65_536)
 def _sound(text: str) -> str:
     """How a value sounds."""
-    return _telling_sound(spoken_words(text))
+    return _telling_sound(words(text))
 
 
 def _telling_sound(spoken: Sequence[str]) -> str:
@@ -99,7 +101,7 @@ def _telling_sound(spoken: Sequence[str]) -> str:
 
 @lru_cache(maxsize=65_536)
 def _telling_part(word: str) -> str:
-    return "".join(map(sound_of, telling(name_words(word))))
+    return "".join(map(sound_of, telling(words_of_name(word))))
 
 
 def _whole_sound(spoken: Sequence[str]) -> str:
@@ -108,10 +110,10 @@ def _whole_sound(spoken: Sequence[str]) -> str:
 
 def _stretches_instead(text: str, mention: Mention, heard: Sequence[str]) -> Iterator[Sequence[str]]:
     """Every stretch of what was heard where the text has a mention, with the errors that touch it."""
-    first = len(spoken_words(text[: mention.start]))
-    last = first + len(spoken_words(text[mention.start : mention.end]))
+    first = len(words(text[: mention.start]))
+    last = first + len(words(text[mention.start : mention.end]))
     low, high = len(heard), 0
-    for code in Levenshtein.opcodes(spoken_words(text), heard):
+    for code in Levenshtein.opcodes(words(text), heard):
         if code.tag != "equal" and code.src_start <= last and first <= code.src_end:
             low, high = min(low, code.dest_start), max(high, code.dest_end)
         elif code.tag == "equal" and code.src_start < last and first < code.src_end:

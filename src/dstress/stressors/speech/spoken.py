@@ -1,17 +1,20 @@
 """Text as one says it: numbers, times, codes and marks in words.
 
 The same words go to the voice and are the reference of the word error rate, so that the two can be compared: 17:15 is
-said, and counted, as "seventeen fifteen". A recogniser's text goes through the same door ("p.m." is "p m").
+said, and counted, as "seventeen fifteen". A recogniser's text goes through the same door ("p.m." is "p m"). Word errors
+are counted here too: substitutions, deletions and insertions against what was spoken, and the rate that they make.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache, lru_cache
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
+
+from rapidfuzz.distance import Levenshtein
 
 from dstress.text.numbers import ORDINAL_ENDING, number_names, ordinal_word
 from dstress.text.tables import read_table
@@ -50,16 +53,19 @@ _COUNTED_WORD = 4
 _MIDNIGHT, _NOON = 0, 12
 
 
-@cache
 def _table() -> dict[str, Any]:
     return read_table(__package__, "spoken.toml")
 
 
 @lru_cache(maxsize=65536)
-def said(text: str) -> tuple[str, ...]:
+def speak_out(text: str) -> tuple[str, ...]:
     """A text's spoken words, spelt-out letters (`A`) and pauses (`,` `.` `?`), in order."""
-    plain = text.lower() if text.isascii() else _unaccented(text)
+    if not text.isascii():
+        parted = unicodedata.normalize("NFKD", text.translate(_APOSTROPHES))
+        text = "".join(letter for letter in parted if not unicodedata.combining(letter))
+    plain = text.lower()
     chunks = plain.split()
+    # Chunk by chunk, since corpora say the same few all the time.
     if len(chunks) > 1 and not _MORNING.search(plain):
         alone = [_say_alone(chunk) for chunk in chunks]
         if None not in alone:
@@ -75,23 +81,18 @@ def _say_alone(chunk: str) -> tuple[str, ...] | None:
 
 def _say_together(plain: str) -> tuple[str, ...]:
     plain = _SPLIT.sub(lambda match: "".join(filter(None, match.groups())), join_clitics(plain))
-    found: list[str] = []
+    spoken: list[str] = []
     if not _INTRICATE.search(plain):  # words and pauses, as in most utterances
         for token in _PLAIN_TOKEN.findall(plain):
-            found += _say("word" if token[0].isalpha() else "pause", token)
-        return tuple(found)
+            spoken += _say("word" if token[0].isalpha() else "pause", token)
+        return tuple(spoken)
     before = ""
     for match in _TOKEN.finditer(plain):
         kind = str(match.lastgroup)
         after_number = before in ("time", "number")
-        found += ("A", "M") if after_number and match.group() == "am" else _say(kind, match.group())
+        spoken += ("A", "M") if after_number and match.group() == "am" else _say(kind, match.group())
         before = kind
-    return tuple(found)
-
-
-@lru_cache(maxsize=65536)
-def _say(kind: str, token: str) -> tuple[str, ...]:
-    return tuple(_SAYERS[kind](token))
+    return tuple(spoken)
 
 
 def join_clitics(text: str) -> str:
@@ -99,20 +100,10 @@ def join_clitics(text: str) -> str:
     return _CLITIC.sub("", text)
 
 
-def _unaccented(text: str) -> str:
-    plain = unicodedata.normalize("NFKD", text.translate(_APOSTROPHES))
-    return "".join(letter for letter in plain if not unicodedata.combining(letter)).lower()
-
-
-def words(text: str) -> list[str]:
-    """The spoken words alone: what the word error rate counts."""
-    return list(spoken_words(text))
-
-
 @lru_cache(maxsize=65536)
-def spoken_words(text: str) -> tuple[str, ...]:
-    """The spoken words alone, for who does not change them."""
-    return tuple([word.lower() for word in said(text) if word[0].isalpha()])
+def words(text: str) -> tuple[str, ...]:
+    """The spoken words alone: what the word error rate counts."""
+    return tuple([word.lower() for word in speak_out(text) if word[0].isalpha()])
 
 
 def comparable(spoken: Iterable[str]) -> list[str]:
@@ -123,100 +114,116 @@ def comparable(spoken: Iterable[str]) -> list[str]:
 
 def script(text: str) -> str:
     """A text for a voice: words in lower case, letters that are spelt in capitals, and the marks that make it pause."""
-    return " ".join(said(text)).replace(" ,", ",").replace(" .", ".").replace(" ?", "?")
+    return " ".join(speak_out(text)).replace(" ,", ",").replace(" .", ".").replace(" ?", "?")
 
 
-def _cardinal(number: int) -> Iterator[str]:
-    known = number_names()
-    if number in known and number < 100:
-        yield known[number]
-    elif number < 100:
-        yield from (known[number // 10 * 10], known[number % 10])
-    else:
-        name, size = max(((n, s) for n, s in _table()["scale"].items() if s <= number), key=lambda each: int(each[1]))
-        yield from _cardinal(number // size)
-        yield name
-        if number % size:
-            yield from _cardinal(number % size)
+@lru_cache(maxsize=65536)
+def _say(kind: str, token: str) -> tuple[str, ...]:
+    """What a token says, by its kind: the name of its group in `_TOKEN`."""
+    table = _table()
+    match kind:
+        case "word":  # as it is; abbreviations in full; letters without a vowel one by one
+            word = token.rstrip("'")
+            if word in table["words"]:
+                return tuple(table["words"][word].split())
+            if len(word) > 1 and word.isalpha() and _VOWELS.isdisjoint(word) and word not in table["hummed"]:
+                return _one_by_one(word)
+            return (word,)
+        case "pause":
+            return (_PAUSES.get(token, token),)
+        case "mark":
+            return tuple(table["marks"].get(token, "").split())
+        case "time":  # `17:15` "seventeen fifteen", `17:00` "seventeen hundred", `9:00` "nine o'clock"
+            hours, minutes = re.split("[:;.]", token)
+            if int(hours) == _MIDNIGHT and minutes == "00":
+                return ("midnight",)
+            return _clock(hours, minutes, "o'clock" if int(hours) <= _NOON else "hundred")
+        case "number":
+            return _number(token)
+        case "thousands":
+            return _cardinal(int(token.replace(",", "")))
+        case "decimal":
+            whole, _, part = token.partition(".")
+            return (*_number(whole), "point", *_one_by_one(part))
+        case "ordinal":
+            *head, last = _number(token[:-2])
+            return (*head, ordinal_word(last))
+        case "money":
+            pounds, _, pence = token[1:].strip().replace(",", "").partition(".")
+            return (*_number(pounds), *table["marks"][token[0]].split(), *(_cardinal(int(pence)) if pence else ()))
+        case "dotted":
+            return _one_by_one(token.replace(".", ""))
+    # Letters and digits together: a number and what it counts, or a code that is spelt out.
+    runs = _RUN.findall(token)
+    if len(runs) == 2 and runs[0].isdigit() and (len(runs[1]) >= _COUNTED_WORD or runs[1] in ("am", "pm")):
+        return (*_number(runs[0]), *(_say("word", runs[1]) if len(runs[1]) >= _COUNTED_WORD else _one_by_one(runs[1])))
+    return _one_by_one(token)
 
 
-def _number(text: str) -> list[str]:
+def _one_by_one(text: str) -> tuple[str, ...]:
+    return tuple([number_names()[int(letter)] if letter.isdigit() else letter.upper() for letter in text])
+
+
+def _number(text: str) -> tuple[str, ...]:
     """Numbers of four digits go in pairs, as years and hours do; leading zeros and long ones digit by digit."""
     if len(text) > _LONGEST_NUMBER or (text[0] == "0" and len(text) > 1):
         return _one_by_one(text)
     if len(text) == 4 and 11 <= int(text[:2]) <= 24:
         return _clock(text[:2], text[2:], "hundred")
-    return list(_cardinal(int(text)))
+    return _cardinal(int(text))
 
 
-def _one_by_one(text: str) -> list[str]:
-    return [number_names()[int(letter)] if letter.isdigit() else letter.upper() for letter in text]
-
-
-def _clock(hours: str, minutes: str, whole: str) -> list[str]:
-    head = list(_cardinal(int(hours)))
+def _clock(hours: str, minutes: str, whole: str) -> tuple[str, ...]:
+    head = _cardinal(int(hours))
     if minutes == "00":
-        return [*head, whole]
-    return [*head, *(["oh"] if minutes[0] == "0" else []), *_cardinal(int(minutes))]
+        return (*head, whole)
+    return (*head, *(("oh",) if minutes[0] == "0" else ()), *_cardinal(int(minutes)))
 
 
-def _time(text: str) -> list[str]:
-    """`17:15` "seventeen fifteen", `17:00` "seventeen hundred", `9:00` "nine o'clock", `9:05` "nine oh five"."""
-    hours, minutes = re.split("[:;.]", text)
-    if int(hours) == _MIDNIGHT and minutes == "00":
-        return ["midnight"]
-    return _clock(hours, minutes, "o'clock" if int(hours) <= _NOON else "hundred")
+def _cardinal(number: int) -> tuple[str, ...]:
+    names = number_names()
+    if number < 100:
+        return (names[number],) if number in names else (names[number // 10 * 10], names[number % 10])
+    name, size = max(((n, s) for n, s in _table()["scale"].items() if s <= number), key=lambda each: int(each[1]))
+    rest = _cardinal(number % size) if number % size else ()
+    return (*_cardinal(number // size), name, *rest)
 
 
-def _money(text: str) -> list[str]:
-    pounds, _, pence = text[1:].strip().replace(",", "").partition(".")
-    return [*_number(pounds), *_table()["marks"][text[0]].split(), *(_cardinal(int(pence)) if pence else ())]
+class WordErrors(NamedTuple):
+    """Errors among `words` spoken words."""
+
+    words: int = 0
+    substituted: int = 0
+    deleted: int = 0
+    inserted: int = 0
+
+    @property
+    def errors(self) -> int:
+        """All of them."""
+        return self.substituted + self.deleted + self.inserted
+
+    @property
+    def rate(self) -> float:
+        """The word error rate; insertions can bring it above 1."""
+        return self.errors / self.words if self.words else 0.0
+
+    @property
+    def mix(self) -> tuple[float, float, float]:
+        """The shares of substitutions, deletions and insertions among the errors."""
+        every = self.errors or 1
+        return self.substituted / every, self.deleted / every, self.inserted / every
 
 
-def _decimal(text: str) -> list[str]:
-    whole, _, part = text.partition(".")
-    return [*_number(whole), "point", *_one_by_one(part)]
+def word_errors(spoken: Sequence[str], heard: Sequence[str]) -> WordErrors:
+    """The fewest errors that turn what was spoken into what was heard; other spellings of a word are none."""
+    spoken, heard = comparable(spoken), comparable(heard)
+    counts = {"replace": 0, "delete": 0, "insert": 0}
+    for operation in Levenshtein.editops(spoken, heard):
+        counts[operation.tag] += 1
+    return WordErrors(len(spoken), counts["replace"], counts["delete"], counts["insert"])
 
 
-def _ordinal(text: str) -> list[str]:
-    *head, last = _number(text[:-2])
-    return [*head, ordinal_word(last)]
-
-
-def _code(text: str) -> list[str]:
-    """Letters and digits together: a number and what it counts, or a code that is spelt out."""
-    runs = _RUN.findall(text)
-    if len(runs) == 2 and runs[0].isdigit() and (len(runs[1]) >= _COUNTED_WORD or runs[1] in ("am", "pm")):
-        return [*_number(runs[0]), *(_one_by_one(runs[1]) if len(runs[1]) < _COUNTED_WORD else _word(runs[1]))]
-    return _one_by_one(text)
-
-
-def _word(text: str) -> list[str]:
-    """Words as they are; abbreviations in full; letters without a vowel one by one."""
-    text = text.rstrip("'")
-    table = _table()
-    if text in table["words"]:
-        return str(table["words"][text]).split()
-    if len(text) > 1 and text.isalpha() and _VOWELS.isdisjoint(text) and text not in table["hummed"]:
-        return _one_by_one(text)
-    return [text]
-
-
-def _mark(text: str) -> list[str]:
-    known = _table()["marks"].get(text)
-    return str(known).split() if known else []
-
-
-_SAYERS: dict[str, Callable[[str], list[str]]] = {
-    "time": _time,
-    "money": _money,
-    "decimal": _decimal,
-    "thousands": lambda text: list(_cardinal(int(text.replace(",", "")))),
-    "ordinal": _ordinal,
-    "code": _code,
-    "number": _number,
-    "dotted": lambda text: _one_by_one(text.replace(".", "")),
-    "word": _word,
-    "pause": lambda text: [_PAUSES.get(text, text)],
-    "mark": _mark,
-}
+def total(errors: Iterable[WordErrors]) -> WordErrors:
+    """Errors of many utterances, pooled: long ones weigh more."""
+    columns = list(zip(*errors, strict=True)) or [(0,)] * 4
+    return WordErrors(*map(sum, columns))

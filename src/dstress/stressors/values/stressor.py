@@ -10,8 +10,7 @@ from __future__ import annotations
 from dstress.errors import SpecError
 from dstress.resources import Resources
 from dstress.stressors.base import Effect, Outcome, Rewrite, TurnStressor, Unchanged
-from dstress.stressors.values.dictionary import TRAINING, Dictionary
-from dstress.stressors.values.dictionary_builder import choose
+from dstress.stressors.values.dictionary import TRAINING, Dictionary, choose
 from dstress.stressors.values.substitution import (
     ReplaceableValue,
     accepted_forms,
@@ -60,17 +59,16 @@ class Values(TurnStressor):
         if not replaceable:
             return None
         pools = {target: self.dictionary.pool(target.slot) for target in replaceable}
-        known = [target for target in replaceable if pools[target]]
-        if not known:
+        if not any(pools.values()):
             return Unchanged(f"the dictionary has no {replaceable[0].slot}")
         # A person's own list is kept to, and what is made by rule might be a value of tests.
         made = self.source != TRAINING and not is_table_file(self.source)
         by_kind = self.dictionary.by_kind if made else ()
-        found = {
-            target: find_candidates(utterance, target, pools[target], by_kind=target.slot in by_kind, made=made)
-            for target in known
+        fitting = {
+            target: fit
+            for target, pool in pools.items()
+            if pool and (fit := find_candidates(utterance, target, pool, by_kind=target.slot in by_kind, made=made))
         }
-        fitting = {target: fit for target, fit in found.items() if fit}
         if not fitting:
             return Unchanged("the dictionary has no other value that fits")
         state = utterance.turn.state
@@ -92,18 +90,16 @@ class Values(TurnStressor):
         """Every new value must be found in the new words; all other words are the same as before."""
         state = utterance.turn.state if rewrite.state is None else rewrite.state
         mentioned, text = {mention.slot for mention in utterance.mentions}, rewrite.text.lower()
-        changed = [slot for slot in mentioned if state[slot] != utterance.turn.state[slot]]
-        # Most new values stand in the words as they are; only others need a search.
-        unsure = [slot for slot in changed if not _stands(text, state[slot][0].lower())]
-        return "" if all(find_value(rewrite.text, slot, state[slot]) for slot in unsure) else "a new value is not said"
+        for slot in mentioned:
+            if state[slot] != utterance.turn.state[slot]:
+                # Most new values stand in the words as they are, by themselves; only others need a search.
+                words = state[slot][0].lower()
+                end = (start := text.find(words)) + len(words)
+                stands = start >= 0 and not text[start - 1 : start].isalnum() and not text[end : end + 1].isalnum()
+                if not stands and not find_value(rewrite.text, slot, state[slot]):
+                    return "a new value is not said"
+        return ""
 
     def tag(self, chosen: dict[ReplaceableValue, str]) -> str:
         """`seen` if the training data have every new value for its slot, else `unseen`."""
         return "seen" if all(self.dictionary.is_seen(target.slot, new) for target, new in chosen.items()) else "unseen"
-
-
-def _stands(text: str, words: str) -> bool:
-    """Whether a text has these very words, by themselves."""
-    at = text.find(words)
-    end = at + len(words)
-    return at >= 0 and not text[at - 1 : at].isalnum() and not text[end : end + 1].isalnum()

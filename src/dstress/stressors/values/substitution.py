@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from dstress.dialogue import DONTCARE, State
 from dstress.text import inflection
-from dstress.text.edits import apply
 from dstress.text.letters import Place, fold, words_of
 from dstress.text.manners import dates_like, days_between, times_like, write_time_like
 from dstress.text.mentions import Mention, find_value
 from dstress.text.numbers import number_of, number_words, spell
-from dstress.text.slot_kinds import kind_of
-from dstress.text.slot_names import is_named_entity_slot
-from dstress.text.times import DAY_PART, HALF_OF_DAY, calendar_words, date_of, half_day_time, time_of, time_words
+from dstress.text.slot_names import is_named_entity_slot, kind_of
+from dstress.text.times import DAY_PART, HALF_OF_DAY, calendar_words, date_of, half_day_time, time_of
 from dstress.text.utterance import Utterance
 from dstress.text.writing_style import copy_capitals, opens_sentence, write_title
 
@@ -34,7 +32,6 @@ _PRICED = re.compile(r"[a-z]+(?:\s-)?ly\s-?\s?priced\b", re.IGNORECASE)
 _ADVERB = re.compile(r"\s-ly\b", re.IGNORECASE)
 _OF = re.compile(r"\s+of\b", re.IGNORECASE)
 _SAME = re.compile(r"(?<!\w)same(?!\w)", re.IGNORECASE)
-_HINT_LETTERS = 4
 _MARKS = "!?.,:;)]}*+'\""
 _LONGEST_STAY = 28
 """Days between two dates of which one is new."""
@@ -55,26 +52,38 @@ class ReplaceableValue(NamedTuple):
 
 def find_replaceable(utterance: Utterance) -> list[ReplaceableValue]:
     """The values that may be changed: said by the user, not by the system, in words that a new value can replace."""
+    text, state = utterance.text, utterance.turn.state
     by_slot: dict[str, list[Mention]] = {}
     for mention in utterance.mentions:
         by_slot.setdefault(mention.slot, []).append(mention)
-    if not by_slot:
-        return []
-    free = {slot: mentions for slot, mentions in by_slot.items() if _may_change(utterance, slot, mentions)}
-    groups = _group_slots(
-        {slot: {_place_with_marks(utterance.text, mention) for mention in mentions} for slot, mentions in free.items()}
-    )
-    taken = {_place_with_marks(utterance.text, mention) for mention in utterance.mentions}
-    values = []
+    # Slots that are said by the same words go together.
+    groups: list[tuple[list[str], set[Place]]] = []
+    for slot, mentions in by_slot.items():
+        if _may_change(utterance, slot, mentions):
+            places = {_place_with_marks(text, mention) for mention in mentions}
+            group = next((group for group in groups if group[1] & places), None)
+            if group is None:
+                groups.append(([slot], places))
+            else:
+                group[0].append(slot)
+                group[1].update(places)
+    taken = {_place_with_marks(text, mention) for mention in utterance.mentions}
+    replaceable = []
     for slots, places in groups:
         # Another value's words must not overlap these without being the same.
         if any(place != other and other[0] < place[1] and place[0] < other[1] for place in places for other in taken):
             continue
-        forms = {fold(form) for slot in slots for form in utterance.turn.state[slot][:1]}
-        if len(forms) == 1:
-            value = free[slots[0]][0].value
-            values.append(ReplaceableValue(_collect_slots(utterance, slots), value, tuple(sorted(places))))
-    return values
+        if len({fold(form) for slot in slots for form in state[slot][:1]}) != 1:
+            continue
+        value = by_slot[slots[0]][0].value
+        slots.sort(key=lambda slot: (not slot.endswith("-name"), slot))
+        if any(is_named_entity_slot(slot, utterance.schema) for slot in slots):
+            # Also the slots that the turn fills with the same name without saying it.
+            name, before = state[slots[0]], utterance.before
+            same = [slot for slot, forms in state.items() if forms == name and before.get(slot) != forms]
+            slots += [slot for slot in same if slot not in by_slot]
+        replaceable.append(ReplaceableValue(tuple(slots), value, tuple(sorted(places))))
+    return replaceable
 
 
 def _place_with_marks(text: str, mention: Mention) -> Place:
@@ -93,58 +102,24 @@ def _may_change(utterance: Utterance, slot: str, mentions: Sequence[Mention]) ->
         return False
     is_name = is_named_entity_slot(slot, utterance.schema)
     for mention in mentions:
-        words = text[mention.start : mention.end]
+        words, value = text[mention.start : mention.end], mention.value
         if _PRICED.match(text, mention.start):
-            words = mention.value  # the whole of it is replaced
+            words = value  # the whole of it is replaced
         elif _ADVERB.match(text, mention.end):
             return False
-        if not _is_replaceable(words, mention.value, is_name):
+        # A number must stand for a number, a noun for a noun.
+        if time_of(value) is not None:
+            has_number = any(map(str.isdigit, words)) or any(word in number_words() for word in words_of(words))
+            if not has_number and time_of(words) is None:
+                return False
+        elif number_of(value) is not None:
+            if number_of(words) is None:
+                return False
+        elif not is_name and date_of(value) is None and fold(words) not in _interchangeable(value):
             return False
-    if _SAME.search(text) and any(known == forms for other, known in utterance.before.items() if other != slot):
+    if _SAME.search(text) and any(before == forms for other, before in utterance.before.items() if other != slot):
         return False
-    return not is_heard(turn.system, slot, forms)
-
-
-def is_heard(system: str, slot: str, forms: tuple[str, ...]) -> bool:
-    """Whether the system says the value. A look at its first letters or digits tells most away at little cost."""
-    if not system:
-        return False
-    folded = fold(system)
-    for form in forms:
-        hints = _first_letters(form)
-        if (hints is None and _numeric_pattern().search(folded)) or any(hint in folded for hint in hints or ()):
-            return bool(find_value(system, slot, forms))
-    return False
-
-
-@cache
-def _numeric_pattern() -> re.Pattern[str]:
-    """What a text that says a number or a time has."""
-    return re.compile(rf"\d|(?<!\w)(?:{'|'.join(time_words())})(?!\w)")
-
-
-@lru_cache(maxsize=16_384)
-def _first_letters(form: str) -> tuple[str, ...] | None:
-    """First letters of which a text that says the form has some; None for a number or a time."""
-    if time_of(form) is not None or number_of(form) is not None or date_of(form) is not None:
-        return None
-    folded = fold(form)
-    phrases = (folded, *inflection.table()["alike"].get(folded, ()))
-    starts = [word[:_HINT_LETTERS] for phrase in phrases for word in words_of(phrase) if len(word) > 2]
-    return tuple(dict.fromkeys(starts)) or (folded,)
-
-
-def _is_replaceable(words: str, value: str, is_name: bool) -> bool:
-    """Whether the words are of the value's own kind: a number for a number, a noun for a noun."""
-    if time_of(value) is not None:
-        return (
-            any(map(str.isdigit, words))
-            or any(word in number_words() for word in words_of(words))
-            or time_of(words) is not None
-        )
-    if number_of(value) is not None:
-        return number_of(words) is not None
-    return is_name or date_of(value) is not None or fold(words) in _interchangeable(value)
+    return not find_value(turn.system, slot, forms)
 
 
 @lru_cache(maxsize=4096)
@@ -153,30 +128,6 @@ def _interchangeable(value: str) -> frozenset[str]:
     own = fold(value)
     forms = {own, own.removesuffix("s"), inflection.plural(own), *inflection.table()["alike"].get(own, ())}
     return frozenset(forms | {inflection.plural(form) for form in forms} | {form.replace(" ", "-") for form in forms})
-
-
-def _group_slots(by_slot: Mapping[str, set[Place]]) -> list[tuple[list[str], set[Place]]]:
-    """Slots that are said by the same words go together."""
-    groups: list[tuple[list[str], set[Place]]] = []
-    for slot, places in by_slot.items():
-        group = next((group for group in groups if group[1] & places), None)
-        if group is None:
-            groups.append(([slot], set(places)))
-        else:
-            group[0].append(slot)
-            group[1].update(places)
-    return groups
-
-
-def _collect_slots(utterance: Utterance, slots: Sequence[str]) -> tuple[str, ...]:
-    """The slots that these words fill, names first; also those the turn fills with the same name without saying it."""
-    spoken = sorted(slots, key=lambda slot: (not slot.endswith("-name"), slot))
-    if not any(is_named_entity_slot(slot, utterance.schema) for slot in spoken):
-        return tuple(spoken)
-    state, before = utterance.turn.state, utterance.before
-    same = [slot for slot, forms in state.items() if forms == state[spoken[0]] and before.get(slot) != forms]
-    mentioned = {mention.slot for mention in utterance.mentions}
-    return (*spoken, *(slot for slot in same if slot not in mentioned))
 
 
 def find_candidates(
@@ -188,18 +139,22 @@ def find_candidates(
     `made` so are times where the pool has none that can be said in the manner of the words.
     """
     state = utterance.turn.state
-    known = {meaning_of(form) for slot in target.slots for form in (*state[slot], *utterance.before.get(slot, ()))}
+    own_meanings = {
+        meaning_of(form) for slot in target.slots for form in (*state[slot], *utterance.before.get(slot, ()))
+    }
     start, end = target.places[0]
     words = utterance.text[start:end]
     if by_kind and kind_of(target.slot) == "date":
         return _fit_dates(utterance, target)
-    others = [new for new in pool if meaning_of(new) not in known]
+    others = [new for new in pool if meaning_of(new) not in own_meanings]
     own = time_of(target.value)
     if own is not None:
         times = [] if by_kind else [new for new in others if time_of(new) is not None]
         fit = [new for new in times if write_time_like(words, own, time_of(new) or 0)]
         if not fit and (made or by_kind):
-            fit = [new for new in _make_times(words, target.value, own) if meaning_of(new) not in known]
+            sayable = times_like(words, own)
+            made_times = [new for minutes, new in times_like(target.value, own).items() if minutes in sayable]
+            fit = [new for new in made_times if meaning_of(new) not in own_meanings]
         fit = fit or times
         halved = bool(_HALF.search(words))
         return [new for new in fit if bool(_HALF.search(new)) == halved] or fit
@@ -210,17 +165,18 @@ def find_candidates(
         return [new for new in others if number_of(new) not in unfit and new.isdecimal() == plain]
     text = utterance.text.lower()
     others = [new for new in others if new.lower() not in text]
-    if _is_kind_slot(target.slot):
-        return _fit_kinds(utterance, target, others)
-    shape = _shape_of(state[target.slot][0])
-    return [new for new in others if _shape_of(new) == shape] or others
-
-
-@lru_cache(maxsize=4096)
-def _make_times(words: str, value: str, own: int) -> tuple[str, ...]:
-    """Times in the manner of the value that can be said in the manner of the words."""
-    sayable = times_like(words, own)
-    return tuple(new for minutes, new in times_like(value, own).items() if minutes in sayable)
+    if not _is_kind_slot(target.slot):
+        shape = _shape_of(state[target.slot][0])
+        return [new for new in others if _shape_of(new) == shape] or others
+    # Only kinds of things that can be counted, where the words count them.
+    is_mass = _is_mass(target.value)
+    if is_mass and _OF.match(utterance.text, end):  # the architecture of old buildings
+        return []
+    many = _is_plural(words, target.value)
+    if many or _ARTICLE.search(utterance.text, max(0, start - 8), start):
+        others = [new for new in others if not _is_mass(new)]
+    # A plural must say the value so that it is found again, which "libraries" does not.
+    return [new for new in others if not new.endswith("y")] if many or is_mass else others
 
 
 def _fit_dates(utterance: Utterance, target: ReplaceableValue) -> Sequence[str]:
@@ -229,7 +185,7 @@ def _fit_dates(utterance: Utterance, target: ReplaceableValue) -> Sequence[str]:
     words = {utterance.text[start:end] for start, end in target.places}
     if not dates or not all(len(dates_like(shown)) == len(dates) for shown in words):
         return ()
-    state, said = utterance.turn.state, {mention.slot for mention in utterance.mentions}
+    state, mentioned = utterance.turn.state, {mention.slot for mention in utterance.mentions}
     for first, second, ordered in _slot_pairs(target.slot):
         other = second if first == target.slot else first
         if not ordered or other not in state:
@@ -239,22 +195,10 @@ def _fit_dates(utterance: Utterance, target: ReplaceableValue) -> Sequence[str]:
             return ()  # nobody can tell which of "next Monday" and "the 8th" comes first
         if any(read and not read[0] for read in map(date_of, (target.value, end))):  # "from March 8th till the 12th"
             dates = tuple(new for new in dates if abs(days_between(target.value, new) or 0) < _LONGEST_STAY // 2)
-        if other not in said:
+        if other not in mentioned:
             sign = 1 if first == other else -1
             dates = tuple(new for new in dates if 0 < sign * (days_between(end, new) or 0) < _LONGEST_STAY)
     return dates
-
-
-def _fit_kinds(utterance: Utterance, target: ReplaceableValue, kinds: list[str]) -> list[str]:
-    """Kinds of things that can be counted where the words count them."""
-    start, end = target.places[0]
-    if _is_mass(target.value) and _OF.match(utterance.text, end):  # the architecture of old buildings
-        return []
-    many = _is_plural(utterance.text[start:end], target.value)
-    if many or _ARTICLE.search(utterance.text, max(0, start - 8), start):
-        kinds = [new for new in kinds if not _is_mass(new)]
-    # A plural must say the value so that it is found again, which "libraries" does not.
-    return [new for new in kinds if not new.endswith("y")] if many or _is_mass(target.value) else kinds
 
 
 @lru_cache(maxsize=16_384)
@@ -339,7 +283,7 @@ class Replacement(NamedTuple):
 def replace_values(utterance: Utterance, chosen: Mapping[ReplaceableValue, str]) -> str:
     """The utterance with new values in the form that the old ones had."""
     changes = [_replace(utterance, target, place, new)[:3] for target, new in chosen.items() for place in target.places]
-    return apply(utterance.text, inflection.edits_with_articles(utterance.text, changes))
+    return inflection.replace_with_articles(utterance.text, changes)
 
 
 def accepted_forms(utterance: Utterance, target: ReplaceableValue, new: str) -> tuple[str, ...]:
@@ -354,7 +298,7 @@ def accepted_forms(utterance: Utterance, target: ReplaceableValue, new: str) -> 
 
 
 def _replace(utterance: Utterance, target: ReplaceableValue, place: Place, new: str) -> Replacement:
-    """A new value for the words at a place."""
+    """A new value for the words at a place, as the words around it ask for it."""
     text, (start, end) = utterance.text, place
     words = text[start:end]
     minutes, own = time_of(new, hours=True), time_of(target.value)
@@ -371,13 +315,6 @@ def _replace(utterance: Utterance, target: ReplaceableValue, place: Place, new: 
         shown = copy_capitals(words, spell(int(number)), name=False) if in_letters else new
         end, noun = inflection.count_noun(text, end, int(old_number), int(number))
         return Replacement(start, end, shown + noun, shown)
-    return _replace_name(utterance, target, place, new)
-
-
-def _replace_name(utterance: Utterance, target: ReplaceableValue, place: Place, new: str) -> Replacement:
-    """A name, a day or a kind, as the words around it ask for it."""
-    text, (start, end) = utterance.text, place
-    words = text[start:end]
     is_date, is_name = date_of(new) is not None, is_named_entity_slot(target.slot, utterance.schema)
     if is_date and (match := _BEFORE_DATE.search(text, max(0, start - 24), start)):
         start = match.start()

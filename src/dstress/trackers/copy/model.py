@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from random import Random
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 import numpy as np
@@ -18,15 +18,15 @@ import torch
 from torch.nn import functional
 
 from dstress.dialogue import DONTCARE, Schema, first_forms
-from dstress.errors import DstressError, SpecError
+from dstress.errors import SpecError
 from dstress.learning.base import Batch, Loss
-from dstress.learning.recipe import read_settings
-from dstress.learning.tensors import pad_rows
+from dstress.learning.batches import pad_rows
+from dstress.learning.recipe import Count, ProperShare
 from dstress.learning.vocabulary import UNKNOWN, Vocabulary, find_words, split_words
 from dstress.resources import Material
 from dstress.trackers.base import Answer, Context
 from dstress.trackers.copy.network import DONTCARE_GATE, NONE, VALUE, Network, Pairs
-from dstress.trackers.learned import Model, labelled_turns, require_known_slots
+from dstress.trackers.learned import Model, labelled_turns, require_all_slots, require_some_slots
 
 _SYSTEM, _USER = range(2)
 _PARTS = 4
@@ -38,25 +38,18 @@ _LEAST = 1e-9
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of a recipe's `[model]`."""
 
-    width: int = 400
-    dropout: float = 0.4
-    word_dropout: float = 0.15
+    width: Count = 400
+    dropout: ProperShare = 0.4
+    word_dropout: ProperShare = 0.15
     """The share of words that training hides from the encoder, as it must live with unknown ones."""
-    least: int = 2
+    least: Count = 2
     """How often the training data say a word that the encoder knows."""
-    turns: int = 16
+    turns: Count = 16
     """Turns ago that are told apart."""
-    longest: int = 512
+    longest: Count = 512
     """Words of a dialogue that are read, the latest."""
-    longest_value: int = 12
+    longest_value: Count = 12
     """Words of a value that are written."""
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot work."""
-        if min(self.width, self.least, self.turns, self.longest, self.longest_value) < 1:
-            raise ValueError("width, least, turns, longest and longest_value are above 0")
-        if not (0 <= self.dropout < 1 and 0 <= self.word_dropout < 1):
-            raise ValueError("dropout and word_dropout are shares from 0 to below 1")
 
 
 class Reading(NamedTuple):
@@ -96,11 +89,14 @@ class Knowledge(msgspec.Struct, frozen=True):
 class CopyModel(Model):
     """Slots, words and spellings of a training corpus, and the network over them."""
 
-    options_type: ClassVar[type[msgspec.Struct]] = Options
+    options_type = Options
+    knowledge_type = Knowledge
+
+    knowledge: Knowledge
 
     def __init__(self, knowledge: Knowledge) -> None:
-        self.knowledge, options = knowledge, knowledge.options
-        self.options, self.vocabulary = options, Vocabulary(knowledge.words)
+        self.knowledge, self.options, options = knowledge, knowledge.options, knowledge.options
+        self.vocabulary = Vocabulary(knowledge.words)
         self.module = Network(
             len(self.vocabulary),
             knowledge.value_words,
@@ -109,7 +105,8 @@ class CopyModel(Model):
             options.dropout,
             options.turns,
         )
-        self._split: dict[str, list[str]] = {}
+        # Bounded: a run over many variants would keep every utterance for good.
+        self._words = lru_cache(maxsize=1 << 18)(split_words)
 
     @classmethod
     def create(cls, options: Options, train: Material) -> Self:
@@ -126,29 +123,17 @@ class CopyModel(Model):
         spellings = {" ".join(split_words(value)): value for value, _ in reversed(values.most_common())}
         value_words = sorted({word for words in spellings for word in words.split()})
         vocabulary = Vocabulary.learn(texts, value_words, options.least)
-        known = len(Vocabulary.learn((), value_words))
-        return cls(Knowledge(options, list(train.schema.slots), vocabulary.words, known, spellings))
-
-    def save(self, folder: Path) -> dict[str, Any]:
-        """All of its knowledge is plain data."""
-        saved: dict[str, Any] = msgspec.to_builtins(self.knowledge)
-        return saved
-
-    @classmethod
-    def restore(cls, saved: Mapping[str, Any], folder: Path) -> Self:
-        """From its knowledge."""
-        return cls(read_settings(saved, Knowledge, str(folder)))
+        leading = len(Vocabulary.learn((), value_words))
+        return cls(Knowledge(options, list(train.schema.slots), vocabulary.words, leading, spellings))
 
     def check(self, schema: Schema) -> None:
         """The corpus must have some of its slots."""
-        require_known_slots(self.knowledge.slots, schema)
+        require_some_slots(self.knowledge.slots, schema)
 
     def examples(self, train: Material, random: Random) -> list[CopyExample]:
         """One for every turn."""
         places = {slot: place for place, slot in enumerate(self.knowledge.slots)}
-        if strange := next((slot for slot in train.schema.slots if slot not in places), None):
-            problem = f"the checkpoint to start from has no slot {strange!r}, which the training data have"
-            raise DstressError(problem, fix="leave out `start`, or train on data with the slots that it knows")
+        require_all_slots(places, train.schema)
         examples = []
         for turn in labelled_turns(train):
             gates = [NONE] * len(places)
@@ -167,23 +152,16 @@ class CopyModel(Model):
         words: list[str] = []
         speakers: list[int] = []
         turns: list[int] = []
-        exchanges = [*context.history, (context.system, context.user)]
+        exchanges = context.exchanges
         for number, exchange in enumerate(exchanges):
             ago = min(len(exchanges) - 1 - number, self.options.turns - 1)
             for speaker, text in zip((_SYSTEM, _USER), exchange, strict=True):
-                said = self._words(text)
-                words += said
-                speakers += [speaker] * len(said)
-                turns += [ago] * len(said)
+                spoken = self._words(text)
+                words += spoken
+                speakers += [speaker] * len(spoken)
+                turns += [ago] * len(spoken)
         longest = self.options.longest
         return Reading(words[-longest:] or [UNKNOWN], speakers[-longest:] or [_USER], turns[-longest:] or [0])
-
-    def _words(self, text: str) -> list[str]:
-        if text not in self._split:
-            if len(self._split) > 1 << 18:  # a run over many variants would keep every utterance for good
-                self._split.clear()
-            self._split[text] = split_words(text)
-        return self._split[text]
 
     def collate(self, examples: Sequence[CopyExample], random: Random) -> Batch:
         """What is read, and what is right; pairs are the slots that have a value."""
@@ -257,34 +235,32 @@ class CopyModel(Model):
         for at in range(0, len(order), size):
             places = order[at : at + size]
             batch, numbers = self._collate_readings([readings[place] for place in places])
-            batch = {name: part.to(self.module.device) for name, part in batch.items()}
-            for row, slot, value in self._decode(batch, list(numbers)):
+            for row, slot, words in self._decode(self.place(batch), list(numbers)):
                 context, name = contexts[places[row]], self.knowledge.slots[slot]
                 if name in context.schema.slots:
-                    states[places[row]][name] = DONTCARE if value is None else self._spell(value, context)
+                    states[places[row]][name] = DONTCARE if words is None else self._spell(words, context)
         return [{slot: value for slot, value in state.items() if value} for state in states]
 
-    def _decode(self, batch: Batch, words: Sequence[str]) -> list[tuple[int, int, list[str] | None]]:
+    def _decode(self, batch: Batch, words: Sequence[str]) -> Iterator[tuple[int, int, list[str] | None]]:
         """Row, slot and words of each value; None for a slot that the user leaves open."""
         network, vocabulary = self.module, self.vocabulary
         memory, whole = network.encode(self.embed(batch), batch["lengths"])
         mask = batch["words"] == vocabulary.pad
         opened, gates = network.open(memory, whole, mask)
         chosen = gates.argmax(-1)
-        found: list[tuple[int, int, list[str] | None]] = [
-            (row, slot, None) for row, slot in (chosen == DONTCARE_GATE).nonzero().tolist()
-        ]
+        for row, slot in (chosen == DONTCARE_GATE).nonzero().tolist():
+            yield row, slot, None
         with_value = (chosen == VALUE).nonzero()
         if not len(with_value):
-            return found
+            return
         pairs = Pairs.of(with_value)
         source = batch["words"][pairs.rows]
         hidden, inputs = opened[pairs.rows, pairs.slots][:, None], network.slot_embedding(pairs.slots)[:, None]
-        is_done = torch.zeros(len(source), dtype=torch.bool, device=network.device)
+        is_done = torch.zeros(len(source), dtype=torch.bool, device=source.device)
         written_words = []
         for _ in range(self.options.longest_value):
             share, written, places = (part[:, 0] for part in network.write(inputs, hidden, pairs, memory, mask))
-            likely = torch.zeros(len(source), len(words), dtype=written.dtype, device=network.device)
+            likely = torch.zeros(len(source), len(words), dtype=written.dtype, device=source.device)
             likely[:, : network.value_words] = share * written
             likely.scatter_add_(1, source, (1 - share) * places)
             likely[:, [vocabulary.pad, vocabulary.unknown]] = -1
@@ -298,14 +274,12 @@ class CopyModel(Model):
             hidden = network.decoder(inputs, hidden.transpose(0, 1).contiguous())[0]
         table = torch.stack(written_words, dim=1).tolist()
         for (row, slot), numbers in zip(with_value.tolist(), table, strict=True):
-            found.append((row, slot, [words[number] for number in numbers if number != vocabulary.pad]))
-        return found
+            yield row, slot, [words[number] for number in numbers if number != vocabulary.pad]
 
     def _spell(self, words: Sequence[str], context: Context) -> str:
         """A value as the training data write it; else as the dialogue does; else its words."""
         joined = " ".join(words)
         if joined in self.knowledge.spellings or not words:
             return self.knowledge.spellings.get(joined, "")
-        exchanges = [*context.history, (context.system, context.user)]
-        texts = (text for exchange in reversed(exchanges) for text in reversed(exchange))
+        texts = (text for exchange in reversed(context.exchanges) for text in reversed(exchange))
         return next(filter(None, (find_words(text, words) for text in texts)), joined)

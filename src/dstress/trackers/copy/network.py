@@ -3,6 +3,8 @@
 Three things differ from the paper, for speed and because overfitting is the limit. Words carry embeddings of who said
 them and how many turns ago. The generator knows only words that values are made of; all others it can copy. And a
 value is written only for the slots whose gate says that there is one.
+
+Shapes: B dialogues, T words, S slots, P pairs (a dialogue and a slot that has a value), L words of a value, W width.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ NONE, DONTCARE_GATE, VALUE = range(len(GATES))
 
 
 class Pairs(NamedTuple):
-    """Slots of dialogues that have a value, and their cells in a table with a row for each dialogue.
+    """The (dialogue, slot) pairs that have a value, and where each lies in a table of `columns` cells per dialogue.
 
-    The table lets all slots of a dialogue look at its words without a copy of them for each.
+    So all pairs of a dialogue attend to its words in one product, without a copy of the words for each. Sorted by row.
     """
 
     rows: Any
@@ -29,7 +31,7 @@ class Pairs(NamedTuple):
 
     @classmethod
     def of(cls, pairs: Any) -> Self:
-        """From pairs of a row and a slot, by row."""
+        """From (P, 2): a row and a slot each, sorted by row."""
         rows, slots = pairs.unbind(1)
         counts = torch.bincount(rows)
         columns = int(counts.max()) if len(rows) else 0
@@ -60,19 +62,14 @@ class Network(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         self.writes = torch.nn.Linear(3 * width, 1)
         self.dropout = torch.nn.Dropout(dropout)
 
-    @property
-    def device(self) -> Any:
-        """Where it runs."""
-        return self.word_embedding.weight.device
-
     def embed(self, words: Any, speakers: Any, turns: Any) -> Any:
         """The sum of a word's embedding, its speaker's, and that of how many turns ago it was said."""
         return self.word_embedding(words) + self.speaker_embedding(speakers) + self.turn_embedding(turns)
 
     def encode(self, embeddings: Any, lengths: Any) -> tuple[Any, Any]:
-        """What is remembered of each word, and of the whole dialogue.
+        """Encode (B, T, W) and lengths (B) as a memory of each word, (B, T, W), and of the whole dialogue, (B, W).
 
-        A packed bidirectional GRU would do the same; on a CPU its gradients take time with the square of the length.
+        A packed bidirectional GRU computes the same, but its backward pass on a CPU is quadratic in the length.
         """
         at = torch.arange(embeddings.shape[1], device=embeddings.device)
         turned = torch.where(at < lengths[:, None], lengths[:, None] - 1 - at, at)[..., None].expand_as(embeddings)
@@ -84,12 +81,15 @@ class Network(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         return self.dropout(onward + backward.gather(1, turned)), self.summary(whole)
 
     def attend(self, queries: Any, memory: Any, mask: Any) -> tuple[Any, Any]:
-        """How much each query looks at each word, and what it sees."""
+        """For queries (B, Q, W): their weights on each word, (B, Q, T), and what they see, (B, Q, W).
+
+        The mask, (B, T), is True where there is no word.
+        """
         weights = torch.bmm(queries, memory.transpose(1, 2)).masked_fill(mask[:, None], -torch.inf).softmax(-1)
         return weights, torch.bmm(weights.to(memory.dtype), memory)
 
     def open(self, memory: Any, whole: Any, mask: Any) -> tuple[Any, Any]:
-        """The decoder's first state for every slot of every dialogue, and the logits of its gate."""
+        """The decoder's first state for each slot of each dialogue, (B, S, W), and its gate's logits, (B, S, 3)."""
         rows, width = whole.shape
         slots = self.slot_embedding.weight
         first = self.dropout(slots).expand(rows, -1, -1).reshape(-1, 1, width)
@@ -99,7 +99,8 @@ class Network(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         return hidden, self.gate(self.dropout(torch.cat((hidden, seen), dim=-1)))
 
     def write(self, inputs: Any, hidden: Any, pairs: Pairs, memory: Any, mask: Any) -> tuple[Any, Any, Any]:
-        """For each pair and word: the share that is written, the probabilities of written words, those of places."""
+        """For each pair and word of its value: how much is written and not copied, (P, L, 1), the probabilities of the
+        words to write, (P, L, value_words), and of the places to copy from, (P, L, T)."""
         rows, length, width = len(memory), hidden.shape[1], hidden.shape[2]
         table = hidden.new_zeros(rows * pairs.columns, length, width).index_copy(0, pairs.cells, hidden)
         places, seen = (

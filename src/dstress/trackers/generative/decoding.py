@@ -1,4 +1,4 @@
-"""Greedy decoding on a GPU, where starting kernels and not computing is what takes time.
+"""Decoding on a GPU, where starting kernels and not computing is what takes time: the likeliest tokens, or samples.
 
 Keys and values live in a cache of fixed size, so that one step is always the same work at the same addresses: it is
 recorded once as a CUDA graph and replayed, token after token.
@@ -16,6 +16,8 @@ from torch.nn import functional
 _GROUPED = "dstress-grouped"
 _LOOK_EVERY = 8
 """Steps between two looks at whether all answers have ended, which a GPU waits for."""
+_MOST = 64
+"""Tokens that a sample is drawn from, at most."""
 _EAGER = 3
 """Steps before the graph is recorded, in which libraries make themselves ready."""
 
@@ -25,8 +27,53 @@ def can_decode(module: Any) -> bool:
     return module.device.type == "cuda" and bool(getattr(module, "_can_compile_fullgraph", False))
 
 
-def decode(module: Any, tokens: Any, mask: Any, *, pad: int, end: int, longest: int) -> Any:
-    """The likeliest tokens after each prompt, which is padded on the left; after the end of an answer, `pad`."""
+class Sampler:
+    """Draws tokens from the nucleus of their distribution, with numbers from 0 to 1 that are given: a row per text.
+
+    So a text depends on its own numbers and on nothing else in the batch. Also a step of `generate`, where it leaves
+    one token that can come next.
+    """
+
+    def __init__(self, numbers: Any, nucleus: float, temperature: float, end: int) -> None:
+        self.numbers, self.nucleus, self.temperature, self.end = numbers, nucleus, temperature, end
+        self.likelihoods = torch.zeros(len(numbers), device=numbers.device)
+        """The sum of the log-probabilities of each text's tokens, its end among them."""
+        self._is_done = torch.zeros(len(numbers), dtype=torch.bool, device=numbers.device)
+        self._step = 0
+
+    def draw(self, logits: Any, step: Any, is_done: Any) -> Any:
+        """The next token of each row; `step` is a tensor of one number, as a recorded graph needs it."""
+        scores = logits.float().log_softmax(-1)
+        top, tokens = (scores if self.temperature == 1 else scores / self.temperature).topk(min(_MOST, scores.shape[1]))
+        shares = top.softmax(-1)
+        upto = shares.cumsum(-1)
+        kept = shares.masked_fill(upto - shares >= self.nucleus, 0.0).cumsum(-1)
+        aim = self.numbers.index_select(1, step) * kept[:, -1:]
+        place = (kept <= aim).sum(-1, keepdim=True).clamp(max=tokens.shape[1] - 1)
+        drawn = tokens.gather(1, place)
+        gained = scores.gather(1, drawn)[:, 0]
+        self.likelihoods.add_(gained.masked_fill(is_done, 0.0))
+        return drawn[:, 0]
+
+    def __call__(self, tokens: Any, scores: Any) -> Any:
+        """As `generate` asks: scores of which the token that is drawn has the only finite one."""
+        drawn = self.draw(scores, torch.tensor([self._step], device=scores.device), self._is_done)
+        self._step += 1
+        self._is_done |= drawn == self.end
+        return torch.full_like(scores, float("-inf")).scatter(1, drawn[:, None], 0.0)
+
+
+def decode(
+    module: Any,
+    tokens: Any,
+    mask: Any,
+    *,
+    pad: int,
+    end: int,
+    longest: int,
+    choose: Callable[[Any, Any, Any], Any] = lambda logits, step, is_done: logits.argmax(-1),
+) -> Any:
+    """The tokens after each prompt, which is padded on the left: by default the likeliest. After an end, `pad`."""
     from transformers import StaticCache
 
     rows, width = tokens.shape
@@ -46,59 +93,44 @@ def decode(module: Any, tokens: Any, mask: Any, *, pad: int, end: int, longest: 
             logits_to_keep=1,
         ).logits[:, -1]
         del before, itself
+        # What a step reads and changes in place; a recorded step finds it at the same addresses.
         written = torch.full((rows, longest), pad, device=device)
-        written[:, 0] = token = first.argmax(-1)
-        state = _State(written, token[:, None], token == end, position[:, -1:] + 1, is_seen[:, None, None], device)
-        state.cursor += width
+        none_done = torch.zeros(rows, dtype=torch.bool, device=device)
+        written[:, 0] = token = choose(first, torch.zeros(1, dtype=torch.long, device=device), none_done)
+        token, is_done, step_mask = token[:, None].clone(), token == end, is_seen[:, None, None].clone()
+        position, cursor = position[:, -1:] + 1, torch.full((1,), width, dtype=torch.long, device=device)
+        count = torch.ones(1, dtype=torch.long, device=device)
 
         def step() -> None:
-            state.mask.index_fill_(3, state.cursor, value=True)
+            step_mask.index_fill_(3, cursor, value=True)
             logits = module(
-                input_ids=state.token,
-                attention_mask=state.mask,
-                position_ids=state.position,
+                input_ids=token,
+                attention_mask=step_mask,
+                position_ids=position,
                 past_key_values=cache,
                 use_cache=True,
                 logits_to_keep=1,
             ).logits[:, -1]
-            state.write(logits.argmax(-1), pad, end)
+            chosen = choose(logits, count, is_done).masked_fill(is_done, pad)
+            is_done.logical_or_(chosen == end)
+            written.index_copy_(1, count, chosen[:, None])
+            token.copy_(chosen[:, None])
+            for number in (position, cursor, count):
+                number += 1
 
-        _repeat(step, longest - 1, lambda: bool(state.is_done.all()), records=device.type == "cuda")
-    return written
-
-
-class _State:
-    """What a step reads and changes, in place."""
-
-    def __init__(self, written: Any, token: Any, is_done: Any, position: Any, mask: Any, device: Any) -> None:
-        self.written, self.token, self.is_done = written, token.clone(), is_done
-        self.position, self.mask = position, mask.clone()
-        self.cursor = torch.zeros(1, dtype=torch.long, device=device)
-        self.count = torch.ones(1, dtype=torch.long, device=device)
-
-    def write(self, token: Any, pad: int, end: int) -> None:
-        """The next token of each answer, and on to the one after it."""
-        token = token.masked_fill(self.is_done, pad)
-        self.is_done |= token == end
-        self.written.index_copy_(1, self.count, token[:, None])
-        self.token.copy_(token[:, None])
-        for number in (self.position, self.cursor, self.count):
-            number += 1
-
-
-def _repeat(step: Callable[[], None], times: int, is_over: Callable[[], bool], *, records: bool) -> None:
-    graph = None
-    for done in range(times):
-        if done % _LOOK_EVERY == 0 and is_over():
-            return
-        if records and done == _EAGER:
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
+        graph = None
+        for done in range(longest - 1):
+            if done % _LOOK_EVERY == 0 and bool(is_done.all()):
+                break
+            if device.type == "cuda" and done == _EAGER:
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):
+                    step()
+            if graph is None:
                 step()
-        if graph is None:
-            step()
-        else:
-            graph.replay()
+            else:
+                graph.replay()
+    return written
 
 
 @contextmanager

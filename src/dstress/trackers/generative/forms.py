@@ -13,9 +13,9 @@ from typing import Literal
 
 import msgspec
 
-from dstress.dialogue import Schema
 from dstress.learning.lessons import Lesson
-from dstress.trackers.base import Context, Exchange
+from dstress.learning.recipe import Natural, Share
+from dstress.trackers.base import Context
 from dstress.trackers.learned import LabelledTurn
 
 _NONE = "none"
@@ -26,23 +26,21 @@ class FormOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is read and written."""
 
     form: Literal["state", "slots"] = "state"
-    exchanges: int = 0
+    exchanges: Natural = 0
     """Exchanges that are read, the latest; 0: all."""
     previous: bool = False
-    """Whether the state before is read: gold in training, the tracker's own answer afterwards."""
+    """Whether the previous state is read: gold in training, the tracker's own answer afterwards."""
     writes: Literal["state", "change"] = "state"
-    """The whole state, or what is not as in the state before."""
-    forget: float = 0.15
+    """The whole state, or what is not as in the previous state."""
+    forget: Share = 0.15
     """The share of training turns whose state before lacks slots, as the tracker's own answers will."""
     objectives: tuple[Objective, ...] = ("state",)
     """SOLOIST learns three: the state, the system's next words, and which states and words belong together."""
-    negatives: float = 1.0
+    negatives: Share = 1.0
     """`slots`: the share of the slots without a value that are learned from."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""
-        if self.exchanges < 0 or not (0 <= self.forget <= 1 and 0 <= self.negatives <= 1):
-            raise ValueError("exchanges is 0 or more, forget and negatives are shares")
         if self.writes == "change" and not self.previous:
             raise ValueError("writes = 'change' needs previous = true: a change is one of the state before")
         if self.form == "slots" and (self.previous or self.objectives != ("state",)):
@@ -68,10 +66,9 @@ class Form(ABC):
         """The state that the answers to `ask` tell; what no schema knows is left out."""
 
     def _words(self, context: Context) -> str:
-        exchanges = [*context.history, Exchange(context.system, context.user)][-self.options.exchanges :]
         return "".join(
-            (f"\nsystem: {exchange.system}" if exchange.system else "") + f"\nuser: {exchange.user}"
-            for exchange in exchanges
+            (f"\nsystem: {system}" if system else "") + f"\nuser: {user}"
+            for system, user in context.exchanges[-self.options.exchanges :]
         ).lstrip("\n")
 
 
@@ -128,8 +125,11 @@ class SlotBySlot(Form):
 
     def ask(self, context: Context) -> Sequence[str]:
         """A prompt for each slot of the schema."""
-        words = self._words(context)
-        return [f"{words}\n{_describe(context.schema, slot)}:" for slot in context.schema.slots]
+        words, prompts = self._words(context), []
+        for id, slot in context.schema.slots.items():
+            question = f"{_name(id)} ({slot.description})" if slot.description else _name(id)
+            prompts.append(f"{words}\n{question}:")
+        return prompts
 
     def read(self, context: Context, answers: Sequence[str]) -> dict[str, str]:
         """The slots that are not answered with none."""
@@ -150,18 +150,12 @@ def _name(slot: str) -> str:
     return slot.replace("-", " ", 1)
 
 
-def _describe(schema: Schema, slot: str) -> str:
-    description = schema.slots[slot].description
-    return f"{_name(slot)} ({description})" if description else _name(slot)
-
-
 def _forget(
     before: Mapping[str, str], state: Mapping[str, str], words: str, random: Random
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """A state before that lacks slots, and the state that can be told all the same: of what is lost, what is said."""
+    """A previous state that lacks slots, and the state that can be told all the same: of what is lost, what is said."""
     kept = {slot: value for slot, value in before.items() if random.random() >= 1 / 4}
-    said = words.casefold()
-    lost = {slot for slot in before if slot not in kept and before[slot].casefold() not in said}
+    lost = {slot for slot in before if slot not in kept and before[slot].casefold() not in words.casefold()}
     return kept, {slot: value for slot, value in state.items() if slot not in lost or value != before[slot]}
 
 

@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
-import msgspec
 import torch
 from torch.nn import functional
 
 from dstress.learning.base import Batch, Loss
+from dstress.learning.batches import IGNORED, pad_rows
+from dstress.learning.devices import require_transformers
 from dstress.learning.lessons import Lesson
-from dstress.learning.recipe import read_settings
-from dstress.learning.tensors import pad_rows
+from dstress.learning.pretrained import Pretrained
 from dstress.resources import Material
 from dstress.trackers.base import Answer, Context
-from dstress.trackers.generative.backbones import Backbone, Shape, learn_tokenizer
-from dstress.trackers.generative.decoding import can_decode, decode
+from dstress.trackers.generative.decoding import Sampler, can_decode, decode
 from dstress.trackers.generative.forms import FormOptions, create_form
-from dstress.trackers.learned import Model, labelled_turns
+from dstress.trackers.learned import PretrainedModel, labelled_turns
 
-IGNORED = -100
-"""What transformers and torch call a place without a label."""
+_PAD, _END = "<pad>", "<end>"
 
 
 class Options(FormOptions, frozen=True, forbid_unknown_fields=True):
     """The settings of a recipe's `[model]`: what is read and written (`forms`), and by which network."""
 
     checkpoint: str = ""
-    """A folder, a GGUF file or a name on the hub; none: trained from nothing."""
+    """A folder, a GGUF file or a name on the hub; none: trained from scratch."""
     width: int = 256
     layers: int = 4
     heads: int = 4
@@ -57,49 +54,39 @@ class TokenLesson(NamedTuple):
         return len(self.prompt) + len(self.answer)
 
 
-class GenerativeModel(Model):
+class GenerativeModel(PretrainedModel):
     """A network of transformers that writes states."""
 
-    options_type: ClassVar[type[msgspec.Struct]] = Options
-    auto: ClassVar[str]
-    """The class of transformers that reads a checkpoint of its kind."""
+    options_type = Options
+    knowledge_type = Options
     varies = True
+    pads_left: ClassVar[bool]
+    """Whether prompts end where answers begin."""
 
-    def __init__(self, options: Options, backbone: Backbone) -> None:
-        self.options, self.backbone, self.module = options, backbone, backbone.module
-        self.form = create_form(options)
+    def __init__(self, options: Options, backbone: Pretrained) -> None:
+        self.knowledge = self.options = options
+        self.backbone, self.module, self.form = backbone, backbone.module, create_form(options)
+        self.end = int(backbone.tokenizer.eos_token_id)
 
     @classmethod
     def create(cls, options: Options, train: Material) -> Self:
         """From the checkpoint; without one, tokens are learned from the corpus."""
-        if options.checkpoint:
-            return cls(options, Backbone.read(options.checkpoint, cls.auto))
         form, random = create_form(options), Random(0)
-        texts = (
-            text
-            for turn in labelled_turns(train)
-            for lesson in form.teach(turn, random)
-            for text in (lesson.prompt, lesson.answer)
-        )
+        return cls.create_for(options, (each for turn in labelled_turns(train) for each in form.teach(turn, random)))
+
+    @classmethod
+    def create_for(cls, options: Options, lessons: Iterable[Lesson]) -> Self:
+        """From the checkpoint; without one, tokens are learned from the lessons, whatever they teach."""
+        if options.checkpoint:
+            return cls(options, Pretrained.read(options.checkpoint, cls.auto))
+        texts = (text for lesson in lessons for text in (lesson.prompt, lesson.answer))
         tokenizer = learn_tokenizer(texts, options.vocabulary)
-        shape = Shape(options.width, options.layers, options.heads, len(tokenizer))
-        return cls(options, Backbone(tokenizer, cls.configure(shape, tokenizer)))
+        return cls(options, Pretrained(tokenizer, cls.configure(options, tokenizer)))
 
     @classmethod
     @abstractmethod
-    def configure(cls, shape: Shape, tokenizer: Any) -> Any:
-        """A network of that size, with fresh weights."""
-
-    def save(self, folder: Path) -> dict[str, Any]:
-        """Options; the tokenizer and the network's configuration as files."""
-        self.backbone.save(folder)
-        saved: dict[str, Any] = msgspec.to_builtins(self.options)
-        return saved
-
-    @classmethod
-    def restore(cls, saved: Mapping[str, Any], folder: Path) -> Self:
-        """The checkpoint that it began with is not needed again."""
-        return cls(read_settings(saved, Options, str(folder)), Backbone.remake(folder, cls.auto))
+    def configure(cls, options: Options, tokenizer: Any) -> Any:
+        """A network of the size in the options, with fresh weights."""
 
     def examples(self, train: Material, random: Random) -> list[TokenLesson]:
         """The lessons of every turn; what is forgotten is other at each epoch."""
@@ -107,9 +94,9 @@ class GenerativeModel(Model):
 
     def learn(self, lessons: Sequence[Lesson]) -> list[TokenLesson]:
         """Lessons of any task."""
-        prompts = self._tokens([lesson.prompt for lesson in lessons])
-        answers = self._tokens([lesson.answer for lesson in lessons])
-        longest, longest_answer, end = self.options.longest, self.options.longest_answer, self.backbone.end
+        prompts = self.encode([lesson.prompt for lesson in lessons])
+        answers = self.encode([lesson.answer for lesson in lessons])
+        longest, longest_answer, end = self.options.longest, self.options.longest_answer, self.end
         return [
             TokenLesson(lesson.name, prompt[-longest:], [*answer[: longest_answer - 1], end])
             for lesson, prompt, answer in zip(lessons, prompts, answers, strict=True)
@@ -122,27 +109,25 @@ class GenerativeModel(Model):
 
     def track(self, contexts: Sequence[Context]) -> list[Answer]:
         """The likeliest token after the other, for all prompts of all contexts at once, the longest together."""
-        asked = [self.form.ask(context) for context in contexts]
-        prompts = self._tokens([prompt for prompts in asked for prompt in prompts])
+        questions = [self.form.ask(context) for context in contexts]
+        prompts = self.encode([prompt for prompts in questions for prompt in prompts])
         texts = iter(self.generate([prompt[-self.options.longest :] for prompt in prompts]))
         return [
             self.form.read(context, [next(texts) for _ in prompts])
-            for context, prompts in zip(contexts, asked, strict=True)
+            for context, prompts in zip(contexts, questions, strict=True)
         ]
 
-    def generate(self, prompts: Sequence[Sequence[int]]) -> list[str]:
-        """What follows on each prompt."""
-        pad, end, longest, device = (
-            self.backbone.pad,
-            self.backbone.end,
-            self.options.longest_answer,
-            self.module.device,
-        )
+    def generate(self, prompts: Sequence[Sequence[int]], sampler: Sampler | None = None) -> list[str]:
+        """What follows on each prompt: the likeliest tokens, or those that a sampler draws."""
+        pad, end, longest, device = self.backbone.pad, self.end, self.options.longest_answer, self.module.device
+        choose = {} if sampler is None else {"choose": sampler.draw}
         tokens = pad_rows(prompts, pad, left=self.pads_left).to(device)
         mask = pad_rows([[1] * len(prompt) for prompt in prompts], 0, left=self.pads_left).to(device)
         if self.pads_left and can_decode(self.module):
-            written = decode(self.module, tokens, mask, pad=pad, end=end, longest=longest)
+            written = decode(self.module, tokens, mask, pad=pad, end=end, longest=longest, **choose)
         else:
+            from transformers import LogitsProcessorList
+
             output = self.module.generate(
                 input_ids=tokens,
                 attention_mask=mask,
@@ -151,19 +136,21 @@ class GenerativeModel(Model):
                 num_beams=1,
                 pad_token_id=pad,
                 eos_token_id=end,
+                logits_processor=LogitsProcessorList([] if sampler is None else [sampler]),
             )
             written = output[:, tokens.shape[1] :] if self.pads_left else output
         texts: list[str] = self.backbone.tokenizer.batch_decode(written, skip_special_tokens=True)
-        return texts
-
-    pads_left: ClassVar[bool]
-    """Whether prompts end where answers begin."""
+        if sampler is None:
+            return texts
+        # A sample that never came to its end is no text.
+        return [text if has_end else "" for text, has_end in zip(texts, (written == end).any(1).tolist(), strict=True)]
 
     def embed(self, batch: Batch) -> Any:
         """The embeddings of the prompt's tokens, and of whatever else is read with them."""
         return self.module.get_input_embeddings()(batch["tokens"])
 
-    def _tokens(self, texts: list[str]) -> list[list[int]]:
+    def encode(self, texts: list[str]) -> list[list[int]]:
+        """Texts as tokens."""
         tokens: list[list[int]] = self.backbone.tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
         return tokens
 
@@ -172,3 +159,21 @@ def cross_entropy(logits: Any, labels: Any) -> Loss:
     """Summed over the labels that count."""
     total = functional.cross_entropy(logits.float(), labels, reduction="sum", ignore_index=IGNORED)
     return Loss(total, int((labels != IGNORED).sum()))
+
+
+def learn_tokenizer(texts: Iterable[str], words: int) -> Any:
+    """Pieces of words by how often a corpus has them: byte-level BPE, which can write anything."""
+    transformers = require_transformers()
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=words,
+        special_tokens=[_PAD, _END],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token=_PAD, eos_token=_END)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from dstress.dialogue import Schema, slot_id
 from dstress.llm.chat import Reply
-from dstress.llm.found_json import Found, find_json
+from dstress.llm.found_json import find_json
 from dstress.text.slot_names import SlotNames
 from dstress.trackers.llm.prompt import INTENT, OOD, TOOL
 from dstress.trackers.wire import Unreadable, read_value
@@ -30,19 +30,36 @@ def read_state_of(reply: Reply, schema: Schema, utterance: bool = False) -> Read
 
     What is wrong with a slot costs that slot; raises Unreadable where nothing can be read.
     """
-    text = _read_call(reply) if reply.calls else reply.text
-    found = _last_object(text)
-    labels, slots = _labels(found.value) if utterance else ({}, found.value)
-    names, read, lost = SlotNames(schema), dict[str, str | None](), dict[str, str]()
-    for name, value in _pairs(slots, schema):
-        slot = names.split(name)
+    text = reply.text
+    if reply.calls:
+        arguments = [call.arguments for call in reply.calls if call.name == TOOL]
+        if len(arguments) != 1:
+            names = ", ".join(call.name for call in reply.calls)
+            raise Unreadable(f"one call of {TOOL} was asked for; called: {names[:80]}; said: {reply.text[:60]!r}")
+        [text] = arguments
+    # Models reason first and answer last: the last object, or list of objects, is the answer.
+    objects = []
+    for each in find_json(text):
+        items = each.value if isinstance(each.value, list) else [each.value]
+        if all(isinstance(item, Mapping) for item in items):
+            objects.append(each)
+    if not objects:
+        raise Unreadable(f"no JSON object, or none of which a slot is whole: {text[:80]!r}")
+    data, is_cut = objects[-1]
+    labels: dict[str, Any] = {}
+    if utterance and isinstance(data, Mapping):
+        labels = {name: data[name] for name in (INTENT, OOD) if name in data}
+        data = {name: value for name, value in data.items() if name not in labels}
+    slot_names, read, lost = SlotNames(schema), dict[str, str | None](), dict[str, str]()
+    for name, value in _pairs(data, schema):
+        slot = slot_names.split(name)
         problem = "" if slot in schema.slots else f"the schema has no slot {slot[:80]!r}"
         try:
-            known = read_value(slot, value)
+            text_of = read_value(slot, value)
         except Unreadable as unreadable:
-            known, problem = None, problem or str(unreadable)
-        if not problem and read.setdefault(slot, known) != known:
-            problem = f"two values of {slot[:80]}: {read[slot]!r:.40} and {known!r:.40}"
+            text_of, problem = None, problem or str(unreadable)
+        if not problem and read.setdefault(slot, text_of) != text_of:
+            problem = f"two values of {slot[:80]}: {read[slot]!r:.40} and {text_of!r:.40}"
         if problem:
             lost.setdefault(slot, problem)
     if lost and lost.keys() >= read.keys():
@@ -50,35 +67,7 @@ def read_state_of(reply: Reply, schema: Schema, utterance: bool = False) -> Read
     state = {slot: value for slot, value in read.items() if value and slot not in lost}
     intent, ood = labels.get(INTENT, ...), labels.get(OOD)
     intent = "" if intent is None else intent if isinstance(intent, str) else None
-    return ReadState(state, tuple(lost.values()), found.is_cut, intent, ood if isinstance(ood, bool) else None)
-
-
-def _labels(data: Any) -> tuple[dict[str, Any], Any]:
-    """What an answer says of the utterance, and the rest of it."""
-    if not isinstance(data, Mapping):
-        return {}, data
-    labels = {name: data[name] for name in (INTENT, OOD) if name in data}
-    return labels, {name: value for name, value in data.items() if name not in labels}
-
-
-def _read_call(reply: Reply) -> str:
-    arguments = [call.arguments for call in reply.calls if call.name == TOOL]
-    if len(arguments) != 1:
-        names = ", ".join(call.name for call in reply.calls)
-        raise Unreadable(f"one call of {TOOL} was asked for; called: {names[:80]}; said: {reply.text[:60]!r}")
-    return arguments[0]
-
-
-def _last_object(text: str) -> Found:
-    """The last object, or list of objects, of the text: models reason first and answer last."""
-    fitting = [found for found in find_json(text) if _is_object_or_objects(found.value)]
-    if not fitting:
-        raise Unreadable(f"no JSON object, or none of which a slot is whole: {text[:80]!r}")
-    return fitting[-1]
-
-
-def _is_object_or_objects(value: Any) -> bool:
-    return all(isinstance(item, Mapping) for item in (value if isinstance(value, list) else [value]))
+    return ReadState(state, tuple(lost.values()), is_cut, intent, ood if isinstance(ood, bool) else None)
 
 
 def _pairs(data: Any, schema: Schema) -> Iterator[tuple[str, object]]:

@@ -8,16 +8,18 @@ Where it is asked what the utterance is, `intent` and `out_of_domain` come befor
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
 import msgspec
 
-from dstress.dialogue import DONTCARE, Schema, Service, Slot, service_of, slot_id
-from dstress.trackers.base import Context, Exchange
+from dstress.dialogue import DONTCARE, Dialogue, Schema, Service, Slot, State, service_of, slot_id
+from dstress.llm import few_shot
+from dstress.llm.chat import json_shape
+from dstress.resources import Material
+from dstress.text.tables import read_table
+from dstress.trackers.base import Context
 
 TOOL = "set_state"
 INTENT, OOD = "intent", "out_of_domain"
@@ -30,10 +32,9 @@ _FREE_VALUE = r'^[^"\\\n\r\t]{1,100}$'
 Messages = list[dict[str, Any]]
 
 
-@cache
 def texts() -> dict[str, str]:
     """The texts of the prompt."""
-    return tomllib.loads(template().decode())
+    return read_table(__package__, "prompt.toml")
 
 
 def template() -> bytes:
@@ -41,10 +42,23 @@ def template() -> bytes:
     return files(__package__).joinpath("prompt.toml").read_bytes()
 
 
+def draw(train: Material, count: int, seed: int, name: str = "") -> list[Context]:
+    """Solved examples: `count` turns of different dialogues that fill a slot, spread evenly over the services."""
+    slots = train.schema.slots
+
+    def solve(dialogue: Dialogue, number: int, update: State) -> few_shot.Candidate[Context] | None:
+        filled = [slot for slot, forms in update.items() if forms]
+        if not filled or not all(forms and slot in slots for slot, forms in dialogue.turns[number].state.items()):
+            return None
+        return few_shot.Candidate(service_of(filled[0]), Context(dialogue, number, train.schema))
+
+    return few_shot.draw(train, solve, count, seed, name or "the training data")
+
+
 def narrow(schema: Schema, services: Sequence[str]) -> Schema:
     """Only the named services; all where none of them is known."""
-    known = tuple(service for service in schema.services if service.name in services)
-    return Schema(known) if known else schema
+    of_dialogue = tuple(service for service in schema.services if service.name in services)
+    return Schema(of_dialogue) if of_dialogue else schema
 
 
 def split_schema(schema: Schema, most: int) -> list[Schema]:
@@ -66,8 +80,8 @@ def messages(
 
     `utterance` is whether to ask what the last utterance is, too.
     """
-    asked = [texts()["instructions"], *([texts()["utterance"]] if utterance else []), texts()[mode]]
-    first = "\n\n".join([*(text.strip() for text in asked), schema_text(schema, utterance)])
+    tasks = [texts()["instructions"], *([texts()["utterance"]] if utterance else []), texts()[mode]]
+    first = "\n\n".join([*(text.strip() for text in tasks), schema_text(schema, utterance)])
     conversation: Messages = [{"role": "system", "content": first}]
     for number, shot in enumerate(shots):
         state = {slot: forms[0] for slot, forms in shot.gold.state.items()}
@@ -78,34 +92,29 @@ def messages(
             shown = narrow(shot.schema, [service_of(slot) for slot in state])
             own = schema_text(shown, utterance) + "\n\n"
         conversation.append({"role": "user", "content": own + dialogue_text(shot)})
-        solution = (_labels(shot) if utterance else {}) | {slot: state.get(slot) for slot in shown.slots}
-        conversation += _solution(solution, mode, f"call_{number}")
+        solution: dict[str, str | bool | None] = {slot: state.get(slot) for slot in shown.slots}
+        if utterance:
+            intent = next((frame.intent for frame in shot.gold.frames if frame.intent), None)
+            solution = {INTENT: intent, OOD: shot.gold.ood} | solution
+        text = msgspec.json.encode(solution).decode()
+        if mode == "json":
+            conversation.append({"role": "assistant", "content": text})
+        else:
+            call = {"id": f"call_{number}", "type": "function", "function": {"name": TOOL, "arguments": text}}
+            conversation += [
+                {"role": "assistant", "content": None, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": call["id"], "content": texts()["recorded"]},
+            ]
     return [*conversation, {"role": "user", "content": dialogue_text(context)}]
-
-
-def _labels(shot: Context) -> dict[str, str | bool | None]:
-    intent = next((frame.intent for frame in shot.gold.frames if frame.intent), None)
-    return {INTENT: intent, OOD: shot.gold.ood}
-
-
-def _solution(answer: Mapping[str, str | bool | None], mode: str, call: str) -> Messages:
-    text = msgspec.json.encode(answer).decode()
-    if mode == "json":
-        return [{"role": "assistant", "content": text}]
-    made = {"id": call, "type": "function", "function": {"name": TOOL, "arguments": text}}
-    return [
-        {"role": "assistant", "content": None, "tool_calls": [made]},
-        {"role": "tool", "tool_call_id": call, "content": texts()["recorded"]},
-    ]
 
 
 def dialogue_text(context: Context) -> str:
     """All that was said, a line each."""
     lines = [texts()["dialogue"]]
-    for exchange in [*context.history, Exchange(context.system, context.user)]:
-        if exchange.system:
-            lines.append(f"{texts()['system']}: {exchange.system}")
-        lines.append(f"{texts()['user']}: {exchange.user}")
+    for system, user in context.exchanges:
+        if system:
+            lines.append(f"{texts()['system']}: {system}")
+        lines.append(f"{texts()['user']}: {user}")
     return "\n".join(lines)
 
 
@@ -117,17 +126,14 @@ def schema_text(schema: Schema, intents: bool = False) -> str:
         if intents and service.intents:
             named = "; ".join(f"{intent.name}: {intent.description}".removesuffix(": ") for intent in service.intents)
             lines.append(f"{texts()['intents']}: {named}")
-        lines += [f"- {slot_id(service.name, slot.name)}{_describe(slot)}" for slot in service.slots]
+        for slot in service.slots:
+            about = [slot.description] if slot.description else []
+            if _is_listed(slot):
+                about.append(f"{texts()['only']}: {', '.join(slot.values)}")
+            elif slot.values:
+                about.append(f"{texts()['such_as']}: {', '.join(slot.values[:_MOST_SUCH_AS])}")
+            lines.append(": ".join([f"- {slot_id(service.name, slot.name)}", *filter(None, ["; ".join(about)])]))
     return "\n".join(lines)
-
-
-def _describe(slot: Slot) -> str:
-    parts = [slot.description] if slot.description else []
-    if _is_listed(slot):
-        parts.append(f"{texts()['only']}: {', '.join(slot.values)}")
-    elif slot.values:
-        parts.append(f"{texts()['such_as']}: {', '.join(slot.values[:_MOST_SUCH_AS])}")
-    return f": {'; '.join(parts)}" if parts else ""
 
 
 def _is_listed(slot: Slot) -> bool:
@@ -138,8 +144,7 @@ def constraint(schema: Schema, mode: str, utterance: bool = False) -> dict[str, 
     """The request's fields that bind the model to the shape: a JSON schema, or a tool that it has to call."""
     shape = answer_schema(schema, utterance)
     if mode == "json":
-        named = {"name": "dialogue_state", "strict": True, "schema": shape}
-        return {"response_format": {"type": "json_schema", "json_schema": named}}
+        return json_shape("dialogue_state", shape)
     tool = {"name": TOOL, "description": texts()["tool"], "strict": True, "parameters": shape}
     # Not the tool by its name, which means the same where there is one: llama.cpp reads that as leave not to call.
     return {
@@ -155,17 +160,12 @@ def answer_schema(schema: Schema, utterance: bool = False) -> dict[str, Any]:
     if utterance:
         intents = dict.fromkeys(intent.name for service in schema.services for intent in service.intents)
         properties = {INTENT: {"type": ["string", "null"], "enum": [*intents, None]}, OOD: {"type": "boolean"}}
-    properties |= {name: _value_schema(slot) for name, slot in schema.slots.items()}
+    for name, slot in schema.slots.items():
+        listed = {"enum": [*dict.fromkeys((*slot.values, DONTCARE)), None]}
+        properties[name] = {"type": ["string", "null"]} | (listed if _is_listed(slot) else {"pattern": _FREE_VALUE})
     return {
         "type": "object",
         "properties": properties,
         "required": list(properties),
         "additionalProperties": False,
     }
-
-
-def _value_schema(slot: Slot) -> dict[str, Any]:
-    either = ["string", "null"]
-    if _is_listed(slot):
-        return {"type": either, "enum": [*dict.fromkeys((*slot.values, DONTCARE)), None]}
-    return {"type": either, "pattern": _FREE_VALUE}

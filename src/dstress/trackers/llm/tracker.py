@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
@@ -20,14 +20,14 @@ from dstress.llm.client import OVER_BUDGET, Client, Options, Question
 from dstress.llm.post import Unanswered, checked_url
 from dstress.predictions.base import Prediction
 from dstress.resources import Resources
-from dstress.trackers.base import Answer, Context, Failed, Tracker
-from dstress.trackers.llm import answer, examples, prompt
+from dstress.trackers.base import Answer, Context, Failed, StreamingTracker
+from dstress.trackers.llm import answer, calls, prompt
 from dstress.trackers.llm.answer import ReadState
 from dstress.trackers.wire import Unreadable
 
 _BATCHES = 8
 
-Part = ReadState | Failed
+Part = ReadState | Prediction | Failed
 """What was read of the answer to one question."""
 
 
@@ -36,23 +36,18 @@ class TrackerOptions(Options, frozen=True, kw_only=True):
 
     services: Literal["all", "dialogue"] = "all"
     """Whether the prompt shows the whole schema, or only the services that the corpus says the dialogue is about."""
-    slots: int = 30
+    slots: Annotated[int, msgspec.Meta(ge=1)] = 30
     """How many slots one request asks about; a larger schema is asked about in parts."""
     utterance: bool = False
     """Whether to ask for the user's intent, and whether the utterance is out of domain."""
 
-    def __post_init__(self) -> None:
-        """Refuse what can never work."""
-        super().__post_init__()
-        if self.slots < 1:
-            raise SpecError("llm: slots, those that one request asks about, must be 1 or more")
 
-
-class Llm(Tracker):
+class Llm(StreamingTracker):
     """A language model: prompted with the schema and the dialogue, bound to a JSON schema or to a tool call.
 
     `base_url` is that of an OpenAI-compatible endpoint, such as "http://localhost:8000/v1". `mode` is `json`
-    (`response_format` with a JSON schema) or `tools` (a forced tool call). `shots` examples are drawn from the corpus
+    (`response_format` with a JSON schema), `tools` (a forced tool call), or `call`: no state is asked for, but which
+    of the dialogue's own tools to call. `shots` examples are drawn from the corpus
     `train`, by the seed. The other arguments are the fields of `TrackerOptions`. An answer of which nothing can be read
     is a failure of its own kind, `malformed`. Responses are kept in the data home and never paid for twice.
     """
@@ -61,7 +56,7 @@ class Llm(Tracker):
         self,
         base_url: str,
         model: str,
-        mode: Literal["json", "tools"] = "json",
+        mode: Literal["json", "tools", "call"] = "json",
         shots: int = 0,
         train: str = "",
         temperature: float | None = 0.0,
@@ -83,6 +78,8 @@ class Llm(Tracker):
             raise SpecError(
                 "llm: examples are drawn from a training corpus", fix='add train="multiwoz21:train", or leave out shots'
             )
+        if shots and mode == "call":
+            raise SpecError("llm: mode=call shows no examples", fix="leave out shots and train")
         self.base_url, self.model, self.mode = checked_url("llm", base_url), model, mode
         self.shots, self.train = shots, train
         self.priced = self.options.is_priced
@@ -103,17 +100,22 @@ class Llm(Tracker):
         super().prepare(resources)
         self._folder, self._repeat = resources.folder / "llm", resources.repeat
         if self.shots:
-            self._examples = examples.draw(resources.load(self.train), self.shots, self.options.seed or 0, self.train)
+            self._examples = prompt.draw(resources.load(self.train), self.shots, self.options.seed or 0, self.train)
 
-    def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
-        """The model's answers, several asked for at once, in the order of the contexts."""
+    def track_each(self, contexts: Sequence[Context]) -> Iterator[tuple[int, Answer]]:
+        """The model's answers, several asked for at once; a turn's comes when all of its parts have."""
         if self._folder is None:
             raise DstressError("the tracker was not prepared", fix="call prepare(resources) first")
-        self._client.count(turns=len(contexts))
-        asked = [self._questions(context) for context in contexts]
-        answers = iter(self._client.ask_all([*chain.from_iterable(asked)], self._folder, self._failed))
-        parts = [[next(answers) for _ in questions] for questions in asked]
-        return [_join(context, answered) for context, answered in zip(contexts, parts, strict=True)]
+        placed = [(place, question) for place, context in enumerate(contexts) for question in self._questions(context)]
+        sizes = Counter(place for place, _ in placed)
+        parts: dict[int, dict[int, Part]] = {}
+        for number, part in self._client.ask_each([question for _, question in placed], self._folder, self._failed):
+            place = placed[number][0]
+            own = parts.setdefault(place, {})
+            own[number] = part
+            if len(own) == sizes[place]:
+                self._client.count(turns=1)
+                yield place, _join(contexts[place], [own[number] for number in sorted(own)])
 
     def reads(self, train: str) -> tuple[str, ...]:
         """The split that examples are drawn from."""
@@ -126,7 +128,7 @@ class Llm(Tracker):
         made_of += [self.options.utterance] if self.options.utterance else []
         digest = hashlib.sha256(msgspec.json.encode(["llm", *made_of]))
         digest.update(prompt.template())
-        for module in (prompt, answer, found_json, examples, few_shot):
+        for module in (prompt, answer, found_json, few_shot, *([calls] if self.mode == "call" else [])):
             digest.update(inspect.getsource(module).encode())
         return digest.hexdigest()[:16]
 
@@ -139,24 +141,36 @@ class Llm(Tracker):
         self._client.close()
 
     def _questions(self, context: Context) -> list[Question[Part]]:
-        """What to ask about a turn: once, or where the schema is large, once for each part of it."""
-        schema = context.schema
+        """What to ask about a turn: once, or where the schema is large, once for each part of it.
+
+        Where no tool is called although it has to be, JSON is asked for.
+        """
+        if self.mode == "call":
+            offered, read_calls = (
+                calls.native(context.tools),
+                cast(Callable[[Reply], Part], partial(calls.read, context)),
+            )
+            in_text = calls.messages(context, calls.written(context.tools))
+            first = self._client.question(calls.messages(context), offered, read_calls, self._repeat)
+            other = self._client.question(in_text, {}, read_calls, self._repeat)
+            return [first._replace(otherwise=other.request, if_refused=True)]
+        schema, utterance = context.schema, self.options.utterance
         if self.options.services == "dialogue":
             schema = prompt.narrow(schema, context.services)
-        return [self._question(context, part) for part in prompt.split_schema(schema, self.options.slots)]
-
-    def _question(self, context: Context, part: Schema) -> Question[Part]:
-        """The question about a part. Where no tool is called although it has to be, JSON is asked for."""
-        question = self._question_in(self.mode, context, part)
-        if self.mode == "json":
-            return question
-        return question._replace(otherwise=self._question_in("json", context, part).request)
-
-    def _question_in(self, mode: str, context: Context, part: Schema) -> Question[Part]:
-        utterance = self.options.utterance
-        messages = prompt.messages(context, part, self._examples, mode, utterance)
-        read = partial(self._read, context.schema, part)
-        return self._client.question(messages, prompt.constraint(part, mode, utterance), read, self._repeat)
+        questions = []
+        for part in prompt.split_schema(schema, self.options.slots):
+            read: Callable[[Reply], Part] = partial(self._read, context.schema, part)
+            question, *others = (
+                self._client.question(
+                    prompt.messages(context, part, self._examples, mode, utterance),
+                    prompt.constraint(part, mode, utterance),
+                    read,
+                    self._repeat,
+                )
+                for mode in dict.fromkeys((self.mode, "json"))
+            )
+            questions.append(question._replace(otherwise=others[0].request) if others else question)
+        return questions
 
     def _read(self, schema: Schema, part: Schema, reply: Reply) -> ReadState:
         try:
@@ -177,11 +191,11 @@ def _join(context: Context, parts: Sequence[Part]) -> Answer:
 
     Of several parts the first that knows an intent is right, and the utterance is foreign only if it is so to all.
     """
-    read: list[ReadState] = []
-    for part in parts:
-        if isinstance(part, Failed):
-            return part
-        read.append(part)
+    if failed := [part for part in parts if isinstance(part, Failed)]:
+        return failed[0]
+    if isinstance(parts[0], Prediction):
+        return parts[0]
+    read = [part for part in parts if isinstance(part, ReadState)]
     state = {slot: value for part in read for slot, value in part.state.items()}
     intents = [part.intent for part in read if part.intent is not None]
     flags = [part.ood for part in read if part.ood is not None]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -25,10 +24,9 @@ from dstress.text.placeholders import NAME, REFERENCE, Placeholders
 from dstress.text.tables import read_table
 from dstress.trackers import create
 from dstress.trackers.base import Answer, Context, Failed, Tracker
-from dstress.trackers.rules.phrases import phrasing
 from dstress.trackers.rules.tracker import Rules
-from dstress.trackers.rules.turn_evidence import TurnEvidence
-from dstress.trackers.rules.utterance import find_facts, find_service, is_out_of_domain
+from dstress.trackers.rules.turn_evidence import TurnEvidence, find_facts, find_service, is_out_of_domain
+from dstress.trackers.rules.words import pattern
 
 _BOOKING = "book "
 _JOURNEY = ("departure", "destination")
@@ -50,6 +48,10 @@ class Policy(Tracker):
         """What the tracker cannot answer, neither can this."""
         self.tracker.check(variants)
 
+    def check_corpus(self, resources: Resources) -> None:
+        """What the tracker cannot answer, neither can this."""
+        self.tracker.check_corpus(resources)
+
     def prepare(self, resources: Resources) -> None:
         """Prepare the tracker, and open the database."""
         super().prepare(resources)
@@ -70,58 +72,50 @@ class Policy(Tracker):
             return tracked
         if not isinstance(tracked, Prediction):
             tracked = Prediction(context.dialogue, context.turn, dict(tracked))
-        turn = self._reader.updater(context).read_turn(context)
-        service = self.schema.by_name.get(_find_service(turn, tracked.state))
-        foreign = is_out_of_domain(turn, tracked.state) if tracked.ood is None else tracked.ood
+        turn, state = self._reader.read_turn(context), tracked.state
+        # A question for a fact is about what it names, as in "a ticket for the trip".
+        asks_only = state == turn.state and turn.user.services and find_facts(turn.user)
+        service = self.schema.by_name.get(turn.user.services[-1].name if asks_only else find_service(turn, state))
+        foreign = is_out_of_domain(turn, state) if tracked.ood is None else tracked.ood
         if foreign or service is None:
-            response = templates()["foreign"] if foreign else self._courtesy(turn)
+            response = _templates()["foreign"] if foreign else self._courtesy(turn)
         else:
-            response = self._respond(_Asked(service, turn, tracked.state))
+            response = self._respond(_Request(service, turn, state))
         domains = (service.name,) if service and not foreign else ()
         return msgspec.structs.replace(tracked, response=response, domains=domains)
 
-    def _respond(self, asked: _Asked) -> str:
+    def _respond(self, request: _Request) -> str:
         """Book, or offer and ask for what a booking needs; and tell the facts that the user asked for."""
-        service, name, said = asked.service, self._name(asked.service), []
-        if asked.is_settled:
-            return self._courtesy(asked.turn)
-        wanted = [fact for fact in find_facts(asked.turn.user) if fact not in asked.known]
-        facts = [text for fact in wanted if (text := self._fact(service, fact))]
-        if name and not self._venues.find(service.name, asked.constraints):
-            said = [_say("nothing", self._words_for(service))]
-        elif asked.books and not asked.lacks:
-            if asked.changed or not facts:
-                said = [self._booked(service, name)]
+        service, sentences = request.service, []
+        if request.is_settled:
+            return self._courtesy(request.turn)
+        # What is offered is a row of the database; a service without one has nothing to choose from.
+        kind = self._venues.placeholder(service.name)
+        name = self._placeholder(service, kind.lower()) if kind else ""
+        wishes = [fact for fact in find_facts(request.turn.user) if fact not in request.filled]
+        facts = [text for fact in wishes if (text := self._fact(service, fact))]
+        if name and not self._venues.find(service.name, request.constraints):
+            sentences = [_say("nothing", self._words_for(service))]
+        elif request.books and not request.lacks:
+            if request.changed or not facts:
+                reference = self._placeholder(service, REFERENCE.lower())
+                words = "named" if name and reference else self._words_for(service)
+                sentences = [_say("booked", words, name=name, reference=reference)]
         else:
-            if name and (asked.searched or not (facts or asked.books)):
-                said = [self._offer(asked, name)]
-            if asked.books or not name:
-                said += [_say("ask", slot, slot=slot.replace("_", " ")) for slot in asked.lacks[:_MOST_ASKED]]
-        return " ".join([*said, *facts]) or self._courtesy(asked.turn)
-
-    def _booked(self, service: Service, name: str) -> str:
-        reference = self._placeholder(service, REFERENCE.lower())
-        words = "named" if name and reference else self._words_for(service)
-        return _say("booked", words, name=name, reference=reference)
-
-    def _offer(self, asked: _Asked, name: str) -> str:
-        known = " ".join(
-            _say("known", column, value=self._placeholder(asked.service, column))
-            for column in asked.constraints
-            if column in templates()["known"]
-        )
-        return " ".join(_say("offer", self._words_for(asked.service), name=name, known=known).split())
+            if name and (request.searched or not (facts or request.books)):
+                columns = [column for column in request.constraints if column in _templates()["known"]]
+                shown = " ".join(_say("known", each, value=self._placeholder(service, each)) for each in columns)
+                sentences = [" ".join(_say("offer", self._words_for(service), name=name, known=shown).split())]
+            if request.books or not name:
+                lacks = request.lacks[:_MOST_ASKED]
+                sentences += [_say("ask", slot, slot=slot.replace("_", " ")) for slot in lacks]
+        return " ".join([*sentences, *facts]) or self._courtesy(request.turn)
 
     def _courtesy(self, turn: TurnEvidence) -> str:
-        texts, user = templates(), turn.user.text
-        if phrasing().declines.search(user) or not _LAST_WORDS.isdisjoint(user.split()):
+        texts, user = _templates(), turn.user.text
+        if pattern("declines").search(user) or not _LAST_WORDS.isdisjoint(user.split()):
             return str(texts["bye"])
         return str(texts["more"] if turn.state else texts["open"])
-
-    def _name(self, service: Service) -> str:
-        """The placeholder that offers a row; empty where a service has nothing to choose from."""
-        kind = self._venues.placeholder(service.name)
-        return self._placeholder(service, kind.lower()) if kind else ""
 
     def _fact(self, service: Service, fact: str) -> str:
         """A sentence that tells a fact, if the service has it."""
@@ -134,7 +128,7 @@ class Policy(Tracker):
 
     def _words_for(self, service: Service) -> str:
         """The key of a service's templates: a service of another corpus is not MultiWOZ's, whatever it is called."""
-        return "any" if service.name in self._placeholders.own else service.name
+        return "any" if service.name in self._placeholders.custom_services else service.name
 
     def _placeholder(self, service: Service, slot: str) -> str:
         name = self._placeholders.name(service.name, slot)
@@ -142,7 +136,7 @@ class Policy(Tracker):
 
     def fingerprint(self) -> str:
         """The tracker's own, and the rules and words of the answers."""
-        made_of = (super().fingerprint(), self.tracker.fingerprint(), self._reader.fingerprint(), repr(templates()))
+        made_of = (super().fingerprint(), self.tracker.fingerprint(), self._reader.fingerprint(), repr(_templates()))
         return hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:16]
 
     def reads(self, train: str) -> tuple[str, ...]:
@@ -158,7 +152,7 @@ class Policy(Tracker):
         self.tracker.close()
 
 
-class _Asked(NamedTuple):
+class _Request(NamedTuple):
     """A turn about a service, and the state after it."""
 
     service: Service
@@ -166,7 +160,7 @@ class _Asked(NamedTuple):
     state: Mapping[str, str]
 
     @property
-    def known(self) -> dict[str, str]:
+    def filled(self) -> dict[str, str]:
         """The service's part of the state, by bare slot names."""
         return {slot.partition("-")[2]: v for slot, v in self.state.items() if service_of(slot) == self.service.name}
 
@@ -175,7 +169,7 @@ class _Asked(NamedTuple):
         """What to look for in the database, by column, in canonical form."""
         canonical = MwzEval()
         values = {
-            slot: canonical.predicted(slot_id(self.service.name, slot), value) for slot, value in self.known.items()
+            slot: canonical.predicted(slot_id(self.service.name, slot), value) for slot, value in self.filled.items()
         }
         return {
             slot.casefold().replace(" ", ""): value
@@ -195,19 +189,19 @@ class _Asked(NamedTuple):
     @property
     def lacks(self) -> list[str]:
         """What of it the user has not said."""
-        return [slot.removeprefix(_BOOKING) for slot in self.needed if slot not in self.known]
+        return [slot.removeprefix(_BOOKING) for slot in self.needed if slot not in self.filled]
 
     @property
     def books(self) -> bool:
         """Whether the user is about to book: by words, or by a slot of the booking."""
-        begun = any(slot in self.needed for slot in self.known)
-        return bool(self.needed) and (begun or bool(phrasing().books.search(self.turn.user.text)))
+        has_begun = any(slot in self.needed for slot in self.filled)
+        return bool(self.needed) and (has_begun or bool(pattern("books").search(self.turn.user.text)))
 
     @property
     def changed(self) -> list[str]:
         """The service's slots that the turn has changed, by bare names."""
         before = self.turn.state
-        return [slot for slot, value in self.known.items() if before.get(slot_id(self.service.name, slot)) != value]
+        return [slot for slot, value in self.filled.items() if before.get(slot_id(self.service.name, slot)) != value]
 
     @property
     def searched(self) -> bool:
@@ -218,23 +212,15 @@ class _Asked(NamedTuple):
     def is_settled(self) -> bool:
         """Whether the user only says thanks or bye."""
         user = self.turn.user
-        return not (self.changed or user.about) and bool(phrasing().courtesies.search(user.text))
+        return not (self.changed or user.about) and bool(pattern("courtesies").search(user.text))
 
 
-def _find_service(turn: TurnEvidence, state: Mapping[str, str]) -> str:
-    """The service to answer for; a question for a fact is about what it names, as in "a ticket for the trip"."""
-    if state == turn.state and turn.user.services and find_facts(turn.user):
-        return turn.user.services[-1].name
-    return find_service(turn, state)
-
-
-@cache
-def templates() -> dict[str, Any]:
+def _templates() -> dict[str, Any]:
     """The words of the answers."""
     return read_table(__package__, "templates.toml")
 
 
 def _say(what: str, key: str, **values: str) -> str:
     """A template with values in it, that of the key or of any."""
-    texts = templates()[what]
+    texts = _templates()[what]
     return str(texts[key if key in texts else "any"]).format(**values)

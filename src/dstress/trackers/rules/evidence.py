@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from functools import cache
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from dstress.trackers.rules.figures import Figure, evening, figures
-from dstress.trackers.rules.lexicon import Lexicon
-from dstress.trackers.rules.phrases import phrasing
-from dstress.trackers.rules.slot_profiles import Profile, ValueStyle
+from dstress.dialogue import Schema
+from dstress.trackers.rules.figures import evening, figures
+from dstress.trackers.rules.lexicon import Counts, build_lexicon, evening_services
+from dstress.trackers.rules.slot_profiles import ValueStyle, profiles
 from dstress.trackers.rules.unlisted_names import find_capitalised, find_names, slots_by_lead
-from dstress.trackers.rules.words import Words, table, word_set
+from dstress.trackers.rules.words import Words, pattern, table, word_set
 
 _NOON = 12
-_PLAIN = ValueStyle()
+_REMEMBERED = 4096
 
 
 class Mention(NamedTuple):
@@ -46,13 +46,12 @@ class Cue(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What an utterance says. `text` is its words with one blank between two, `request_cues` ask for a slot.
+    """What an utterance says. `request_cues` ask for a slot, `denied` say no to one.
 
     `names` are those that its capitals tell, `questions` the numbers of the sentences that ask something.
     """
 
     words: Words
-    text: str
     mentions: list[Mention]
     services: list[Cue]
     cues: list[Cue]
@@ -60,6 +59,11 @@ class Evidence(NamedTuple):
     denied: list[Cue]
     names: list[Cue]
     questions: frozenset[int]
+
+    @property
+    def text(self) -> str:
+        """Its words with one blank between two."""
+        return self.words.row
 
     @property
     def says_name(self) -> bool:
@@ -76,32 +80,37 @@ class Evidence(NamedTuple):
 
 
 class Reader:
-    """Reads utterances with one lexicon. `evenings` are services whose times are of the evening unless they say."""
+    """Reads utterances with the words of a schema and the values of a training split."""
 
-    def __init__(
-        self, lexicon: Lexicon, slots: Mapping[str, Profile], evenings: Collection[str] = (), style: ValueStyle = _PLAIN
-    ) -> None:
-        self.lexicon, self.slots, self.style = lexicon, slots, style
+    def __init__(self, schema: Schema, style: ValueStyle, counts: Counts) -> None:
+        self.slots, self.style = profiles(schema), style
+        self.lexicon = build_lexicon(schema, self.slots, counts)
         self.by_kind = {
-            kind: [profile.slot for profile in slots.values() if profile.kind == kind]
+            kind: [profile.slot for profile in self.slots.values() if profile.kind == kind]
             for kind in ("time", "date", "number")
         }
-        self.evenings = [slot for slot in self.by_kind["time"] if slots[slot].service in evenings]
-        self.leads = slots_by_lead(slots)
+        evenings = evening_services(schema)
+        self.evenings = [slot for slot in self.by_kind["time"] if self.slots[slot].service in evenings]
+        self.leads = slots_by_lead(self.slots)
+        # A turn's words are read again as the history of the turns after it.
+        self.read = lru_cache(maxsize=_REMEMBERED)(self._read)
 
-    def read(self, text: str) -> Evidence:
+    def _read(self, text: str) -> Evidence:
         """Find everything in one walk over the words."""
         words = Words(text)
-        cues: dict[str, list[Cue]] = {"service": [], "cue": [], "asked": [], "denied": []}
+        cues: dict[str, list[Cue]] = {"service": [], "cues": [], "asked": [], "denied": []}
         values: list[Mention] = []
-        for hit in self.lexicon.hits(words.keys):
-            for what, meanings in hit.meanings.items():
-                if what == "value":
-                    self._add_value(values, hit.first, hit.last, meanings)
-                else:
-                    cues[what] += [Cue(hit.first, hit.last, name) for name in meanings]
-        mentions = _without_tails(words, values)
-        mentions += self._figures(words, values)
+        for first, last, hits in self.lexicon.hits(words.keys):
+            for what, meanings in hits.items():
+                if what != "value":
+                    cues[what] += [Cue(first, last, name) for name in meanings]
+                    continue
+                if values and first < values[-1].last:  # of values that overlap the first is meant, and its longest
+                    continue
+                is_name = any(self.slots[slot].kind == "name" for slot in meanings)
+                values.append(Mention("name" if is_name else "listed", first, last, meanings))
+
+        mentions = _without_tails(words, values) + list(self._figures(words, values))
         captured = self._captured(words, mentions, cues["service"])
         in_captured = {at for name in captured for at in range(name.first, name.last)}
         mentions = [mention for mention in mentions if mention.first not in in_captured] + captured
@@ -112,47 +121,43 @@ class Reader:
         ]
         spans = [(name.first, name.last) for name in captured] + [(name.first, name.last) for name in names]
         inside = {at for first, last in spans if last - first > 1 for at in range(first, last)}
+
+        requests: list[Cue] = []
+        for cue in cues["asked"]:  # `how many nights` does not ask `how many`
+            if not requests or cue.first != requests[-1].first or cue.last == requests[-1].last:
+                requests.append(cue)
+        # Questions are known by their marks, or if none has one, by their words.
+        questions = words.questions or {
+            number
+            for number, sentence in groupby(range(len(words)), key=words.sentences.__getitem__)
+            if pattern("question").search(" ".join(words.words[at] for at in sentence))
+        }
         return Evidence(
             words=words,
-            text=" ".join(words.words),
             mentions=_judged(words, mentions),
             services=self._services(words, cues["service"], mentions, inside),
-            cues=[cue for cue in cues["cue"] if cue.first not in inside],
-            request_cues=_longest(cues["asked"]),
+            cues=[cue for cue in cues["cues"] if cue.first not in inside],
+            request_cues=requests,
             denied=cues["denied"],
             names=names,
-            questions=phrasing().questions(words),
+            questions=frozenset(questions),
         )
 
-    def _add_value(self, values: list[Mention], first: int, last: int, options: dict[str, str]) -> None:
-        """A value, unless it is part of a longer one."""
-        if values and first < values[-1].last:
-            if last - first <= values[-1].last - values[-1].first:
-                return
-            values.pop()
-        is_name = any(self.slots[slot].kind == "name" for slot in options)
-        values.append(Mention("name" if is_name else "listed", first, last, options))
-
-    def _figures(self, words: Words, values: list[Mention]) -> list[Mention]:
+    def _figures(self, words: Words, values: list[Mention]) -> Iterator[Mention]:
+        """Times, dates and numbers that are no part of a value, with the slots of their kind."""
         taken = {at for value in values for at in range(value.first, value.last)}
-        return [
-            Mention(figure.kind, figure.first, figure.last, self._figure_options(words, figure))
-            for figure in figures(words)
-            if taken.isdisjoint(range(figure.first, figure.last))
-        ]
-
-    def _figure_options(self, words: Words, figure: Figure) -> dict[str, str]:
-        kind, first, last, value, either = figure
-        if self.style.as_said and kind in ("time", "date"):
-            return dict.fromkeys(self.by_kind[kind], words.span_text(first, last))
-        options = dict.fromkeys(self.by_kind[kind], value)
-        if kind == "number" and value.isdecimal() and 0 < int(value) <= _NOON:
-            # A number may be the hour, if a time was asked for.
-            options |= dict.fromkeys(self.by_kind["time"], f"{int(value):02d}:00")
-            options |= dict.fromkeys(self.evenings, evening(f"{int(value):02d}:00"))
-        elif either:
-            options |= dict.fromkeys(self.evenings, evening(value))
-        return options
+        for kind, first, last, value, either in figures(words):
+            if not taken.isdisjoint(range(first, last)):
+                continue
+            is_kept = self.style.as_said and kind in ("time", "date")
+            options = dict.fromkeys(self.by_kind[kind], words.span_text(first, last) if is_kept else value)
+            if kind == "number" and value.isdecimal() and 0 < int(value) <= _NOON:
+                # A number may be the hour, if a time was asked for.
+                options |= dict.fromkeys(self.by_kind["time"], f"{int(value):02d}:00")
+                options |= dict.fromkeys(self.evenings, evening(f"{int(value):02d}:00"))
+            elif either and not is_kept:
+                options |= dict.fromkeys(self.evenings, evening(value))
+            yield Mention(kind, first, last, options)
 
     def _taken(self, mentions: Iterable[Mention], services: Iterable[Cue]) -> dict[int, str]:
         """What each word says already. A day always ends a name; another word from a list may be part of it."""
@@ -163,10 +168,16 @@ class Reader:
         return taken
 
     def _captured(self, words: Words, mentions: list[Mention], services: list[Cue]) -> list[Mention]:
-        """Names that no list has."""
+        """Names that no list has. Where a slot's names are listed, a near one is meant, or one with capitals."""
         names = []
         for lead, first, last in find_names(words, self._taken(mentions, services)):
-            if options := self._settled(lead, self._written(words, first, last), words.is_capital(first)):
+            text, options = self._written(words, first, last), dict[str, str]()
+            is_plain = " " not in text and not words.is_capital(first)
+            for slot in self.leads[lead]:
+                near = self.lexicon.nearest(slot, text)
+                if near or not (is_plain and self.lexicon.names.get(slot)):
+                    options[slot] = near or text
+            if options:
                 names.append(Mention("name", first, last, options))
         return names
 
@@ -174,41 +185,15 @@ class Reader:
         """A name as the corpus writes it."""
         return words.span_text(first, last).lower() if self.style.lower else words.span_text(first, last)
 
-    def _settled(self, lead: str, text: str, is_capital: bool) -> dict[str, str]:
-        """The slots that a captured name may fill. Where names are listed, a near one is meant."""
-        options = {}
-        is_plain = " " not in text and not is_capital
-        for slot in self.leads[lead]:
-            near = self.lexicon.nearest(slot, text)
-            if near or not (is_plain and self.lexicon.names.get(slot)):
-                options[slot] = near or text
-        return options
-
     def _services(self, words: Words, cues: list[Cue], mentions: list[Mention], inside: set[int]) -> list[Cue]:
         """Words for services, and values that only one service has; those inside a name are not about it."""
         named = list(cues)
         for mention in mentions:
-            owner = self._owner(mention)
-            if owner and not any(cue.first < mention.last and mention.first < cue.last for cue in cues):
-                named.append(Cue(mention.first, mention.last, owner, mention.kind == "name"))
-        placed = [_placed(words, cue, cue.first in inside) for cue in sorted(named)]
-        return _passed(words, placed)
-
-    def _owner(self, mention: Mention) -> str:
-        """The only service that has a value."""
-        if mention.kind not in ("listed", "name"):
-            return ""
-        services = {self.slots[slot].service for slot in mention.options if not self.slots[slot].role}
-        return services.pop() if len(services) == 1 else ""
-
-
-def _longest(cues: list[Cue]) -> list[Cue]:
-    """Without phrases that a longer one starts with: `how many nights` does not ask `how many`."""
-    kept: list[Cue] = []
-    for cue in cues:
-        if not kept or cue.first != kept[-1].first or cue.last == kept[-1].last:
-            kept.append(cue)
-    return kept
+            owners = {self.slots[slot].service for slot in mention.options if not self.slots[slot].role}
+            is_covered = any(cue.first < mention.last and mention.first < cue.last for cue in cues)
+            if mention.kind in ("listed", "name") and len(owners) == 1 and not is_covered:
+                named.append(Cue(mention.first, mention.last, owners.pop(), mention.kind == "name"))
+        return _passed(words, [_placed(words, cue, cue.first in inside) for cue in sorted(named)])
 
 
 def _without_tails(words: Words, values: list[Mention]) -> list[Mention]:
@@ -255,20 +240,28 @@ def _passed(words: Words, cues: list[Cue]) -> list[Cue]:
         carried = marked[-1].is_reference and before.last == cue.first and before.name == cue.name
         marked.append(cue._replace(is_reference=True) if carried else cue)
     plain = {cue.name for cue in marked if not cue.is_reference}
-    if len(plain) < 2:
-        return marked
     mine = [cue for cue in marked if words.words[cue.first - 1 : cue.first] == ["my"]]
-    others = plain - {cue.name for cue in mine}
-    return [cue._replace(is_reference=True) if cue in mine else cue for cue in marked] if others else marked
+    if len(plain) < 2 or not plain - {cue.name for cue in mine}:
+        return marked
+    return [cue._replace(is_reference=True) if cue in mine else cue for cue in marked]
 
 
 def _judged(words: Words, mentions: list[Mention]) -> list[Mention]:
     """Mark what is taken back, and what is left to choose: `a hotel or a guest house` asks for neither."""
-    judged = [mention._replace(rejected=True) if _is_rejected(words, mention) else mention for mention in mentions]
+    row, phrases = words.words, table()["rejecting"]
+    before = tuple(f" {phrase}" for phrase in phrases["before"])
+    judged = []
+    for mention in mentions:
+        at = mention.first
+        while at and row[at - 1] in word_set("before_values"):
+            at -= 1
+        is_rejected = f" {' '.join(row[max(0, at - 3) : at])}".endswith(before)
+        is_rejected = is_rejected or " ".join(row[mention.last : mention.last + 2]) in phrases["after"]
+        judged.append(mention._replace(rejected=True) if is_rejected else mention)
     choice = False
     for number in range(len(mentions) - 2, -1, -1):
         mention, following = mentions[number], mentions[number + 1]
-        between = words.words[mention.last : following.first]
+        between = row[mention.last : following.first]
         alike = mention.kind == "listed" and bool(mention.options.keys() & following.options.keys())
         # "train, coach or ferry": what a comma joins to a choice belongs to it.
         choice = alike and ((between[:1] == ["or"] and len(between) <= 2) or (choice and not between))
@@ -276,19 +269,3 @@ def _judged(words: Words, mentions: list[Mention]) -> list[Mention]:
             judged[number] = mention._replace(rejected=True)
             judged[number + 1] = following._replace(rejected=True)
     return judged
-
-
-def _is_rejected(words: Words, mention: Mention) -> bool:
-    row, trailing = words.words, word_set("before_values")
-    at = mention.first
-    while at and row[at - 1] in trailing:
-        at -= 1
-    before, after = _rejecting()
-    lead = f" {' '.join(row[max(0, at - 3) : at])}"
-    return lead.endswith(before) or " ".join(row[mention.last : mention.last + 2]) in after
-
-
-@cache
-def _rejecting() -> tuple[tuple[str, ...], frozenset[str]]:
-    phrases = table()["rejecting"]
-    return tuple(f" {phrase}" for phrase in phrases["before"]), frozenset(phrases["after"])

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from dstress.dialogue import DONTCARE, Dialogue, Schema
+from dstress.dialogue import DONTCARE, Dialogue, Schema, Service
 from dstress.text.lemmas import content
 from dstress.text.near_spelling import errors_allowed, is_within
 from dstress.text.numbers import number_phrases
@@ -29,7 +29,7 @@ _TELLING = 4
 
 
 class Hit(NamedTuple):
-    """Words `first` to `last` (exclusive) mean something: `what` is `value`, `service`, `cue`, `asked` or `denied`."""
+    """Words `first` to `last` (exclusive) mean something: as a `value`, `service`, or as one of a concept's phrases."""
 
     first: int
     last: int
@@ -51,19 +51,12 @@ class Lexicon:
             node = node.setdefault(key, {})
         node.setdefault(_END, {}).setdefault(what, {}).setdefault(name, value)
 
-    def has(self, phrase: Phrase, slot: str) -> bool:
-        """Whether a phrase is a value of a slot."""
-        node = self._root
-        for key in phrase:
-            node = node.get(key, {})
-        return slot in node.get(_END, {}).get("value", {})
-
     def nearest(self, slot: str, text: str) -> str:
         """The listed value of a slot that a text misspells; nothing if none is near."""
         letters = _letters(text)
         errors = errors_allowed(letters)
-        for known, value in self.names.get(slot, {}).get(letters[:1], {}).items():
-            if abs(len(known) - len(letters)) <= errors and is_within(letters, known, errors):
+        for listed, value in self.names.get(slot, {}).get(letters[:1], {}).items():
+            if abs(len(listed) - len(letters)) <= errors and is_within(letters, listed, errors):
                 return value
         return ""
 
@@ -97,27 +90,78 @@ def build_lexicon(schema: Schema, slots: Mapping[str, Profile], counts: Counts) 
     """The lexicon of a schema, and of a training split's values."""
     lexicon = Lexicon()
     listed = {slot: _canonical(profile, counts.get(slot, Counter())) for slot, profile in slots.items()}
-    for slot, values in _with_shared_names(slots, listed).items():
-        _add_values(lexicon, slots[slot], values)
+    venues = [listed[slot] for slot, profile in slots.items() if profile.is_name]
+    for slot, profile in slots.items():
+        values = listed[slot]
+        if profile.kind == "name" and profile.role:
+            # Where taxis go to places that other services list, they go to all of them.
+            places = set(map(_letters, values))
+            for names in venues:
+                further = [name for name in names if _letters(name) not in places]
+                values = [*values, *further] if len(names) - len(further) >= _SHARED else values
+        _add_values(lexicon, profile, values)
         if counts:
-            lexicon.names[slot] = _by_first_letter(values)
+            by_letter = lexicon.names.setdefault(slot, {})
+            for value in values:
+                by_letter.setdefault(_letters(value)[:1], {}).setdefault(_letters(value), value)
     _add_spoken(lexicon, slots)
     for profile in slots.values():
-        for what, phrases in (("asked", profile.asked), ("cue", profile.cues), ("denied", profile.denied)):
-            for phrase in phrases:
+        for what in ("asked", "cues", "denied"):
+            for phrase in getattr(profile.phrases, what):
                 lexicon.add(phrase, what, profile.concept)
     for service in schema.services:
-        for phrase in service_phrases(service.name, service.description):
+        for phrase in service_phrases(service):
             lexicon.add(phrase, "service", service.name)
     return lexicon
 
 
-def _by_first_letter(values: Sequence[str]) -> dict[str, dict[str, str]]:
-    grouped: dict[str, dict[str, str]] = defaultdict(dict)
+def _canonical(profile: Profile, counted: Counter[str]) -> list[str]:
+    """One form for each value, the commonest; the commonest values first."""
+    if profile.kind not in ("listed", "name", "open"):
+        return []
+    forms: dict[str, Counter[str]] = defaultdict(Counter)
+    for value, count in counted.items():
+        forms[_letters(value)][value] += count
+    usual = () if counted or profile.values else table()["usual"].get(profile.concept, ())
+    for value in (*profile.values, *usual):
+        forms[_letters(value)][value] += 0
+    kept = []
+    for spellings in forms.values():
+        value, total = max(spellings, key=lambda form: (spellings[form], form)), spellings.total()
+        # A venue's name is believed if it has a word that is not said of any such place.
+        is_telling = not profile.is_name or any(len(k) > 2 and k not in word_set("generic") for k in keys_of(value))
+        if not total or value in profile.values or total >= _COMMON or (total >= _RARE and is_telling):
+            kept.append((total, value))
+    return [value for _, value in sorted(kept, key=lambda pair: (-pair[0], pair[1]))]
+
+
+def _letters(value: str) -> str:
+    keys = keys_of(value)
+    return "".join(keys[1:] if keys[:1] == ("the",) and len(keys) > 1 else keys)
+
+
+def _add_values(lexicon: Lexicon, profile: Profile, values: Sequence[str]) -> None:
+    """As they are written, then by their synonyms, then without the words that only say what a place is."""
     for value in values:
-        letters = _letters(value)
-        grouped[letters[:1]].setdefault(letters, value)
-    return dict(grouped)
+        keys = keys_of(value)
+        lexicon.add(keys, "value", profile.slot, value)
+        if len(keys) > 1 and keys[0] == "the":
+            lexicon.add(keys[1:], "value", profile.slot, value)
+        if 1 < len(keys) <= 3 and all(key.isalpha() for key in keys):
+            lexicon.add(("".join(keys),), "value", profile.slot, value)
+    for value in values:
+        for text in table()["synonyms"].get(value.lower(), ()):
+            lexicon.add(keys_of(text), "value", profile.slot, value)
+    for value in values if profile.kind == "name" else ():
+        keys, generic = keys_of(value), word_set("generic")
+        first, last = 0, len(keys)
+        while first < last and keys[first] in generic:
+            first += 1
+        while last > first and keys[last - 1] in generic:
+            last -= 1
+        is_telling = any(len(key) >= _TELLING and key not in word_set("faint") for key in keys[first:last])
+        if is_telling and last - first < len(keys):
+            lexicon.add(keys[first:last], "value", profile.slot, value)
 
 
 def _add_spoken(lexicon: Lexicon, slots: Mapping[str, Profile]) -> None:
@@ -134,100 +178,16 @@ def _add_spoken(lexicon: Lexicon, slots: Mapping[str, Profile]) -> None:
                 lexicon.add(keys_of(text), "value", slot, text)
 
 
-def _canonical(profile: Profile, counted: Counter[str]) -> list[str]:
-    """One form for each value, the commonest; the commonest values first."""
-    if profile.kind not in ("listed", "name", "open"):
-        return []
-    forms: dict[str, Counter[str]] = defaultdict(Counter)
-    for value, count in counted.items():
-        forms[_letters(value)][value] += count
-    usual = () if counted or profile.values else table()["usual"].get(profile.concept, ())
-    for value in (*profile.values, *usual):
-        forms[_letters(value)][value] += 0
-    kept = []
-    for spellings in forms.values():
-        value, total = max(spellings, key=lambda form: (spellings[form], form)), spellings.total()
-        is_known = not total or value in profile.values or total >= _COMMON
-        if is_known or (total >= _RARE and _is_telling(value, profile)):
-            kept.append((total, value))
-    return [value for _, value in sorted(kept, key=lambda pair: (-pair[0], pair[1]))]
-
-
-def _letters(value: str) -> str:
-    keys = keys_of(value)
-    return "".join(keys[1:] if keys[:1] == ("the",) and len(keys) > 1 else keys)
-
-
-def _is_telling(value: str, profile: Profile) -> bool:
-    """Whether a name has a word that is not said of any such place."""
-    if profile.kind != "name" or profile.role:
-        return True
-    generic = word_set("generic")
-    return any(len(key) > 2 and key not in generic for key in keys_of(value))
-
-
-def _with_shared_names(slots: Mapping[str, Profile], listed: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Where taxis go to places that other services list, they go to all of them."""
-    names = [slot for slot, profile in slots.items() if profile.kind == "name" and not profile.role]
-    full = dict(listed)
-    for slot, profile in slots.items():
-        if profile.kind == "name" and profile.role:
-            known = {_letters(value) for value in listed[slot]}
-            for other in names:
-                if sum(_letters(value) in known for value in listed[other]) >= _SHARED:
-                    full[slot] = [*full[slot], *(value for value in listed[other] if _letters(value) not in known)]
-    return full
-
-
-def _add_values(lexicon: Lexicon, profile: Profile, values: Sequence[str]) -> None:
-    synonyms = table()["synonyms"]
-    for value in values:
-        for phrase in _spelled(keys_of(value)):
-            lexicon.add(phrase, "value", profile.slot, value)
-    for value in values:
-        for text in synonyms.get(value.lower(), ()):
-            lexicon.add(keys_of(text), "value", profile.slot, value)
-    if profile.kind == "name":
-        for value in values:
-            if short := _core(keys_of(value)):
-                lexicon.add(short, "value", profile.slot, value)
-
-
-def _spelled(keys: Phrase) -> Iterator[Phrase]:
-    yield keys
-    if len(keys) > 1 and keys[0] == "the":
-        yield keys[1:]
-    if 1 < len(keys) <= 3 and all(key.isalpha() for key in keys):
-        yield ("".join(keys),)
-
-
-def _core(keys: Phrase) -> Phrase:
-    """A name without the words at its ends that only say what it is; nothing if what is left tells little."""
-    generic = word_set("generic")
-    first, last = 0, len(keys)
-    while first < last and keys[first] in generic:
-        first += 1
-    while last > first and keys[last - 1] in generic:
-        last -= 1
-    core = keys[first:last]
-    telling = [key for key in core if len(key) >= _TELLING and key not in word_set("faint")]
-    return core if telling and len(core) < len(keys) else ()
-
-
 def evening_services(schema: Schema) -> frozenset[str]:
     """Services whose times are of the evening, unless they say: nobody dines at half past seven in the morning."""
     cues = {keys_of(cue) for topic in table()["topics"].values() if topic.get("evening") for cue in topic["cues"]}
-    return frozenset(
-        service.name
-        for service in schema.services
-        if not cues.isdisjoint(service_phrases(service.name, service.description))
-    )
+    return frozenset(service.name for service in schema.services if not cues.isdisjoint(service_phrases(service)))
 
 
-def service_phrases(name: str, description: str) -> list[Phrase]:
+def service_phrases(service: Service) -> list[Phrase]:
     """The words by which people speak of a service: its name's, those of its topic, else its description's."""
-    words = [key for key in keys_of(name) if not key.isdigit()]
-    described = sorted(key_of(word) for word in content(description))
+    words = [key for key in keys_of(service.name) if not key.isdigit()]
+    described = sorted(key_of(word) for word in content(service.description))
     topics = table()["topics"]
     named = [topic for topic in topics.values() if not set(topic["names"]).isdisjoint(words)]
     about = named or [topic for topic in topics.values() if not set(topic["names"]).isdisjoint(described)]

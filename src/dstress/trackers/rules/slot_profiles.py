@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from dstress.dialogue import Schema, Service, Slot, slot_id
+from dstress.dialogue import Schema, Slot, slot_id
 from dstress.text.coreference import bare_name
 from dstress.text.letters import name_words
 from dstress.text.numbers import counted, number_of
@@ -40,7 +40,7 @@ class Concept(NamedTuple):
 class Profile(NamedTuple):
     """One slot as the tracker sees it.
 
-    `role` parts where a journey starts from where it ends; `units` are the nouns it counts; `is_required` says that a
+    `role` tells where a journey starts from where it ends; `units` are the nouns it counts; `is_required` says that a
     transaction cannot do without it.
     """
 
@@ -50,9 +50,7 @@ class Profile(NamedTuple):
     concept: str
     role: str
     values: tuple[str, ...]
-    asked: tuple[Phrase, ...]
-    cues: tuple[Phrase, ...]
-    denied: tuple[Phrase, ...]
+    phrases: Concept
     units: frozenset[str]
     is_required: bool
 
@@ -61,31 +59,27 @@ class Profile(NamedTuple):
         """Whether it names a place or a thing, not an end of a journey."""
         return self.kind == "name" and not self.role
 
-    def flag(self, wanted: bool) -> str:
+    def flag(self, is_yes: bool) -> str:
         """The slot's own word for yes or no."""
-        known = _YES if wanted else _NO
-        return next((value for value in self.values if value.lower() in known), "yes" if wanted else "no")
+        words = _YES if is_yes else _NO
+        return next((value for value in self.values if value.lower() in words), "yes" if is_yes else "no")
 
 
 @cache
 def concepts() -> tuple[Concept, ...]:
     """The shipped concepts, in the order in which they are tried."""
-    return tuple(_concept(name, entry) for name, entry in read_table(__package__, "concepts.toml").items())
-
-
-def _concept(name: str, entry: dict[str, Any]) -> Concept:
-    phrases = {part: map(keys_of, entry.get(part, ())) for part in ("asked", "cues", "denied")}
-    return Concept(
-        name,
-        re.compile(entry["slots"]),
-        entry.get("kind", ""),
-        entry.get("role", ""),
-        **{part: tuple(dict.fromkeys(filter(None, keys))) for part, keys in phrases.items()},
-    )
+    shipped = []
+    for name, entry in read_table(__package__, "concepts.toml").items():
+        phrases = {part: map(keys_of, entry.get(part, ())) for part in ("asked", "cues", "denied")}
+        unique = {part: tuple(dict.fromkeys(filter(None, keys))) for part, keys in phrases.items()}
+        shipped.append(
+            Concept(name, re.compile(entry["slots"]), entry.get("kind", ""), entry.get("role", ""), **unique)
+        )
+    return tuple(shipped)
 
 
 class ValueStyle(NamedTuple):
-    """How a corpus writes values: as they were said (SGD), or in lower case (MultiWOZ); else names keep their case."""
+    """How a corpus writes values: original (SGD), or in lower case (MultiWOZ); else names keep their case."""
 
     as_said: bool = False
     lower: bool = False
@@ -93,15 +87,9 @@ class ValueStyle(NamedTuple):
     @classmethod
     def of(cls, schema: Schema) -> ValueStyle:
         """The style of the corpus that a schema belongs to."""
-        return cls(is_numbered(schema), schema.slots.keys() >= set(multiwoz_slots()))
-
-
-def is_numbered(schema: Schema) -> bool:
-    """Whether services are variants of one another (`Hotels_1`, `Hotels_4`), as in SGD.
-
-    SGD's task tells trackers which of them a dialogue is about, and takes values as they were said.
-    """
-    return bool(schema.services) and all(_NUMBERED.fullmatch(service.name) for service in schema.services)
+        # Services that are variants of one another (`Hotels_1`, `Hotels_4`) are SGD's.
+        names = [service.name for service in schema.services]
+        return cls(bool(names) and all(map(_NUMBERED.fullmatch, names)), schema.slots.keys() >= set(multiwoz_slots()))
 
 
 def profiles(schema: Schema) -> dict[str, Profile]:
@@ -109,60 +97,46 @@ def profiles(schema: Schema) -> dict[str, Profile]:
     by_id = {}
     for service in schema.services:
         inputs = {name for intent in service.intents for name in (*intent.required, *intent.optional)}
+        required = {name for intent in service.intents for name in intent.required}
         for slot in service.slots:
-            if not inputs or slot.name in inputs:
-                by_id[slot_id(service.name, slot.name)] = _profile(service, slot, schema)
+            if inputs and slot.name not in inputs:
+                continue
+            id = slot_id(service.name, slot.name)
+            concept = next((each for each in concepts() if each.slots.fullmatch(bare_name(id))), None)
+            if concept is None:
+                # The words of its name, together and one by one, without those that say nothing.
+                keys = [key_of(word) for word in name_words(id)]
+                telling = [key for key in keys if key not in word_set("idle") and key not in keys_of(service.name)]
+                phrases = [tuple(keys), tuple(telling), *((key,) for key in telling)]
+                own = tuple(dict.fromkeys(filter(None, phrases)))
+                concept = Concept(bare_name(id), re.compile(""), asked=own, cues=own)
+            by_id[id] = Profile(
+                slot=id,
+                service=service.name,
+                kind=_kind(id, slot, concept, schema),
+                concept=concept.name,
+                role=concept.role,
+                values=slot.values,
+                phrases=concept,
+                units=frozenset(map(key_of, counted(id)[0])) - word_set("no_units"),
+                is_required=slot.name in required,
+            )
     return by_id
 
 
-def _profile(service: Service, slot: Slot, schema: Schema) -> Profile:
-    name = slot_id(service.name, slot.name)
-    bare = bare_name(name)
-    concept = next((concept for concept in concepts() if concept.slots.fullmatch(bare)), None)
-    own = _own_words(name, service)
-    if concept is None:
-        concept = Concept(bare, re.compile(""), asked=own, cues=own)
-    units = frozenset(map(key_of, counted(name)[0])) - word_set("no_units")
-    return Profile(
-        slot=name,
-        service=service.name,
-        kind=_kind(name, slot, concept, schema),
-        concept=concept.name,
-        role=concept.role,
-        values=slot.values,
-        asked=concept.asked,
-        cues=concept.cues,
-        denied=concept.denied,
-        units=units,
-        is_required=any(slot.name in intent.required for intent in service.intents),
-    )
-
-
-def _own_words(slot: str, service: Service) -> tuple[Phrase, ...]:
-    """The words of a slot's name, together and one by one, without those that say nothing."""
-    idle = word_set("idle") | set(keys_of(service.name))
-    keys = [key_of(word) for word in name_words(slot)]
-    telling = [key for key in keys if key not in idle]
-    return tuple(dict.fromkeys(filter(None, [tuple(keys), tuple(telling), *((key,) for key in telling)])))
-
-
-def _kind(name: str, slot: Slot, concept: Concept, schema: Schema) -> Kind:
-    values = {value.lower() for value in slot.values}
-    if values and values <= _YES | _NO:
-        return "flag"
-    if values:
+def _kind(id: str, slot: Slot, concept: Concept, schema: Schema) -> Kind:
+    """By its values, if the schema lists them; else by its concept; else by the words for it."""
+    if values := {value.lower() for value in slot.values}:
+        if values <= _YES | _NO:
+            return "flag"
         return "number" if all(number_of(value) is not None for value in values) else "listed"
     if concept.kind:
         return concept.kind  # type: ignore[return-value]  # the table holds kinds only
-    return _kind_by_words(name, slot, schema)
-
-
-def _kind_by_words(name: str, slot: Slot, schema: Schema) -> Kind:
-    words, described = set(name_words(name)), slot.description.lower().split()
-    if "number" in words or described[:2] == ["number", "of"] or counted(name)[1] not in ("", "clock", "ordinal"):
+    words, described = set(name_words(id)), slot.description.lower().split()
+    if "number" in words or described[:2] == ["number", "of"] or counted(id)[1] not in ("", "clock", "ordinal"):
         return "number"
     if "date" in words or "date" in described[:2]:
         return "date"
     if "time" in words or "time" in described[:2]:
         return "time"
-    return "name" if is_named_entity_slot(name, schema) else "open"
+    return "name" if is_named_entity_slot(id, schema) else "open"

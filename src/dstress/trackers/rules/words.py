@@ -1,14 +1,14 @@
 """An utterance as a row of words, with the clause that each stands in and the way back to its characters.
 
-Corpora part words in their own ways: `does n't`, `don't`, `cheap -er`, `christ 's`. Here they all come out alike: `not`
-is a word of its own, endings that a tokeniser cut off are gone, and `keys` are the words in the singular and in one
-spelling, so that a value is found however it is written.
+Corpora separate words in their own ways: `does n't`, `don't`, `cheap -er`, `christ 's`. Here they all come out alike:
+`not` is a word of its own, endings that a tokeniser cut off are gone, and `keys` are the words in the singular and in
+one spelling, so that a value is found however it is written.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
 from functools import cache, lru_cache
 from typing import Any
 
@@ -20,7 +20,6 @@ _MARKS = frozenset(".?!;,")
 _LONG_ENOUGH = 4
 
 
-@cache
 def table() -> dict[str, Any]:
     """All words and phrases that the tracker knows, whatever the schema."""
     return read_table(__package__, "rules.toml")
@@ -30,6 +29,15 @@ def table() -> dict[str, Any]:
 def word_set(name: str) -> frozenset[str]:
     """A list of single words from the table."""
     return frozenset(table()["words"][name])
+
+
+@cache
+def pattern(name: str, part: str = "phrases") -> re.Pattern[str]:
+    """A list of phrases from the table: by which people say yes or no, change their mind, ask for a fact ...
+
+    It is searched for in words with one blank between two.
+    """
+    return re.compile(rf"(?<!\S)(?:{'|'.join(table()[part][name])})(?!\S)")
 
 
 @cache
@@ -48,10 +56,11 @@ def key_of(word: str) -> str:
 class Words:
     """The words of a text. `sentences` and `clauses` number the parts that marks make of it.
 
-    `questions` are the numbers of the sentences that end with a question mark.
+    `questions` are the numbers of the sentences that end with a question mark. `row` is the words with one blank
+    between two.
     """
 
-    __slots__ = ("clauses", "ends", "keys", "questions", "sentences", "starts", "text", "words")
+    __slots__ = ("clauses", "ends", "keys", "questions", "row", "sentences", "starts", "text", "words")
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -61,13 +70,9 @@ class Words:
         self.sentences: list[int] = []
         self.clauses: list[int] = []
         self.questions: set[int] = set()
-        self._part(_TOKEN.finditer(fold(text)), word_set("cut"))
-        self.keys = [key_of(word) for word in self.words]
-
-    def _part(self, tokens: Iterator[re.Match[str]], cut: frozenset[str]) -> None:
+        words, cut = self.words, word_set("cut")
         sentence = clause = 0
-        words = self.words
-        for match in tokens:
+        for match in _TOKEN.finditer(fold(text)):
             token = match.group()
             if token in _MARKS:
                 if token == "?":
@@ -92,6 +97,8 @@ class Words:
             self.ends.append(end)
             self.sentences.append(sentence)
             self.clauses.append(clause)
+        self.keys = [key_of(word) for word in words]
+        self.row = " ".join(words)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -106,20 +113,17 @@ class Words:
 
     def sentence(self, at: int) -> tuple[int, int]:
         """The first word of the sentence of word `at`, and the one after its last."""
-        return _run(self.sentences, at)
+        return bisect_left(self.sentences, self.sentences[at]), bisect_right(self.sentences, self.sentences[at])
 
     def clause(self, at: int) -> tuple[int, int]:
         """The first word of the clause of word `at`, and the one after its last."""
-        return _run(self.clauses, at)
+        return bisect_left(self.clauses, self.clauses[at]), bisect_right(self.clauses, self.clauses[at])
 
 
-def _run(numbers: list[int], at: int) -> tuple[int, int]:
-    first = last = at
-    while first and numbers[first - 1] == numbers[at]:
-        first -= 1
-    while last < len(numbers) and numbers[last] == numbers[at]:
-        last += 1
-    return first, last
+def words_of_match(match: re.Match[str], group: str | int = 0) -> tuple[int, int]:
+    """The first word of a match in a row of words, and the one after its last."""
+    first = match.string.count(" ", 0, match.start(group))
+    return first, first + match[group].count(" ") + 1
 
 
 @lru_cache(maxsize=32_768)

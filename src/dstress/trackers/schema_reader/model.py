@@ -1,7 +1,7 @@
 """The schema's reader: its data, loss and decoding around its network.
 
 Nothing is known by the name of a service or a slot: all is read from the schema at hand. It says what a turn changes
-about the state before it, which a page shows beside each slot. So a long dialogue costs no more than a short one, and a
+about the previous state, which a page shows beside each slot. So a long dialogue costs no more than a short one, and a
 value that was said long ago need not be found again.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from random import Random
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 import torch
@@ -18,12 +18,12 @@ import torch
 from dstress.dialogue import DONTCARE, Intent, Service, Slot, State, Turn, first_forms, service_of, slot_id
 from dstress.errors import SpecError
 from dstress.learning.base import Batch, Loss
-from dstress.learning.tensors import pad_rows
+from dstress.learning.batches import IGNORED, pad_rows
 from dstress.predictions.base import FramePrediction, Prediction
 from dstress.resources import Material
 from dstress.trackers.base import Answer, Context
-from dstress.trackers.encoders import IGNORED, Backbone, EncoderModel, Spellings, best_spans, find_span
-from dstress.trackers.learned import LabelledTurn, label_turns
+from dstress.trackers.encoders import Backbone, best_spans, find_span, learn_spellings
+from dstress.trackers.learned import LabelledTurn, PretrainedModel, batch_by_length, label_turns
 from dstress.trackers.schema_reader.network import DROP, HAS_VALUE, KEEP, LEFT_OPEN, Logits, Network, sum_losses
 from dstress.trackers.schema_reader.pages import (
     INTENT,
@@ -65,10 +65,14 @@ class PageExample(NamedTuple):
 
     name: str
     page: Page
-    length: int
     targets: dict[str, Target]
     requested: frozenset[str] | None
     intent: str | None
+
+    @property
+    def length(self) -> int:
+        """Tokens of the page."""
+        return self.page.length
 
 
 class Knowledge(msgspec.Struct, frozen=True):
@@ -81,33 +85,28 @@ class Knowledge(msgspec.Struct, frozen=True):
     """Whether they say intents and requested slots."""
 
 
-class Change(NamedTuple):
-    """What a page says about a slot: its new value, or none."""
-
-    slot: str
-    value: str
-
-
 class PageAnswer(NamedTuple):
     """What the network says of a page. The intent comes with how sure it is of it against none at all."""
 
-    changes: list[Change]
+    changes: dict[str, str]
+    """The new values of slots; empty: none any more."""
     requested: list[str]
     intent: tuple[float, str]
 
 
-class SchemaReaderModel(EncoderModel):
+class SchemaReaderModel(PretrainedModel):
     """An encoder that reads pages, and how the training data write."""
 
-    options_type: ClassVar[type[msgspec.Struct]] = Options
+    options_type = Options
     knowledge_type = Knowledge
+    backbone_type = Backbone
     reads_schema = True
 
     knowledge: Knowledge
 
     def __init__(self, knowledge: Knowledge, backbone: Backbone) -> None:
         self.knowledge, self.options, self.backbone = knowledge, knowledge.options, backbone
-        self.pages, self.spellings = Pages(backbone, knowledge.options), Spellings(knowledge.spellings)
+        self.pages = Pages(backbone, knowledge.options)
         self.module = Network(backbone.module)
 
     @classmethod
@@ -116,11 +115,10 @@ class SchemaReaderModel(EncoderModel):
         backbone = Backbone.create(options, _texts(train), options.longest + options.page)
         has_frames = any(turn.frames for dialogue in train for turn in dialogue.turns)
         model = cls(Knowledge(options, {}, has_frames), backbone)
-        said = (pair for turn in model._turns(train) for pair in model._said_anew(turn))
-        spellings = Spellings.learn(said)
+        spellings = learn_spellings(pair for turn in model._turns(train) for pair in model._new_values(turn))
         if not any(turn.state for dialogue in train for turn in dialogue.turns):
             raise SpecError("the training data have no values to learn", fix="train on a corpus with states")
-        return cls(Knowledge(options, spellings.known, has_frames), backbone)
+        return cls(Knowledge(options, spellings, has_frames), backbone)
 
     def examples(self, train: Material, random: Random) -> list[PageExample]:
         """The pages of every turn; of services that a turn says nothing of, some."""
@@ -133,7 +131,7 @@ class SchemaReaderModel(EncoderModel):
             self.backbone.read_ahead(text for dialogue in part for turn in dialogue.turns for text in _shown(turn))
             yield from (turn for dialogue in part for turn in label_turns(dialogue, train.schema))
 
-    def _said_anew(self, turn: LabelledTurn) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def _new_values(self, turn: LabelledTurn) -> Iterator[tuple[str, tuple[str, ...]]]:
         """The words that say values which are new and on no list, with the accepted forms of each."""
         state, previous = turn.context.gold.state, turn.context.previous or {}
         changed = {slot: forms for slot, forms in state.items() if previous.get(slot) not in forms}
@@ -143,7 +141,8 @@ class SchemaReaderModel(EncoderModel):
             for part in self.pages.parts_of(window.service):
                 for target in self._targets(window, part, changed).values():
                     if target.span:
-                        yield _said(window.pieces, target.span), target.forms
+                        piece, first, last = target.span
+                        yield window.pieces[piece].passage.words(first, last), target.forms
 
     def _examples_of(self, turn: LabelledTurn, random: Random) -> Iterator[PageExample]:
         gold = turn.context.gold
@@ -156,7 +155,7 @@ class SchemaReaderModel(EncoderModel):
                 if is_about or random.random() < self.options.rest:
                     page = self.pages.make(window, part)
                     requested, intent = (frozenset(frame.requested), frame.intent) if frame else (None, None)
-                    yield PageExample(turn.name, page, page.length, targets, requested, intent)
+                    yield PageExample(turn.name, page, targets, requested, intent)
 
     def _targets(self, window: Window, part: Part, state: State) -> dict[str, Target]:
         targets = {}
@@ -189,17 +188,12 @@ class SchemaReaderModel(EncoderModel):
         return batch | {name: pad_rows(row, IGNORED) for name, row in zip(names, rows, strict=True)}
 
     def _collate_sheets(self, sheets: Sequence[Sheet]) -> Batch:
-        tokens = pad_rows([sheet.tokens for sheet in sheets], self.backbone.pad)
-        lengths = torch.tensor([len(sheet.tokens) for sheet in sheets])
-        return {
-            "tokens": tokens,
-            "mask": (torch.arange(tokens.shape[1]) < lengths[:, None]).long(),
-            "kinds": pad_rows([sheet.kinds for sheet in sheets], 0),
-            "elements": pad_rows([sheet.elements for sheet in sheets], -1),
-            "pieces": pad_rows([sheet.pieces for sheet in sheets], -1),
-            "roles": pad_rows([sheet.roles for sheet in sheets], -1),
-            "owners": pad_rows([sheet.owners for sheet in sheets], -1),
+        fillers = {"tokens": self.backbone.pad, "kinds": 0, "elements": -1, "pieces": -1, "roles": -1, "owners": -1}
+        batch: Batch = {
+            name: pad_rows([getattr(sheet, name) for sheet in sheets], filler) for name, filler in fillers.items()
         }
+        lengths = torch.tensor([len(sheet.tokens) for sheet in sheets])
+        return batch | {"mask": (torch.arange(batch["tokens"].shape[1]) < lengths[:, None]).long()}
 
     def embed(self, batch: Batch) -> Any:
         """Tokens with what they are of."""
@@ -215,26 +209,60 @@ class SchemaReaderModel(EncoderModel):
         pages = [(number, page) for number, context in enumerate(contexts) for page in self.pages.of(context)]
         sheets = [self.pages.lay_out(page) for _, page in pages]
         answers: dict[int, PageAnswer] = {}
-        order = sorted(range(len(sheets)), key=lambda place: len(sheets[place].tokens))
-        while order:
-            size = max(1, _TOKENS // len(sheets[order[-1]].tokens))
-            places, order = order[-size:], order[:-size]
+        for places in batch_by_length([len(sheet.tokens) for sheet in sheets], _TOKENS):
             read = self._answer([pages[place][1] for place in places], [sheets[place] for place in places])
             answers |= zip(places, read, strict=True)
-        told: list[list[tuple[Page, PageAnswer]]] = [[] for _ in contexts]
+        of_context: list[list[tuple[Page, PageAnswer]]] = [[] for _ in contexts]
         for place, (number, page) in enumerate(pages):
-            told[number].append((page, answers[place]))
-        return [self._combine(context, each) for context, each in zip(contexts, told, strict=True)]
+            of_context[number].append((page, answers[place]))
+        return [self._combine(*pair) for pair in zip(contexts, of_context, strict=True)]
 
-    def _combine(self, context: Context, told: Sequence[tuple[Page, PageAnswer]]) -> Prediction:
+    def _answer(self, pages: Sequence[Page], sheets: Sequence[Sheet]) -> list[PageAnswer]:
+        """What the network says of pages."""
+        batch = self.place(self._collate_sheets(sheets))
+        logits: Logits = self.module(self.embed(batch), batch)
+        statuses, requested = logits.statuses.argmax(-1).tolist(), (logits.requested > 0).tolist()
+        listed, intents = logits.values.argmax(-1).tolist(), logits.intents.tolist()
+        answers, open_slots = [], []
+        for row, (page, sheet) in enumerate(zip(pages, sheets, strict=True)):
+            answer, intent = PageAnswer({}, [], (0.0, "")), (0.0, "")
+            none = intents[row][sheet.roles.index(SERVICE)]
+            for number, (role, name) in enumerate(zip(sheet.roles, sheet.names, strict=True)):
+                if role == INTENT:
+                    intent = max(intent, (intents[row][number] - none, name))
+                if role != SLOT:
+                    continue
+                if requested[row][number]:
+                    answer.requested.append(name)
+                slot, status = slot_id(page.service.name, name), statuses[row][number]
+                if status in (DROP, LEFT_OPEN):
+                    answer.changes[slot] = DONTCARE if status == LEFT_OPEN else ""
+                elif status == HAS_VALUE and number in sheet.owners:
+                    answer.changes[slot] = sheet.names[listed[row][number]]
+                elif status == HAS_VALUE and sheet.firsts:
+                    open_slots.append((row, number, slot))
+            answers.append(answer._replace(intent=intent if intent[0] > 0 else (0.0, _NO_INTENT)))
+        if open_slots:
+            rows, numbers = [row for row, *_ in open_slots], [number for _, number, _ in open_slots]
+            starts, ends = logits.starts[rows, numbers], logits.ends[rows, numbers]
+            spans = best_spans(starts, ends, batch["pieces"][rows], self.options.longest_value)
+            for (row, _, slot), (first, last) in zip(open_slots, spans, strict=True):
+                piece = sheets[row].pieces[first]
+                at = sheets[row].firsts[piece]
+                words = pages[row].pieces[piece].passage.words(first - at, last - at)
+                answers[row].changes[slot] = self.knowledge.spellings.get(words, words)
+        return answers
+
+    def _combine(self, context: Context, answers: Sequence[tuple[Page, PageAnswer]]) -> Prediction:
+        """The previous state with all that the pages change; of a service's pages the surest intent."""
         state = {slot: value for slot, value in (context.previous or {}).items() if slot in context.schema.slots}
         intents: dict[str, tuple[float, str]] = {}
         requested: dict[str, list[str]] = {}
-        for page, answer in told:
+        for page, answer in answers:
             service = page.service.name
             intents[service] = max(intents.get(service, answer.intent), answer.intent)
             requested.setdefault(service, []).extend(answer.requested)
-            for slot, value in answer.changes:
+            for slot, value in answer.changes.items():
                 state.pop(slot, None)
                 if value:
                     state[slot] = value
@@ -243,46 +271,6 @@ class SchemaReaderModel(EncoderModel):
         frames = tuple(FramePrediction(name, intents[name][1], tuple(slots)) for name, slots in requested.items())
         surest = max(intents.values(), default=(0.0, _NO_INTENT))[1]
         return Prediction(context.dialogue, context.turn, state, frames, surest)
-
-    def _answer(self, pages: Sequence[Page], sheets: Sequence[Sheet]) -> list[PageAnswer]:
-        """What the network says of pages."""
-        batch = {name: part.to(self.module.device) for name, part in self._collate_sheets(sheets).items()}
-        logits: Logits = self.module(self.embed(batch), batch)
-        statuses, requested = logits.statuses.argmax(-1).tolist(), (logits.requested > 0).tolist()
-        listed, intents = logits.values.argmax(-1).tolist(), logits.intents.tolist()
-        answers, open_slots = [], []
-        for row, (page, sheet) in enumerate(zip(pages, sheets, strict=True)):
-            changes = []
-            slots = [number for number, role in enumerate(sheet.roles) if role == SLOT]
-            for number in slots:
-                slot, status = slot_id(page.service.name, sheet.names[number]), statuses[row][number]
-                if status in (DROP, LEFT_OPEN):
-                    changes.append(Change(slot, DONTCARE if status == LEFT_OPEN else ""))
-                elif status == HAS_VALUE and number in sheet.owners:
-                    changes.append(Change(slot, sheet.names[listed[row][number]]))
-                elif status == HAS_VALUE and sheet.firsts:
-                    open_slots.append((row, number, slot))
-            meant = [number for number, role in enumerate(sheet.roles) if role == INTENT]
-            none = intents[row][sheet.roles.index(SERVICE)]
-            best = max([(intents[row][number] - none, sheet.names[number]) for number in meant], default=(0.0, ""))
-            intent = best if best[0] > 0 else (0.0, _NO_INTENT)
-            answers.append(
-                PageAnswer(changes, [sheet.names[number] for number in slots if requested[row][number]], intent)
-            )
-        if open_slots:
-            rows, numbers = [row for row, *_ in open_slots], [number for _, number, _ in open_slots]
-            spans = best_spans(
-                logits.starts[rows, numbers],
-                logits.ends[rows, numbers],
-                batch["pieces"][rows],
-                self.options.longest_value,
-            )
-            for (row, _, slot), (first, last) in zip(open_slots, spans, strict=True):
-                piece = sheets[row].pieces[first]
-                at = sheets[row].firsts[piece]
-                words = _said(pages[row].pieces, (piece, first - at, last - at))
-                answers[row].changes.append(Change(slot, self.spellings.spell(words)))
-        return answers
 
 
 def _label(sheet: Sheet, page: Page, example: PageExample) -> tuple[list[int], ...]:
@@ -306,8 +294,8 @@ def _label(sheet: Sheet, page: Page, example: PageExample) -> tuple[list[int], .
             statuses[number] = LEFT_OPEN
         elif number in sheet.owners:
             places = {sheet.names[place]: place for place, owner in enumerate(sheet.owners) if owner == number}
-            found = next((places[form] for form in target.forms if form in places), IGNORED)
-            statuses[number], values[number] = (HAS_VALUE, found) if found != IGNORED else (IGNORED, IGNORED)
+            if listed := [places[form] for form in target.forms if form in places]:
+                statuses[number], values[number] = HAS_VALUE, listed[0]
         elif target.span:
             piece, first, last = target.span
             starts[number], ends[number] = sheet.firsts[piece] + first, sheet.firsts[piece] + last
@@ -317,15 +305,8 @@ def _label(sheet: Sheet, page: Page, example: PageExample) -> tuple[list[int], .
 
 def _find(pieces: Sequence[Piece], slot: str, forms: tuple[str, ...]) -> Place | None:
     """Where the dialogue says a value, latest."""
-    found = find_span([piece.passage for piece in reversed(pieces)], slot, forms) if forms[0] != DONTCARE else None
-    return (len(pieces) - 1 - found[0], *found[1:]) if found else None
-
-
-def _said(pieces: Sequence[Piece], place: Place) -> str:
-    """The words of a piece from one token to another, as they are written there."""
-    number, first, last = place
-    passage = pieces[number].passage
-    return passage.text[passage.places[first][0] : passage.places[last][1]]
+    place = find_span([piece.passage for piece in reversed(pieces)], slot, forms) if forms[0] != DONTCARE else None
+    return (len(pieces) - 1 - place[0], *place[1:]) if place else None
 
 
 def _shown(turn: Turn) -> Iterator[str]:

@@ -46,11 +46,6 @@ class Network(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         self.answers = torch.nn.Linear(width, 2 * width)
         self.value = torch.nn.Linear(width, width)
 
-    @property
-    def device(self) -> Any:
-        """Where it runs."""
-        return self.kind_embedding.weight.device
-
     def embed(self, tokens: Any, kinds: Any) -> Any:
         """Tokens with what they are of."""
         return self.encoder.get_input_embeddings()(tokens) + self.kind_embedding(kinds)
@@ -64,9 +59,9 @@ class Network(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         elements = torch.bmm(members, hidden) / members.sum(-1, keepdim=True).clamp_min(1)
         start, end, value = self.asks(elements).chunk(3, dim=-1)
         scale = hidden.shape[-1] ** -0.5
-        said = batch["pieces"][:, None] < 0
+        is_no_word = batch["pieces"][:, None] < 0
         starts, ends = (
-            (torch.bmm(question, answer.transpose(1, 2)) * scale).masked_fill(said, FORBIDDEN)
+            (torch.bmm(question, answer.transpose(1, 2)) * scale).masked_fill(is_no_word, FORBIDDEN)
             for question, answer in zip((start, end), self.answers(hidden).chunk(2, dim=-1), strict=True)
         )
         values = torch.bmm(value, self.value(elements).transpose(1, 2)) * scale

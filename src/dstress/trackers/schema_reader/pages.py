@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from dstress.dialogue import Intent, Schema, Service, Slot, slot_id
+from dstress.learning.recipe import Count, ProperShare, Share
 from dstress.text.letters import letter_text, name_words
 from dstress.text.mentions import find_value
 from dstress.text.value_forms import prepare_value
@@ -34,29 +36,27 @@ Integers = NDArray[np.int64]
 class Options(EncoderOptions, frozen=True, forbid_unknown_fields=True):
     """The settings of a recipe's `[model]`."""
 
-    exchanges: int = 3
+    exchanges: Count = 3
     """Exchanges that are read, the latest."""
-    longest: int = 192
+    longest: Annotated[int, msgspec.Meta(ge=8)] = 192
     """Tokens of the dialogue on a page."""
     page: int = 320
     """Tokens of the schema on a page."""
     most_values: int = 24
     """A slot with more possible values than this is one whose values are found in the dialogue."""
-    longest_value: int = 16
+    longest_value: Count = 16
     """Tokens of a value that is found in the dialogue."""
-    forget: float = 0.15
+    forget: ProperShare = 0.15
     """The share of values that training hides from the reader where it can find them again, as it may miss some."""
-    rest: float = 0.3
+    rest: Share = 0.3
     """The share of pages about services that a turn is not about that training reads."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""
         super().__post_init__()
         least = 2 * _LONGEST_DESCRIPTION + _LONGEST_CURRENT + self.most_values * _LONGEST_VALUE
-        if self.page < least or min(self.exchanges, self.longest_value) < 1 or self.longest < 8:
-            raise ValueError(f"with {self.most_values} values a page has {least} tokens or more, a dialogue 8")
-        if not (0 <= self.forget < 1 and 0 <= self.rest <= 1):
-            raise ValueError("forget and rest are shares from 0 to 1")
+        if self.page < least:
+            raise ValueError(f"with {self.most_values} values a page has {least} tokens or more")
 
 
 class Piece(NamedTuple):
@@ -85,7 +85,7 @@ class Page(NamedTuple):
     slots: tuple[Slot, ...]
     previous: dict[str, str]
     """The values that the service's slots have had, by slot id."""
-    said: dict[tuple[str, str], int]
+    spoken: dict[tuple[str, str], int]
     """By slot and value: which possible values the latest words say, as SYSTEM_VALUE or USER_VALUE."""
     length: int
     """Tokens of it."""
@@ -152,40 +152,37 @@ class Pages:
 
     def windows(self, context: Context, services: Sequence[Service]) -> Iterator[Window]:
         """What the pages of each of these services show of the dialogue."""
-        previous, latest = context.previous or {}, self._latest(context)
-        left = self.options.longest - 2 - sum(len(piece.passage.tokens) for piece in latest)
+        exchanges = context.history[::-1][: self.options.exchanges - 1]
+        words = [(USER, context.user), (SYSTEM, context.system)]
+        words += [(EARLIER, text) for system, user in exchanges for text in (user, system)]
+        longest = self.options.longest - 2
+        latest = _cut([Piece(kind, self.backbone.tokenize(text)) for kind, text in words], longest)
+        left = longest - sum(len(piece.passage.tokens) for piece in latest)
+        previous = {slot: value for slot, value in (context.previous or {}).items() if slot in context.schema.slots}
         for service in services:
-            prefix = slot_id(service.name, "")
             own, others = {}, []
-            for id, value in previous.items():
-                if id in context.schema.slots:
-                    if id.startswith(prefix):
-                        own[id] = value
-                    else:
-                        others.append(Piece(MEMORY, self.backbone.tokenize(remember(id, value))))
+            for slot, value in previous.items():
+                if slot.startswith(slot_id(service.name, "")):
+                    own[slot] = value
+                else:
+                    others.append(Piece(MEMORY, self.backbone.tokenize(remember(slot, value))))
             yield Window(context, service, [*_cut(others[::-1], left)[::-1], *latest[::-1]], own)
 
     def make(self, window: Window, part: Part) -> Page:
         """A window with a part of its service's schema."""
         context, service, pieces, previous = window
-        said = self._said(SYSTEM_VALUE, context.system, part) | self._said(USER_VALUE, context.user, part)
+        spoken: dict[tuple[str, str], int] = {}
+        for kind, text in ((SYSTEM_VALUE, context.system), (USER_VALUE, context.user)):
+            letters = letter_text(text).letters  # which tell most values away at once
+            for number in {number for hint, number in part.hints if hint in letters}:
+                slot, value, id = part.values[number]
+                if find_value(text, id, (value,)):
+                    spoken[slot, value] = kind
         length = 2 + part.size + sum(len(piece.passage.tokens) for piece in pieces)
-        length += sum(len(self._current(value)) for id, value in previous.items() if id in part.slots)
-        return Page(pieces, service, part.intents, tuple(part.slots.values()), previous, said, length)
-
-    def _said(self, kind: int, text: str, part: Part) -> dict[tuple[str, str], int]:
-        """Which of a page's possible values a text says; most of them its letters tell away at once."""
-        letters = letter_text(text).letters
-        hinted = {number for hint, number in part.hints if hint in letters}
-        values = (part.values[number] for number in hinted)
-        return {(slot, value): kind for slot, value, id in values if find_value(text, id, (value,))}
-
-    def _latest(self, context: Context) -> list[Piece]:
-        """The words that every page of a context shows, the newest first."""
-        exchanges = context.history[::-1][: self.options.exchanges - 1]
-        words = [(USER, context.user), (SYSTEM, context.system)]
-        words += [(EARLIER, text) for system, user in exchanges for text in (user, system)]
-        return _cut([Piece(kind, self.backbone.tokenize(text)) for kind, text in words], self.options.longest - 2)
+        length += sum(
+            len(self._tokens(value, _LONGEST_CURRENT)) for slot, value in previous.items() if slot in part.slots
+        )
+        return Page(pieces, service, part.intents, tuple(part.slots.values()), previous, spoken, length)
 
     def lists(self, slot: Slot) -> bool:
         """Whether its values are on the page."""
@@ -222,16 +219,13 @@ class Pages:
         if id(thing) not in self._entries:
             role = SLOT if isinstance(thing, Slot) else INTENT if isinstance(thing, Intent) else SERVICE
             listed = thing.values if isinstance(thing, Slot) and self.lists(thing) else ()
-            values = [(value, self._tokens(value, _LONGEST_VALUE)) for value in listed]
+            values = [(value, self._tokens(value, _LONGEST_VALUE) or [self.backbone.part]) for value in listed]
             described = self._tokens(f"{_words(thing.name)}: {thing.description}", _LONGEST_DESCRIPTION)
             self._entries[id(thing)] = Entry(thing, role, described, values)
         return self._entries[id(thing)]
 
     def _tokens(self, text: str, longest: int) -> list[int]:
-        return self.backbone.tokenize(text).tokens[:longest] or [self.backbone.part]
-
-    def _current(self, value: str) -> list[int]:
-        return self.backbone.tokenize(value).tokens[:_LONGEST_CURRENT]
+        return self.backbone.tokenize(text).tokens[:longest]
 
     def lay_out(self, page: Page) -> Sheet:
         """The page in tokens."""
@@ -242,30 +236,25 @@ class Pages:
             *((piece.kind, -1, number) for number, piece in enumerate(page.pieces)),
             (MARK, -1, -1),
         ]
-        roles: list[int] = []
-        owners: list[int] = []
-        names: list[str] = []
+        elements: list[tuple[int, int, str]] = []  # role, owner and name
         things: list[Service | Intent | Slot] = [page.service, *page.intents, *page.slots]
         for thing in things:
             _, role, described, values = self._entry(thing)
-            owner = len(roles)
+            owner = len(elements)
+            elements.append((role, -1, thing.name))
             texts.append(described)
             marks.append((role, owner, -1))
-            roles.append(role)
-            owners.append(-1)
-            names.append(thing.name)
             if role == SLOT and (current := page.previous.get(slot_id(page.service.name, thing.name))):
-                texts.append(self._current(current))
+                texts.append(self._tokens(current, _LONGEST_CURRENT))
                 marks.append((CURRENT, owner, -1))
             for value, tokens in values:
                 texts.append(tokens)
-                marks.append((page.said.get((thing.name, value), VALUE), len(roles), -1))
-                roles.append(VALUE)
-                owners.append(owner)
-                names.append(value)
-        kinds, elements, pieces = np.repeat(np.array(marks), list(map(len, texts)), axis=0).T
+                marks.append((page.spoken.get((thing.name, value), VALUE), len(elements), -1))
+                elements.append((VALUE, owner, value))
+        kinds, places, pieces = np.repeat(np.array(marks), list(map(len, texts)), axis=0).T
         row = np.fromiter(chain.from_iterable(texts), np.int64, len(kinds))
-        return Sheet(row, kinds, elements, pieces, firsts, roles, owners, names)
+        roles, owners, names = map(list, zip(*elements, strict=True))
+        return Sheet(row, kinds, places, pieces, firsts, roles, owners, names)
 
 
 def services_of(context: Context) -> list[Service]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import msgspec
 import numpy as np
@@ -18,24 +18,15 @@ import torch
 from torch.nn import functional
 
 from dstress.dialogue import DONTCARE, Schema
-from dstress.errors import DstressError, SpecError
+from dstress.errors import SpecError
 from dstress.learning.base import Batch, Loss
-from dstress.learning.tensors import pad_rows
+from dstress.learning.batches import IGNORED, pad_rows
+from dstress.learning.recipe import Count, ProperShare
 from dstress.resources import Material
-from dstress.text.value_forms import read_flag
+from dstress.text.yes_no import read_flag
+from dstress.trackers import encoders, learned
 from dstress.trackers.base import Answer, Context
-from dstress.trackers.encoders import (
-    FORBIDDEN,
-    IGNORED,
-    Backbone,
-    EncoderModel,
-    EncoderOptions,
-    Passage,
-    Spellings,
-    best_spans,
-    find_span,
-)
-from dstress.trackers.learned import labelled_turns, require_known_slots
+from dstress.trackers.encoders import FORBIDDEN, Backbone, EncoderOptions, Passage
 from dstress.trackers.span.network import FALSE, INFORM, LEFT_OPEN, REFER, SPAN, TRUE, Logits, Network
 
 _TOKENS = 1 << 16
@@ -47,24 +38,16 @@ _LONGEST_KNOWN = 8
 class Options(EncoderOptions, frozen=True, forbid_unknown_fields=True):
     """The settings of a recipe's `[model]`."""
 
-    exchanges: int = 4
+    exchanges: Count = 4
     """Exchanges that are read, the latest."""
-    longest: int = 256
+    longest: Annotated[int, msgspec.Meta(ge=8)] = 256
     """Tokens that are read, the latest."""
-    longest_value: int = 16
+    longest_value: Count = 16
     """Tokens of a value."""
-    forget: float = 0.1
+    forget: ProperShare = 0.1
     """The share of values that training hides from the state before, of those that can be found again."""
-    value_dropout: float = 0.1
+    value_dropout: ProperShare = 0.1
     """The share of values that training hides in the words: what stands around them must tell, too."""
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot work."""
-        super().__post_init__()
-        if min(self.exchanges, self.longest_value) < 1 or self.longest < 8:
-            raise ValueError("exchanges and longest_value are above 0, longest is 8 or more")
-        if not (0 <= self.forget < 1 and 0 <= self.value_dropout < 1):
-            raise ValueError("forget and value_dropout are shares from 0 to below 1")
 
 
 class Reading(NamedTuple):
@@ -80,9 +63,8 @@ class Reading(NamedTuple):
 
     def words(self, first: int, last: int) -> str:
         """The words from one token to another of a piece, as they are written there."""
-        piece = self.pieces[first]
-        passage, at = self.passages[piece], self.firsts[piece]
-        return passage.text[passage.places[first - at][0] : passage.places[last - at][1]]
+        at = self.firsts[self.pieces[first]]
+        return self.passages[self.pieces[first]].words(first - at, last - at)
 
 
 class Source(NamedTuple):
@@ -123,17 +105,18 @@ class Knowledge(msgspec.Struct, frozen=True):
     """How they write values that dialogues say otherwise."""
 
 
-class SpanModel(EncoderModel):
+class SpanModel(learned.PretrainedModel):
     """The slots of a training corpus, how it writes values, and the network over them."""
 
-    options_type: ClassVar[type[msgspec.Struct]] = Options
+    options_type = Options
     knowledge_type = Knowledge
+    backbone_type = Backbone
 
     knowledge: Knowledge
 
     def __init__(self, knowledge: Knowledge, backbone: Backbone) -> None:
-        self.knowledge, self.options, self.backbone = knowledge, knowledge.options, backbone
-        self.spellings, options = Spellings(knowledge.spellings), knowledge.options
+        self.knowledge, self.backbone = knowledge, backbone
+        self.options = options = knowledge.options
         self.numbers = {slot: number for number, slot in enumerate(knowledge.slots)}
         heads = backbone.module.config.num_attention_heads
         self.module = Network(backbone.module, len(knowledge.slots), 2 * options.exchanges, heads, options.dropout)
@@ -145,38 +128,34 @@ class SpanModel(EncoderModel):
         backbone = Backbone.create(options, texts, options.longest)
         slots, flags = list(train.schema.slots), dict[str, dict[str, Counter[str]]]()
         model = cls(Knowledge(options, slots, {}, {}), backbone)
-        said: list[tuple[str, Sequence[str]]] = []
-        for turn in labelled_turns(train):
+        spoken: list[tuple[str, Sequence[str]]] = []
+        for turn in learned.labelled_turns(train):
             state, example = turn.context.gold.state, model._example(turn.name, turn.context)
             for number, source in example.changes.items():
                 forms = state[slots[number]]
                 if source and source.gate in (SPAN, INFORM):
-                    said.append((example.reading.words(source.first, source.last), forms))
+                    spoken.append((example.reading.words(source.first, source.last), forms))
                 elif source and source.gate in (TRUE, FALSE):
                     name = "true" if source.gate == TRUE else "false"
                     flags.setdefault(slots[number], {}).setdefault(name, Counter())[forms[0]] += 1
-        if not said and not flags:
+        if not spoken and not flags:
             raise SpecError("the training data have no values to learn", fix="train on a corpus with states")
         written = {
-            slot: {name: counts.most_common(1)[0][0] for name, counts in found.items()} for slot, found in flags.items()
+            slot: {name: counts.most_common(1)[0][0] for name, counts in forms.items()} for slot, forms in flags.items()
         }
-        return cls(Knowledge(options, slots, written, Spellings.learn(said).known), backbone)
+        return cls(Knowledge(options, slots, written, encoders.learn_spellings(spoken)), backbone)
 
     def check(self, schema: Schema) -> None:
-        """Its slots are those of its training corpus."""
-        require_known_slots(self.knowledge.slots, schema)
+        """The corpus must have some of its slots."""
+        learned.require_some_slots(self.knowledge.slots, schema)
 
     def examples(self, train: Material, random: Random) -> list[SpanExample]:
         """Every turn."""
-        if missing := next((slot for slot in train.schema.slots if slot not in self.numbers), None):
-            raise DstressError(
-                f"the model has no slot {missing!r}, which this corpus has",
-                fix="train a fresh one, without start, on a corpus with all slots",
-            )
-        return [self._example(turn.name, turn.context) for turn in labelled_turns(train)]
+        learned.require_all_slots(self.numbers, train.schema)
+        return [self._example(turn.name, turn.context) for turn in learned.labelled_turns(train)]
 
     def _read(self, context: Context) -> Reading:
-        newest = [(context.system, context.user), *context.history[::-1][: self.options.exchanges - 1]]
+        newest = context.exchanges[::-1][: self.options.exchanges]
         reading = Reading([self.backbone.start], [-1], {}, {})
         for piece, text in enumerate(text for system, user in newest for text in (user, system)):
             left = self.options.longest - len(reading.tokens) - 1
@@ -219,11 +198,12 @@ class SpanModel(EncoderModel):
     def _said(self, reading: Reading, slot: str, forms: Sequence[str]) -> Source | None:
         if forms[0] == DONTCARE or read_flag(slot, forms[0]) is not None:
             return None
-        if not (found := find_span(list(reading.passages.values()), slot, forms)):
+        if not (place := encoders.find_span(list(reading.passages.values()), slot, forms)):
             return None
-        piece = list(reading.passages)[found[0]]
+        number, first, last = place
+        piece = list(reading.passages)[number]
         at = reading.firsts[piece]
-        return Source(INFORM if piece % 2 else SPAN, at + found[1], at + found[2])
+        return Source(INFORM if piece % 2 else SPAN, at + first, at + last)
 
     def collate(self, examples: Sequence[SpanExample], random: Random) -> Batch:
         """What is read, with some values hidden in the state before or in the words, and where values come from."""
@@ -264,9 +244,9 @@ class SpanModel(EncoderModel):
         sizes, values = np.zeros(len(before) * slots, np.int64), list[int]()
         for row, state in enumerate(before):
             for number in sorted(state):
-                known = self.backbone.tokenize(state[number]).tokens[:_LONGEST_KNOWN]
-                sizes[row * slots + number] = len(known)
-                values += known
+                value = self.backbone.tokenize(state[number]).tokens[:_LONGEST_KNOWN]
+                sizes[row * slots + number] = len(value)
+                values += value
         return {
             "tokens": tokens,
             "mask": torch.arange(tokens.shape[1]) < lengths[:, None],
@@ -306,11 +286,8 @@ class SpanModel(EncoderModel):
     def track(self, contexts: Sequence[Context]) -> list[Answer]:
         """What each turn does to the state before it; dialogues of one length are read together."""
         readings = [self._read(context) for context in contexts]
-        order = sorted(range(len(contexts)), key=lambda place: len(readings[place].tokens))
         states: list[dict[str, str]] = [dict(context.previous or {}) for context in contexts]
-        while order:
-            size = max(1, _TOKENS // len(readings[order[-1]].tokens))
-            places, order = order[-size:], order[:-size]
+        for places in learned.batch_by_length([len(reading.tokens) for reading in readings], _TOKENS):
             before = [self._before(contexts[place]) for place in places]
             for row, slot, value in self._decode([readings[place] for place in places], before):
                 if value:
@@ -324,7 +301,7 @@ class SpanModel(EncoderModel):
         self, readings: Sequence[Reading], before: Sequence[Mapping[int, str]]
     ) -> Iterator[tuple[int, int, str]]:
         """Row, slot and value of all that changes."""
-        batch = {name: part.to(self.module.device) for name, part in self._collate(readings, before).items()}
+        batch = self.place(self._collate(readings, before))
         logits: Logits = self.module(self.embed(batch), batch)
         gates = logits.gates.argmax(-1)
         for row, slot in (gates == LEFT_OPEN).nonzero().tolist():
@@ -338,7 +315,10 @@ class SpanModel(EncoderModel):
         pointed = ((gates == SPAN) | (gates == INFORM)).nonzero()
         rows, slots = pointed.unbind(1)
         passages = batch["pieces"][rows].masked_fill(self._forbidden(batch, rows, gates[rows, slots]), -1)
-        spans = best_spans(logits.starts[rows, slots], logits.ends[rows, slots], passages, self.options.longest_value)
+        spans = encoders.best_spans(
+            logits.starts[rows, slots], logits.ends[rows, slots], passages, self.options.longest_value
+        )
         for (row, slot), (first, last) in zip(pointed.tolist(), spans, strict=True):
             if readings[row].pieces[first] >= 0:
-                yield row, slot, self.spellings.spell(readings[row].words(first, last))
+                words = readings[row].words(first, last)
+                yield row, slot, self.knowledge.spellings.get(words, words)

@@ -1,8 +1,9 @@
-"""The network of TripPy's family: an encoder reads the dialogue, and every slot asks what the turn does to it.
+"""The network of TripPy's family: an encoder reads the dialogue, and a gate for each slot says what a turn does to it.
 
-In TripPy the gates hang on one vector for the whole dialogue. Here each slot is a query with the value that it has: it
-looks at the other slots and at the words, then pointers into the words and references to slots are read off it. The
-gate sees what the pointer looks at, which is learned much sooner than where to look by the gate alone.
+In TripPy the gates depend on one vector for the whole dialogue. Here each slot is a query, made of its embedding and
+its previous value. It attends to the other slots and to the tokens. From the result come pointers to the value's first
+and last token, and a reference to another slot. The gate also sees the tokens that the pointer attends to: the network
+learns this much sooner than with a gate that must find them by itself.
 """
 
 from __future__ import annotations
@@ -16,24 +17,28 @@ from dstress.learning.base import Batch
 from dstress.trackers.encoders import FORBIDDEN
 
 GATES = ("none", "dontcare", "span", "inform", "refer", "true", "false")
-"""What a turn does to a slot: nothing, it leaves it open, or gives it a value: one that the user says, one that the
-system said, the value of another slot, yes or no."""
+"""What a turn does to a slot: nothing; it leaves the slot open; or it gives a value: one that the user says, one that
+the system said, the value of another slot, yes or no."""
 NONE, LEFT_OPEN, SPAN, INFORM, REFER, TRUE, FALSE = range(len(GATES))
 
 
 class Logits(NamedTuple):
-    """For each dialogue and slot."""
+    """The network's outputs for each dialogue and slot."""
 
     gates: Any
+    """Dialogues x slots x `GATES`."""
     starts: Any
     ends: Any
-    """Of each token of an utterance."""
+    """Dialogues x slots x tokens; `FORBIDDEN` where a token is in no utterance."""
     refers: Any
-    """Of each other slot that has a value."""
+    """Dialogues x slots x slots; `FORBIDDEN` for the slot itself and slots without a value."""
 
 
 class Network(torch.nn.Module):  # type: ignore[misc, unused-ignore]
-    """An encoder of transformers, embeddings of utterances and slots, and the heads."""
+    """An encoder of the library transformers, embeddings of utterances and slots, and the output layers.
+
+    `pieces` are the utterances of a dialogue, numbered from the latest; even ones are the user's.
+    """
 
     def __init__(self, encoder: Any, slots: int, pieces: int, heads: int, dropout: float) -> None:
         super().__init__()
@@ -54,23 +59,19 @@ class Network(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         self.token_keys = torch.nn.Linear(width, 2 * width)
         self.slot_keys = torch.nn.Linear(width, width)
 
-    @property
-    def device(self) -> Any:
-        """Where it runs."""
-        return self.slot_embedding.weight.device
-
     def embed(self, tokens: Any, pieces: Any) -> Any:
-        """Tokens with the utterance that they are of; -1: none."""
+        """Embed tokens, each with the number of its utterance in `pieces`; -1 for a token that is in none."""
         return self.encoder.get_input_embeddings()(tokens) + self.piece_embedding(pieces + 1)
 
     def forward(self, embeddings: Any, batch: Batch) -> Logits:
-        """Read dialogues, and answer for every slot of each."""
+        """Read dialogues, and give the logits of every slot of each."""
         rows, mask, has_value = len(embeddings), batch["mask"], batch["has_value"]
         hidden = self.encoder(inputs_embeds=embeddings, attention_mask=mask.long()).last_hidden_state
-        known = functional.embedding_bag(
+        # A slot's previous value is the mean of its tokens' embeddings.
+        values = functional.embedding_bag(
             batch["values"], self.encoder.get_input_embeddings().weight, batch["firsts"], mode="mean"
         )
-        slots = self.slot_embedding.weight + self.value(known.to(hidden.dtype)).reshape(rows, -1, hidden.shape[-1])
+        slots = self.slot_embedding.weight + self.value(values.to(hidden.dtype)).reshape(rows, -1, hidden.shape[-1])
         slots = self.reader(slots, hidden, memory_key_padding_mask=~mask)
         start, end, refer = self.queries(slots).chunk(3, dim=-1)
         scale = hidden.shape[-1] ** -0.5
@@ -78,15 +79,15 @@ class Network(torch.nn.Module):  # type: ignore[misc, unused-ignore]
             torch.bmm(query, key.transpose(1, 2)) * scale
             for query, key in zip((start, end), self.token_keys(hidden).chunk(2, dim=-1), strict=True)
         )
-        no_word = (batch["pieces"] < 0)[:, None]
-        # The first token stands for no word at all, and there is always one to look at.
-        elsewhere = no_word.index_fill(-1, no_word.new_zeros(1, dtype=torch.long), value=False)
-        seen = torch.bmm(start.masked_fill(elsewhere, FORBIDDEN).softmax(-1).to(hidden.dtype), hidden)
+        outside = (batch["pieces"] < 0)[:, None]
+        # The first token, which is in no utterance, may be attended to as well: so there always is one.
+        unattended = outside.index_fill(-1, outside.new_zeros(1, dtype=torch.long), value=False)
+        attended = torch.bmm(start.masked_fill(unattended, FORBIDDEN).softmax(-1).to(hidden.dtype), hidden)
         refers = refer @ self.slot_keys(self.slot_embedding.weight).T * scale
         itself = torch.eye(refers.shape[-1], dtype=torch.bool, device=refers.device)
         return Logits(
-            self.gate(torch.cat((slots, seen), dim=-1)),
-            start.masked_fill(no_word, FORBIDDEN),
-            end.masked_fill(no_word, FORBIDDEN),
+            self.gate(torch.cat((slots, attended), dim=-1)),
+            start.masked_fill(outside, FORBIDDEN),
+            end.masked_fill(outside, FORBIDDEN),
             refers.masked_fill(~has_value[:, None] | itself, FORBIDDEN),
         )

@@ -1,1 +1,0 @@
-"""The simulated user and the simulated desk behind the corpus `reminder`; `dstress.corpora.reminder` is its door."""

@@ -1,0 +1,71 @@
+"""Tools as their authors list them: MCP's `tools/list`, OpenAI's `tools` array, and the layouts of corpora."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dstress.corpora.base import Corpus
+from dstress.dialogue import Dialogue, Tool
+from dstress.errors import CorpusError, unknown
+
+_SCHEMAS = ("parameters", "inputSchema", "input_schema")
+"""Where a tool's JSON schema stands: OpenAI, MCP, Anthropic."""
+
+
+def read_tools(listed: object, where: str) -> tuple[Tool, ...]:
+    """The tools of a list, each an object with a name and a JSON schema of its parameters."""
+    if isinstance(listed, Mapping):  # {"tools": [...]}, or MCP's {"result": {"tools": [...]}}
+        inner = listed.get("result", listed)
+        listed = inner.get("tools", listed) if isinstance(inner, Mapping) else listed
+    if not isinstance(listed, Sequence) or isinstance(listed, str):
+        raise CorpusError("this is no list of tools", where=where, fix='give {"tools": [...]}, or the list itself')
+    tools: dict[str, Tool] = {}
+    for place, entry in enumerate(listed):
+        inner = entry.get("function", entry) if isinstance(entry, Mapping) else entry
+        if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str) or not inner["name"]:
+            raise CorpusError(f"tool {place} has no name", where=where, fix='a tool is {"name", "parameters", ...}')
+        name = inner["name"]
+        if name in tools:
+            raise CorpusError(f"two tools are called {name!r}", where=where, fix="rename one: calls name their tool")
+        schema: object = next((inner[key] for key in _SCHEMAS if inner.get(key) is not None), {})
+        tools[name] = Tool(name, str(inner.get("description") or ""), check_schema(schema, f"{where}, tool {name!r}"))
+    return tuple(tools.values())
+
+
+def offer_tools(corpus: Corpus, path: Path) -> Corpus:
+    """The corpus with the tools of a file at hand in every dialogue, in place of its own."""
+    try:
+        tools = read_tools(msgspec.json.decode(path.read_bytes()), str(path))
+    except (OSError, msgspec.DecodeError) as error:
+        fix = "give the JSON of MCP's tools/list, or a list of tools as OpenAI's API takes it"
+        raise CorpusError(f"no tools can be read here: {error}", where=str(path), fix=fix) from None
+    names = [tool.name for tool in tools]
+
+    def read() -> Iterator[Dialogue]:
+        for dialogue in corpus:
+            for number, turn in enumerate(dialogue.turns):
+                for call in turn.calls or ():
+                    if call.tool and call.tool not in names:
+                        where = f"{corpus.signature}, dialogue {dialogue.id}, turn {number}"
+                        fix = f"list it in {path}, or change the expected call"
+                        raise unknown("tool", call.tool, names, where=where, fix=fix)
+            yield msgspec.structs.replace(dialogue, tools=tools)
+
+    return corpus.map(read)
+
+
+def check_schema(schema: object, where: str) -> dict[str, Any]:
+    """A tool's parameters as a JSON schema; a tool may have none."""
+    properties = schema.get("properties", {}) if isinstance(schema, Mapping) else None
+    required = schema.get("required", []) if isinstance(schema, Mapping) else None
+    if not isinstance(properties, Mapping) or not all(isinstance(part, Mapping) for part in properties.values()):
+        fix = '{"type": "object", "properties": {NAME: {"type": ...}}, "required": [...]}'
+        raise CorpusError("the parameters are no JSON schema of an object", where=where, fix=fix)
+    if not isinstance(required, list) or not set(map(str, required)) <= properties.keys():
+        missing = next((name for name in required or () if name not in properties), required)
+        raise CorpusError(f"{missing!r} is required, and no parameter", where=where, fix="correct `required`")
+    return dict(schema) if isinstance(schema, Mapping) else {}

@@ -1,0 +1,1 @@
+"""Answers that teams submit, and the systems that they are of."""

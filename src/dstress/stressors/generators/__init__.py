@@ -1,0 +1,19 @@
+"""Utterance generators, for the stressors that let the user say something else."""
+
+from __future__ import annotations
+
+from dstress.registry import Registry
+from dstress.stressors.generators.base import Candidate, Generator, Goal, Request
+
+generators = Registry(
+    "generator",
+    Generator,
+    {
+        "learned": "dstress.stressors.generators.learned.generator:Learned",
+        "llm": "dstress.stressors.generators.llm:Llm",
+        "templates": "dstress.stressors.generators.templates.generator:Templates",
+    },
+    removed={"seq2seq": "take learned(path=DIR), which `dstress train utterances-multiwoz --out DIR` trains"},
+)
+
+__all__ = ["Candidate", "Generator", "Goal", "Request", "generators"]

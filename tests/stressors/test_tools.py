@@ -1,0 +1,81 @@
+"""What the stressor `tools` changes, and that expected calls follow."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from dstress.corpora.base import Corpus
+from dstress.dialogue import Dialogue, GoldCall, Schema, Tool, Turn
+from dstress.pipeline.stress import stress
+
+ROUTE = Tool(
+    "maps.find_route",
+    "Find a route.",
+    {
+        "properties": {"end_point": {"type": "string", "description": "Where to"}, "stops": {"type": "integer"}},
+        "required": ["end_point"],
+    },
+)
+OTHERS = tuple(Tool(name, "?") for name in ("weather", "bake_bread", "sellShares"))
+CALL = GoldCall("maps.find_route", {"end_point": ("Rome",), "stops": (3, "")})
+
+
+def dialogues() -> list[Dialogue]:
+    return [
+        Dialogue("a", (Turn("To Rome with 3 stops.", calls=(CALL,)),), tools=(ROUTE, OTHERS[0])),
+        Dialogue("b", (Turn("Tell me a joke.", calls=()),), tools=OTHERS[1:]),
+        Dialogue("c", (Turn("No tools here."),)),
+    ]
+
+
+def stressed(spec: str) -> list[Dialogue]:
+    return list(stress(Corpus("tiny", "", Schema(), lambda: iter(dialogues())), spec))
+
+
+def test_names_are_written_the_other_way() -> None:
+    a, b, c = stressed("tools")
+    assert [tool.name for tool in (*a.tools, *b.tools)] == ["maps.findRoute", "weather", "bakeBread", "sell_shares"]
+    assert list(a.tools[0].parameters["properties"]) == ["endPoint", "stops"]
+    assert a.tools[0].parameters["required"] == ["endPoint"]
+    assert a.turns[0].calls == (GoldCall("maps.findRoute", {"endPoint": ("Rome",), "stops": (3, "")}),)
+    assert a.turns[0].changed and a.turns[0].original == dialogues()[0].turns[0]
+    assert c == dialogues()[2]
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        ("opaque", {"tool_1", "tool_2"}),
+        ("descriptions", {"maps.find_route", "weather"}),
+        ("order", {"maps.find_route", "weather"}),
+        ("distractors, count=1", {"maps.find_route", "weather"}),
+        ("duplicates", {"maps.find_route", "weather", "maps.find_route_old"}),
+        ("removed", {"weather"}),
+    ],
+)
+def test_tools_of_every_change(change: str, names: set[str]) -> None:
+    a = stressed(f"tools(change={change})")[0]
+    assert {tool.name for tool in a.tools} >= names
+    assert len(a.tools) == len(names) + change.startswith("distractors")
+    if change == "descriptions":
+        assert b'description":"Where' not in msgspec.json.encode(a) and a.tools[0].description == ""
+
+
+def test_without_the_needed_tool_nothing_may_be_called() -> None:
+    a, b, _ = stressed("tools(change=removed)")
+    assert a.turns[0].calls == () and a.turns[0].changed
+    assert not b.turns[0].changed
+
+
+def test_numbers_change_in_request_and_call() -> None:
+    turn = stressed("tools(change=values)")[0].turns[0]
+    assert turn.calls is not None
+    new, left_out = turn.calls[0].arguments["stops"]
+    assert new != 3 and left_out == ""
+    assert turn.user == f"To Rome with {new} stops."
+
+
+def test_noise_leaves_the_arguments_of_calls() -> None:
+    turn = stressed("typos(rate=0.9)")[0].turns[0]
+    assert turn.changed and "Rome" in turn.user and "3" in turn.user and turn.calls == (CALL,)
