@@ -11,7 +11,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect, text
+from sqlalchemy import event, inspect, text
 
 from dstress.leaderboard.accounts import service as accounts
 from dstress.leaderboard.database import Database, migration_config
@@ -71,6 +71,16 @@ def test_a_new_folder_is_made(tmp_path: Path, name: str) -> None:
     database = Database(f"sqlite:///{tmp_path / name}")
     database.migrate()
     assert "users" in inspect(database.engine).get_table_names()
+    database.close()
+
+
+def test_all_revisions_are_one_transaction_which_no_other_process_can_come_between(database_url: str) -> None:
+    database = Database(database_url)
+    downgrade(database, "base")
+    commits: list[object] = []
+    event.listen(database.engine, "commit", commits.append)
+    database.migrate()
+    assert len(commits) == 1
     database.close()
 
 

@@ -44,13 +44,13 @@ class Database:
 
     def migrate(self, revision: str = "head") -> None:
         """Bring the tables to a revision, from scratch or from any older one; one process at a time."""
-        with self.engine.connect() as connection:
-            if connection.dialect.name == "postgresql":  # SQLite has let nobody else in since the first statement
+        # One transaction around all revisions: Alembic would commit after each on SQLite, and let another process in.
+        with self.engine.begin() as connection:
+            if connection.dialect.name == "postgresql":  # SQLite lets nobody else in once a transaction has begun
                 connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
             config = migration_config()
             config.attributes["connection"] = connection
             command.upgrade(config, revision)
-            connection.commit()
 
     def close(self) -> None:
         """Let go of all connections."""
