@@ -120,8 +120,8 @@ def test_what_is_kept_on_disk_says_the_same(
     for _ in range(2):
         monkeypatch.setattr("dstress.stressors.counterfactual.fits._fitted", OrderedDict())
         assert list(stressed_by("values=built")) == plain
-        for learner in ("templates.generator.learn", "classifiers.linear.fit_exchanges"):
-            monkeypatch.setattr(f"dstress.stressors.generators.{learner}", None)
+        for learner in ("generators.templates.generator.learn", "counterfactual.classifier.linear.fit_exchanges"):
+            monkeypatch.setattr(f"dstress.stressors.{learner}", None)
     assert len(list((tmp_path / "fits").iterdir())) == 2
 
 
@@ -213,7 +213,7 @@ class Chatty(Silent):
         ("counterfactual(drop=-1)", "drop=-1 is too small"),
         ("counterfactual(drop=0, add=0, change=false)", "every goal stays as it is"),
         ("counterfactual(candidates=0)", "candidates must be 1 or more"),
-        ("counterfactual(classifier=bert)", "unknown classifier 'bert'"),
+        ("counterfactual(classifier=bert)", "does not fit"),
         ("counterfactual(generator=template)", "did you mean 'templates'"),
         ("counterfactual(slots=many)", "counterfactual"),
     ],

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.fit_confusions import known_words
 from dstress.errors import DstressError, MissingExtraError, UnknownNameError
 from dstress.stressors.speech import recognizers, voice
 from dstress.stressors.speech.channel import (
@@ -38,7 +39,7 @@ from dstress.stressors.speech.channel import (
     unpack_audio,
     white,
 )
-from dstress.stressors.speech.recognizers import Sphinx, excluded_prefixes, general_language, known_words
+from dstress.stressors.speech.recognizers import Sphinx, dictionary_in, excluded_prefixes
 from dstress.stressors.speech.spoken import total, word_errors, words
 from dstress.text.utterance import content_key
 from tests.parts import need
@@ -124,7 +125,7 @@ def test_a_turn_keeps_its_voice_and_noise() -> None:
 
 
 def test_some_words_are_never_heard(folder: Path) -> None:
-    path = general_language(folder).dictionary
+    path = dictionary_in(folder)
     kept = {line.split()[0] for line in Path(path).read_text().splitlines()}
     assert "hotel" in kept and len(kept) > 100_000
     assert not [word for word in kept if word.startswith(excluded_prefixes())]

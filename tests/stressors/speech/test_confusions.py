@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.stressors.speech.confusions import LONGEST, Level, Region, Vocabulary, blend, fit, pack_words, regions
+from benchmarks.fit_confusions import Region, fit, pack_words, regions
+from dstress.stressors.speech.confusions import LONGEST, Level, Vocabulary, blend
 from dstress.stressors.speech.sounds import SoundAlikes, sound_of
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=15)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstress.stressors.speech.confusions import Fit, fit, shipped
+from benchmarks.fit_confusions import fit
+from dstress.stressors.speech.confusions import Fit, shipped
 from dstress.stressors.speech.mishearing import Draw, Error, Mishearing, write_errors
 from dstress.stressors.speech.recognizers import RecognizerName
 from dstress.stressors.speech.spoken import words

@@ -42,7 +42,6 @@ def saying(*texts: str) -> Dialogue:
         ("speech(snr=20, wer=0.3)", "give one of them"),
         ("speech(noise=pink)", "does not fit"),
         ("speech(model=base)", "add recognizer=whisper"),
-        ("speech(recognizer=whisper, lm=x)", "leave lm out"),
     ],
 )
 def test_bad_arguments_are_told(spec: str, problem: str) -> None:

@@ -10,10 +10,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from benchmarks.fit_confusions import fit_texts
 from dstress.errors import DstressError, MissingExtraError
 from dstress.stressors.speech import recognizers, voice
 from dstress.stressors.speech.channel import Channel, Conditions, Speaker
-from dstress.stressors.speech.confusions import complete, load_or_fit
+from dstress.stressors.speech.confusions import complete
 from dstress.stressors.speech.recognizers import Whisper
 from dstress.stressors.speech.spoken import total, word_errors, words
 from tests.parts import need
@@ -61,8 +62,8 @@ def test_it_hears_what_was_said_and_writes_it_as_people_do(base: Path, tmp_path:
 
 
 def test_the_text_model_can_be_fitted_on_it(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dstress.stressors.speech.confusions.LEVELS", {Whisper: {"white": (None, 0.0)}})
-    made = load_or_fit([text for text, _ in UTTERANCES], tmp_path, Whisper(str(base)))
+    monkeypatch.setattr("benchmarks.fit_confusions.LEVELS", {Whisper: {"white": (None, 0.0)}})
+    made = fit_texts([text for text, _ in UTTERANCES], tmp_path, Whisper(str(base)))
     clean, noisy = made.levels["white"]
     assert clean.wer < noisy.wer
     assert made.writes and not made.vocabulary and complete(made).vocabulary

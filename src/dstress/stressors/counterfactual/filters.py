@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dstress.dialogue import service_of
+from dstress.stressors.counterfactual.classifier.examples import Exchange
+from dstress.stressors.counterfactual.classifier.linear import Linear
 from dstress.stressors.generators.base import Candidate, Goal
-from dstress.stressors.generators.classifiers.base import Exchange, SlotClassifier
 from dstress.stressors.generators.matching import find_oversaid, find_unsaid, seeks, takes_up
 from dstress.stressors.generators.templates.tokens import has_bookings
 from dstress.text.utterance import Utterance
@@ -35,7 +36,7 @@ class Filters:
     it, where the slots tell what that is, anything else by a yes.
     """
 
-    def __init__(self, classifier: SlotClassifier | None, offers: bool = False) -> None:
+    def __init__(self, classifier: Linear | None, offers: bool = False) -> None:
         self.classifier, self.offers = classifier, offers
 
     def judge(self, utterance: Utterance, goal: Goal, candidates: Sequence[Candidate]) -> list[Verdict]:

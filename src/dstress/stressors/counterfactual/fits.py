@@ -11,15 +11,15 @@ import msgspec
 
 from dstress.errors import CorpusError
 from dstress.resources import Material, Resources
+from dstress.stressors.counterfactual.classifier.linear import Linear
 from dstress.stressors.generators.base import Generator
-from dstress.stressors.generators.classifiers.base import SlotClassifier
 
 _KEPT = 4
 _GLANCED = 50  # dialogues of the corpus at hand that tell its way of writing
 
-_fitted: OrderedDict[str, Generator | SlotClassifier] = OrderedDict()
+_fitted: OrderedDict[str, Generator | Linear] = OrderedDict()
 
-Part = TypeVar("Part", Generator, SlotClassifier)
+Part = TypeVar("Part", Generator, Linear)
 
 
 def training_corpus(train: str, own: str, learner: str, example: str) -> str:

@@ -17,11 +17,11 @@ from dstress.resources import Resources
 from dstress.spec import ComponentSpec
 from dstress.stressors.base import Effect, Outcome, Rewrite, TurnStressor, Unchanged
 from dstress.stressors.counterfactual import combinations as combination_tables
+from dstress.stressors.counterfactual.classifier.linear import Linear
 from dstress.stressors.counterfactual.filters import CANDIDATES, Filters, Verdict
 from dstress.stressors.counterfactual.fits import fit_once, training_corpus
 from dstress.stressors.counterfactual.goals import CounterfactualGoal, Limits, draw_goal
 from dstress.stressors.generators import Generator, Goal, Request, generators
-from dstress.stressors.generators.classifiers import classifiers
 from dstress.stressors.generators.goals import own_goal, state_with
 from dstress.stressors.values.dictionary import BUILT
 from dstress.stressors.values.stressor import Values
@@ -53,7 +53,7 @@ class Counterfactual(TurnStressor):
         combinations: str = "rare",
         fallback: Literal["values"] | None = None,
         train: str = "",
-        classifier: str | ComponentSpec | None = "linear",
+        classifier: Literal["linear"] | None = "linear",
         candidates: int = 10,
         goals: Literal["other", "own"] = "other",
         drop: int = 1,
@@ -68,7 +68,7 @@ class Counterfactual(TurnStressor):
         self.candidates, self.goals = candidates, goals
         self.values_source, self.combinations_source, self.train = values, combinations, train
         self.generator: Generator = generators.create(generator)
-        self.filters = Filters(None if classifier is None else classifiers.create(classifier), goals == "other")
+        self.filters = Filters(Linear() if classifier else None, goals == "other")
         self.substitution = Values(values, train) if fallback else None
 
     def reads(self, train: str) -> tuple[str, ...]:

@@ -89,7 +89,7 @@ def calibrate(
 
     clean = measure(SAMPLES[0], None)
     if clean > target - 0.005:
-        without = "; lm= with a training corpus hears better" if conditions.recognizer == Sphinx() else ""
+        without = "; recognizer=whisper hears better" if conditions.recognizer == Sphinx() else ""
         raise DstressError(
             f"a word error rate of {target:.0%} cannot be reached: without any noise it is {clean:.1%} already",
             fix=f"ask for more than {clean:.0%}{without}",
@@ -141,3 +141,11 @@ def calibration_path(
     programs = (voice.version(), *conditions.recognizer.version())
     key = content_key(programs, conditions._replace(snr=None), *voices, f"{wer:.4f}", *texts).hex()
     return folder / "calibrations" / f"{key}.json"
+
+
+def read_calibration(path: Path) -> Calibration | None:
+    """What was found earlier; None where there is nothing, or nothing that can be read."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Calibration)
+    except (OSError, msgspec.DecodeError):
+        return None

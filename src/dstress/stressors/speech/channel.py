@@ -14,14 +14,12 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import cached_property, lru_cache
 from pathlib import Path
 from random import Random
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from dstress.engines.base import cores
-from dstress.storage.atomic import replacing
 from dstress.storage.cache import SharedDatabase
 from dstress.stressors.speech import voice
 from dstress.stressors.speech.recognizers import Recognizer, Sphinx
@@ -29,8 +27,6 @@ from dstress.stressors.speech.spoken import script, words
 from dstress.stressors.speech.voice import RATE, VOICES, Samples, SilentVoice
 from dstress.text.tables import read_table
 from dstress.text.utterance import content_key
-
-T = TypeVar("T")
 
 MOST_AUDIO = 256_000_000
 """Bytes, about three hours of speech. What comes later is spoken anew each time, which costs less than hearing it."""
@@ -262,17 +258,3 @@ def unpack_audio(content: bytes) -> Samples:
     """The audio again, to the bit; sums wrap as the differences did."""
     planes = np.frombuffer(zlib.decompress(content), np.uint8).reshape(2, -1)
     return np.cumsum(np.ascontiguousarray(planes.T).view("<i2")[:, 0], dtype=np.int16)
-
-
-def load_json(path: Path, kind: type[T]) -> T | None:
-    """What was found earlier and kept in a JSON file; None where there is none, or one that cannot be read."""
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except (OSError, msgspec.DecodeError):
-        return None
-
-
-def save_json(path: Path, value: object) -> None:
-    """Keep it for the next time."""
-    with replacing(path) as out:
-        out.write(msgspec.json.encode(value))

@@ -8,7 +8,7 @@ before changes what is heard now.
 from __future__ import annotations
 
 import warnings
-from functools import cache, lru_cache
+from functools import cache
 from hashlib import blake2b
 from importlib.metadata import version as installed_version
 from importlib.util import find_spec
@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dstress.errors import DstressError, MissingExtraError, SpecError
+from dstress.errors import DstressError, MissingExtraError
 from dstress.storage.atomic import replacing
 from dstress.stressors.speech.spoken import words
 from dstress.stressors.speech.voice import Samples
@@ -48,9 +48,6 @@ WHISPER_SEARCH: dict[str, Any] = {
 """How the decoder searches: for the most probable path, never by sampling, so that the same audio gives the same words.
 Under noise it would go round in circles, from which sampling saves it otherwise; here the limit on n-grams does."""
 
-_IMPOSSIBLE = -1e8
-"""Below any log-probability of a word that the model has."""
-
 _WEIGHTS = "model.bin"
 _HASHED_END = 1 << 20
 """Bytes at the end of each file by which models are told apart: weights are too large to read whole each time."""
@@ -63,10 +60,7 @@ def excluded_prefixes() -> tuple[str, ...]:
 
 
 class Sphinx(NamedTuple):
-    """pocketsphinx with files of a domain's own language, or with its own model of English where there are none."""
-
-    model: str = ""
-    dictionary: str = ""
+    """pocketsphinx with its own model of English."""
 
     def check(self) -> None:
         """Before any work: pocketsphinx must be there."""
@@ -78,11 +72,11 @@ class Sphinx(NamedTuple):
 
     def version(self) -> tuple[str, ...]:
         """Which recogniser listens, and how: a part of the key of everything that is kept."""
-        return _sphinx_version(), self.model, self.dictionary
+        return (_sphinx_version(),)
 
     def recognize(self, audio: Samples, folder: Path) -> str:
         """What the recogniser makes of an utterance; empty if nothing. `folder` is for files that it needs."""
-        decoder = _sphinx_decoder(self if self.dictionary else general_language(folder))
+        decoder = sphinx_decoder(dictionary_in(folder))
         # The estimate of the background noise would go on from one utterance to the next.
         if hasattr(decoder, "start_stream"):
             with warnings.catch_warnings():
@@ -104,40 +98,27 @@ def _sphinx_version() -> str:
     return f"pocketsphinx-{number}, noise estimated anew, {search}, without {excluded_prefixes()}"
 
 
-@lru_cache(maxsize=2)
-def _sphinx_decoder(language: Sphinx) -> Any:
+@cache
+def sphinx_decoder(dictionary: str) -> Any:
+    """pocketsphinx, with a dictionary."""
     from pocketsphinx import Decoder
 
-    own = {"lm": language.model, "dict": language.dictionary}
-    return Decoder(**SPHINX_SEARCH, **{name: path for name, path in own.items() if path})
-
-
-def sphinx_dictionary() -> str:
-    """pocketsphinx's own dictionary of English: a word and its phones in each line."""
-    import pocketsphinx
-
-    return (Path(pocketsphinx.get_model_path("en-us")) / "cmudict-en-us.dict").read_text(encoding="utf-8")
+    return Decoder(**SPHINX_SEARCH, dict=dictionary)
 
 
 @cache
-def general_language(folder: Path) -> Sphinx:
-    """pocketsphinx's own model of English without some words; its dictionary is written to `folder` once."""
-    lines = sphinx_dictionary().splitlines(keepends=True)
+def dictionary_in(folder: Path) -> str:
+    """pocketsphinx's own dictionary of English without some words, written to `folder` once."""
+    import pocketsphinx
+
+    own = Path(pocketsphinx.get_model_path("en-us")) / "cmudict-en-us.dict"
+    lines = own.read_text(encoding="utf-8").splitlines(keepends=True)
     kept = "".join(line for line in lines if not line.startswith(excluded_prefixes())).encode()
     path = folder / "languages" / f"general-{blake2b(kept, digest_size=8).hexdigest()}.dict"
     if not path.exists():
         with replacing(path) as out:
             out.write(kept)
-    return Sphinx("", str(path))
-
-
-def known_words(folder: Path) -> list[str]:
-    """The words of English that pocketsphinx can give: those of its language model that it can pronounce."""
-    language = general_language(folder)
-    model = _sphinx_decoder(language).get_lm()
-    dictionary = Path(language.dictionary).read_text(encoding="utf-8")
-    listed = {line.split(" ", 1)[0] for line in dictionary.splitlines()}
-    return sorted(word for word in listed if "(" not in word and model.prob([word]) > _IMPOSSIBLE)
+    return str(path)
 
 
 class Whisper(NamedTuple):
@@ -206,12 +187,3 @@ def _whisper_model(model: str) -> Any:
 
 
 Recognizer = Sphinx | Whisper
-
-
-def make_recognizer(stressor: str, name: RecognizerName, model: str | None) -> Recognizer:
-    """The recogniser that a spec names; only Whisper is given a model."""
-    if name == "whisper":
-        return Whisper(model) if model else Whisper()
-    if model:
-        raise SpecError(f"{stressor}: pocketsphinx has no model={model}", fix="add recognizer=whisper, or leave it out")
-    return Sphinx()

@@ -7,14 +7,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from dstress.dialogue import Dialogue, Schema
 from dstress.errors import DstressError, SpecError, unknown
 from dstress.resources import Resources
+from dstress.storage.atomic import replacing
 from dstress.stressors.base import LONGEST, Outcome, TurnStressor, Unchanged
-from dstress.stressors.speech import calibration, channel, confusions
-from dstress.stressors.speech.language_model import domain_language
+from dstress.stressors.speech import calibration, channel
+from dstress.stressors.speech.confusions import shipped
 from dstress.stressors.speech.mishearing import Mishearing, write_errors
-from dstress.stressors.speech.recognizers import RecognizerName, make_recognizer
+from dstress.stressors.speech.recognizers import RecognizerName, Sphinx, Whisper
 from dstress.stressors.speech.recoverability import Recoverability
 from dstress.stressors.speech.spoken import WordErrors, word_errors, words
 from dstress.stressors.speech.voice import VOICES, check_voices
@@ -53,10 +56,10 @@ class Speech(MisheardSpeech):
     """Spoken with flite, drowned in noise, and recognised with pocketsphinx or Whisper; the state stays as it was.
 
     `snr` is the signal-to-noise ratio in decibels; none adds no noise, and leaves only the recogniser's own mistakes.
-    `noise` is white, or babble of six people. Each turn has one of the `voices`. `lm` names a training corpus whose
-    language the recogniser learns first. `wer` uses the noise level that `--calibrate wer=0.30` found and stored.
-    `recognizer=whisper` listens with a Whisper `model`: a folder, or a name that faster-whisper downloads. Turns are
-    tagged `recoverable` if what the label takes from them can still be told from what was heard, else `lost`.
+    `noise` is white, or babble of six people. Each turn has one of the `voices`. `wer` uses the noise level that
+    `--calibrate wer=0.30` found and stored. `recognizer=whisper` listens with a Whisper `model`: a folder, or a name
+    that faster-whisper downloads. Turns are tagged `recoverable` if what the label takes from them can still be told
+    from what was heard, else `lost`.
     """
 
     heavy = True
@@ -68,7 +71,6 @@ class Speech(MisheardSpeech):
         noise: channel.Noise = "white",
         voices: tuple[str, ...] = VOICES,
         speed: float = 1.0,
-        lm: str | None = None,
         wer: float | None = None,
         recognizer: RecognizerName = "pocketsphinx",
         model: str | None = None,
@@ -85,35 +87,29 @@ class Speech(MisheardSpeech):
             raise SpecError("speech: snr and wer both say how much noise there is", fix="give one of them")
         if wer is not None:
             check_wer("speech", wer)
-        if lm is not None and recognizer == "whisper":
-            raise SpecError("speech: whisper learns no language from lm", fix="leave lm out, or whisper")
-        self.voices, self.lm, self.wer = tuple(voices), lm, wer
-        self.conditions = channel.Conditions(snr, noise, speed, make_recognizer("speech", recognizer, model))
+        if model and recognizer != "whisper":
+            raise SpecError(f"speech: pocketsphinx has no model={model}", fix="add recognizer=whisper, or leave it out")
+        self.voices, self.wer = tuple(voices), wer
+        listener = Whisper(model or "base") if recognizer == "whisper" else Sphinx()
+        self.conditions = channel.Conditions(snr, noise, speed, listener)
 
     def key(self) -> str:
         """The same for every level of noise: each turn keeps its voice and the course of its noise."""
         return "speech"
 
-    def reads(self, train: str) -> tuple[str, ...]:
-        """The corpus that it learns how people speak from."""
-        return (self.lm,) if self.lm else ()
-
     def prepare(self, resources: Resources) -> None:
-        """Look for program, voices and package; learn the domain's language; look up a calibration."""
+        """Look for program, voices and package; look up a calibration."""
         super().prepare(resources)
         check_voices([*self.voices, *(VOICES if self.conditions.noise == "babble" else ())])
         self.conditions.recognizer.check()
         self.folder = resources.folder / "speech"
-        if self.lm is not None:
-            texts = (turn.user for dialogue in resources.load(self.lm) for turn in dialogue.turns)
-            self.conditions = self.conditions._replace(recognizer=domain_language(self.folder, texts))
         if self.wer is not None:
             _, stored = self._stored(self.wer, calibration.draw_sample(resources.corpus, calibration.SAMPLES[-1]))
             if stored is None:
                 raise DstressError(
                     f"no noise level is stored for a word error rate of {self.wer:.0%} on these dialogues",
                     fix=f"find it first: dstress stress CORPUS:SPLIT --with speech --calibrate wer={self.wer:g} --out "
-                    "DIR, with the same noise, voices, speed, lm and limit; or give snr= yourself",
+                    "DIR, with the same noise, voices, speed and limit; or give snr= yourself",
                 )
             self.conditions = self.conditions._replace(snr=stored.snr)
         self._recoverability = Recoverability(resources.corpus, resources.schema)
@@ -154,14 +150,15 @@ class Speech(MisheardSpeech):
             with channel.ChannelPool(self.folder) as pool:
                 on_progress = progress or (lambda *_: None)
                 stored = calibration.calibrate(utterances, self.conditions, pool, wer, seed, on_progress)
-            channel.save_json(path, stored)
+            with replacing(path) as out:
+                out.write(msgspec.json.encode(stored))
         return {"snr": stored.snr}
 
     def _stored(self, wer: float, sample: calibration.Sample) -> tuple[Path, calibration.Calibration | None]:
         """Where the noise level for these utterances is kept, and what is there."""
         texts = [text for text, _, _ in sample]
         path = calibration.calibration_path(self.folder, self.conditions, self.voices, wer, texts)
-        return path, channel.load_json(path, calibration.Calibration)
+        return path, calibration.read_calibration(path)
 
 
 class SpeechText(MisheardSpeech):
@@ -169,44 +166,19 @@ class SpeechText(MisheardSpeech):
 
     A model of what `speech` does to words, fitted on its output: which words are confused, dropped and added, alone and
     together. It needs no voice and no recogniser. `noise` is the kind of noise whose errors it copies, `recognizer` who
-    makes them: `whisper` or `pocketsphinx`. `fit` names a corpus on which it is fitted anew, through the real channel,
-    with so many `utterances`, for Whisper with a `model`. Turns are tagged `recoverable` or `lost`, as by `speech`.
+    makes them: `whisper` or `pocketsphinx`. Turns are tagged `recoverable` or `lost`, as by `speech`.
     """
 
     def __init__(
-        self,
-        wer: float = 0.3,
-        noise: channel.Noise = "white",
-        fit: str | None = None,
-        utterances: int = 500,
-        recognizer: RecognizerName = "whisper",
-        model: str | None = None,
+        self, wer: float = 0.3, noise: channel.Noise = "white", recognizer: RecognizerName = "whisper"
     ) -> None:
         check_wer("speech_text", wer)
-        if utterances < 50:
-            raise SpecError(f"speech_text: {utterances} utterances are too few to fit on", fix="give at least 50")
-        if model and not fit:
-            raise SpecError("speech_text: only a new fit listens with a model", fix="add fit=, or leave model out")
-        self.wer, self.noise, self.fit, self.utterances = wer, noise, fit, utterances
-        self.recognizer, self.listener = recognizer, make_recognizer("speech_text", recognizer, model)
-
-    def reads(self, train: str) -> tuple[str, ...]:
-        """The corpus that it learns how people speak from."""
-        return (self.fit,) if self.fit else ()
+        self.wer, self.noise, self.recognizer = wer, noise, recognizer
 
     def prepare(self, resources: Resources) -> None:
-        """Fit, if asked to; then set rate and mix on the corpus's first utterances."""
+        """Set rate and mix on the corpus's first utterances."""
         super().prepare(resources)
-        if self.fit is None:
-            fit = confusions.shipped(self.recognizer)
-        else:
-            check_voices(VOICES)
-            self.listener.check()
-            fitted_on = confusions.sample_texts(resources.load(self.fit), self.utterances)
-            if not fitted_on:
-                raise DstressError(f"{self.fit} says nothing to fit on", fix="name a corpus with user utterances")
-            fit = confusions.complete(confusions.load_or_fit(fitted_on, resources.folder / "speech", self.listener))
-        self._model = Mishearing(fit, self.noise, self.wer)
+        self._model = Mishearing(shipped(self.recognizer), self.noise, self.wer)
         every = (turn.user for dialogue in resources.corpus for turn in dialogue.turns)
         texts = (text for text in every if len(text) <= LONGEST)
         sample = [spoken for spoken in map(words, islice(texts, _TUNED_ON)) if spoken]

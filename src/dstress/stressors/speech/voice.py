@@ -24,9 +24,6 @@ PROGRAM = "flite"
 VOICES = ("slt", "rms", "awb")
 """Those that speak where nobody names others, and that babble is mixed of."""
 TRIES = 2
-_PAUSE = "pau"
-_PHONES = {"ax": "AH"}
-"""flite's phones are pocketsphinx's in lower case, but for its name of the weak vowel."""
 PATIENCE = 20.0
 """Seconds for one utterance; a usual one takes a tenth of one."""
 
@@ -72,21 +69,6 @@ def speak(script: str, voice: str, speed: float = 1.0) -> Samples:
         except (OSError, subprocess.SubprocessError, wave.Error, EOFError, ValueError) as error:
             problem = f"{type(error).__name__}: {error}"
     raise SilentVoice(problem)
-
-
-def phones(text: str) -> list[list[str]]:
-    """How flite would pronounce a text, in pocketsphinx's phones: those between pauses; nothing where it fails."""
-    try:
-        spoken = _run([PROGRAM, "-ps", "-t", text, "-o", "none"], check=False)
-    except (OSError, subprocess.SubprocessError):
-        return []
-    groups: list[list[str]] = [[]]
-    for phone in spoken.decode("ascii", "replace").split():
-        if phone == _PAUSE:
-            groups.append([])
-        else:
-            groups[-1].append(_PHONES.get(phone, phone.upper()))
-    return [group for group in groups if group]
 
 
 def _run(command: list[str], *, check: bool = True) -> bytes:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from dstress.dialogue import DONTCARE, Dialogue, State, Turn, service_of, update
 from dstress.errors import DstressError
 from dstress.resources import Material
-from dstress.stressors.generators.classifiers.base import Exchange
 from dstress.stressors.generators.goals import is_bare_answer, is_flag
 from dstress.stressors.generators.matching import overlap
 from dstress.text import coreference
@@ -29,6 +28,14 @@ _HELD_OUT = 25  # every so many dialogues one is held out of training
 _FEW = 100  # a corpus of fewer dialogues holds none out: all are learnt from, and the line is drawn on them
 
 
+class Exchange(NamedTuple):
+    """What a classifier sees: the words before the system's turn (the latest last), the system's turn, the answer."""
+
+    history: tuple[str, ...]
+    system: str
+    user: str
+
+
 class Labelled(NamedTuple):
     """An exchange, the values that its turn adds by their slots, and where the user's words say values."""
 
@@ -37,8 +44,6 @@ class Labelled(NamedTuple):
     mentions: tuple[Mention, ...] = ()
     slots: frozenset[str] = frozenset()
     """The slots that the user speaks about: what a classifier should find."""
-    offers: frozenset[str] = frozenset()
-    """The slots that are added, though only the system says their values."""
     unsure: frozenset[str] = frozenset()
 
 
@@ -53,9 +58,8 @@ class _Turn:
         if len(self.slots) < len(self.added):
             references = (*turn.coreferences, *coreference.find(turn, before, history))
             self.slots |= {reference.slot for reference in references} & self.added.keys()
-        rest = self.added.keys() - self.slots
-        self.offers = {slot for slot in rest if _speaks_of(turn.system, slot, self.added[slot])}
-        self.unsure = rest - self.offers
+        rest = self.added.keys() - self.slots  # those that only the system says are offers, and not unsure
+        self.unsure = {slot for slot in rest if not _speaks_of(turn.system, slot, self.added[slot])}
 
     def mentions_beside(self, slot: str, forms: tuple[str, ...]) -> list[Mention]:
         """Where the user's words say a value, but for the words that say what the turn adds."""
@@ -107,7 +111,6 @@ def label_turns(dialogues: Iterable[Dialogue]) -> Iterator[Labelled]:
                 {slot: forms[0] for slot, forms in turn.added.items()},
                 tuple(sorted(turn.mentions, key=lambda mention: mention[2:])),
                 frozenset(turn.slots),
-                frozenset(turn.offers),
                 frozenset(turn.unsure - turn.slots),
             )
 
@@ -142,29 +145,12 @@ def hold_out(examples: Sequence[Labelled]) -> tuple[list[Labelled], list[Labelle
     return learnt, [example for dialogue in dialogues[::_HELD_OUT] for example in dialogue]
 
 
-def label_columns(example: Labelled, slots: Sequence[str]) -> tuple[list[int], list[int]]:
-    """An example's label in a table with a column a slot, and then one for each as an offer; and the unsure ones."""
-    places = {slot: place for place, slot in enumerate(slots)}
-    spoken, offers, unsure = (
-        [places[slot] for slot in sorted(part) if slot in places]
-        for part in (example.slots, example.offers, example.unsure)
-    )
-    return spoken + [len(slots) + place for place in offers], unsure
-
-
 def label_tables(examples: Sequence[Labelled], slots: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The targets of examples in such a table; and 0 where they are unsure, else 1."""
-    columns = [label_columns(example, slots) for example in examples]
-    labels, unsure = (multi_hot([pair[part] for pair in columns], 2 * len(slots)) for part in (0, 1))
-    return labels, 1 - unsure
-
-
-def multi_hot(columns: Sequence[Sequence[int]], width: int) -> NDArray[np.float32]:
-    """A row for each, with 1 in its columns."""
-    table = np.zeros((len(columns), width), np.float32)
-    for row, ones in zip(table, columns, strict=True):
-        row[list(ones)] = 1
-    return table
+    """Which slots each example speaks about, a column for each; and 0 where that is unsure, else 1."""
+    shape = len(examples), len(slots)
+    spoken = np.array([[slot in example.slots for slot in slots] for example in examples], np.float32)
+    unsure = np.array([[slot in example.unsure for slot in slots] for example in examples], np.float32)
+    return spoken.reshape(shape), 1 - unsure.reshape(shape)
 
 
 def break_even(logits: NDArray[np.float32], targets: NDArray[np.float32], weights: NDArray[np.float32]) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from dstress.stressors.generators.classifiers.base import SlotClassifier
-from dstress.stressors.generators.classifiers.examples import Labelled
+from dstress.stressors.counterfactual.classifier.examples import Labelled
+from dstress.stressors.counterfactual.classifier.linear import Linear
 
 
 class Agreement(NamedTuple):
@@ -55,6 +55,6 @@ def compare(predictions: Sequence[frozenset[str]], examples: Sequence[Labelled])
     )
 
 
-def measure(classifier: SlotClassifier, examples: Sequence[Labelled]) -> Figures:
+def measure(classifier: Linear, examples: Sequence[Labelled]) -> Figures:
     """A prepared classifier on labelled turns."""
     return compare(classifier.slots([example.exchange for example in examples]), examples)

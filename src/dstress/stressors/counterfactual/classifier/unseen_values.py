@@ -14,7 +14,7 @@ from itertools import islice
 from random import Random
 
 from dstress.dialogue import DONTCARE
-from dstress.stressors.generators.classifiers.examples import Labelled
+from dstress.stressors.counterfactual.classifier.examples import Labelled
 from dstress.text.letters import words_of
 from dstress.text.numbers import number_of, ordinal
 from dstress.text.times import CLOCK, calendar_words, clock_time, half_day_time, time_of

@@ -1,4 +1,4 @@
-"""The default slot classifier: hashed n-grams and one logistic regression a slot. It fits MultiWOZ in a minute.
+"""Hashed n-grams and one logistic regression a slot, where CoCo has a BERT (4.3). It fits MultiWOZ in a minute.
 
 The regression needs numpy alone: one against the rest, AdaGrad on small batches of sparse rows.
 """
@@ -15,10 +15,15 @@ from numpy.typing import NDArray
 from dstress.errors import DstressError
 from dstress.resources import Material, Resources
 from dstress.storage.fits import load_or_fit
-from dstress.stressors.generators.classifiers.base import Exchange, SlotClassifier
-from dstress.stressors.generators.classifiers.examples import break_even, hold_out, label_tables, training_examples
-from dstress.stressors.generators.classifiers.features import Features, Hashes, Rows
-from dstress.stressors.generators.classifiers.unseen_values import UnseenValues
+from dstress.stressors.counterfactual.classifier.examples import (
+    Exchange,
+    break_even,
+    hold_out,
+    label_tables,
+    training_examples,
+)
+from dstress.stressors.counterfactual.classifier.features import Features, Hashes, Rows
+from dstress.stressors.counterfactual.classifier.unseen_values import UnseenValues
 
 Floats = NDArray[np.float32]
 
@@ -30,8 +35,8 @@ _RATE, _SEED = 0.7, 1
 _FINEST = 127
 
 
-class Linear(SlotClassifier):
-    """Hashed n-grams, a logistic regression a slot: needs nothing but numpy."""
+class Linear:
+    """Says which slots a system turn and the user's answer speak about."""
 
     def __init__(self) -> None:
         self._in_schema: NDArray[np.bool_] = np.zeros(0, bool)
@@ -48,7 +53,7 @@ class Linear(SlotClassifier):
     def slots(self, exchanges: Sequence[Exchange]) -> list[frozenset[str]]:
         """The slots from the threshold on."""
         if self._fit is None:
-            raise DstressError("the slot classifier linear has learnt nothing", fix="call prepare first")
+            raise DstressError("the slot classifier has learnt nothing", fix="call prepare first")
         names, hits = self._fit.slots, (self._fit.logits(exchanges) >= self._fit.threshold) & self._in_schema
         return [frozenset(names[column] for column in np.flatnonzero(row)) for row in hits]
 
@@ -106,12 +111,11 @@ def fit_exchanges(train: Material) -> Fit:
             if user != example.exchange.user:
                 made_up.append(example._replace(exchange=example.exchange._replace(user=user)))
     learnt = learnt + made_up
-    spoken = np.s_[:, : len(slots)]  # without the columns of offers
-    targets, weights = (table[spoken] for table in label_tables(learnt, slots))
+    targets, weights = label_tables(learnt, slots)
     hashes, rows = features.extract([example.exchange for example in learnt])
     model = _fit_logistic(hashes, rows, targets, weights, 4 if len(learnt) >= _MANY else 2)
     fit = Fit(slots, features, model, 0.0)
-    targets, weights = (table[spoken] for table in label_tables(held_out, slots))
+    targets, weights = label_tables(held_out, slots)
     return fit._replace(threshold=break_even(fit.logits([each.exchange for each in held_out]), targets, weights))
 
 

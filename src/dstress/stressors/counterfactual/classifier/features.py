@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dstress.dialogue import service_of
-from dstress.stressors.generators.classifiers.base import Exchange
-from dstress.stressors.generators.classifiers.delexical import Delexicaliser
-from dstress.stressors.generators.classifiers.examples import Labelled
+from dstress.stressors.counterfactual.classifier.delexical import Delexicaliser
+from dstress.stressors.counterfactual.classifier.examples import Exchange, Labelled
 
 _MIXED, _HALF = np.uint32(0x9E3779B1), np.uint32(15)
 _SYSTEM, _ASKED = np.uint32(0x5BD1E995), np.uint32(0x27D4EB2F)

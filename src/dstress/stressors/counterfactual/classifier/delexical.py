@@ -14,7 +14,7 @@ from functools import cache
 from typing import NamedTuple
 
 from dstress.dialogue import DONTCARE
-from dstress.stressors.generators.classifiers.examples import Labelled
+from dstress.stressors.counterfactual.classifier.examples import Labelled
 from dstress.stressors.generators.goals import is_flag
 from dstress.text.letters import fold
 from dstress.text.numbers import ORDINAL_ENDING, number_words

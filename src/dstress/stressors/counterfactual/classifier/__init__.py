@@ -1,0 +1,13 @@
+"""The slot classifier: a filter against utterances that say more than they should.
+
+Learning (`Linear.prepare`, once):
+
+    training corpus
+      -> examples       each exchange with the slots that its user speaks about; some dialogues are held out
+      -> unseen_values  the same once more with made-up values, as those of a counterfactual are new
+      -> linear         features (of words in which `delexical` puts kinds for values) into a logistic regression
+      -> break_even     the line between the slots that are spoken about and the others, by what was held out
+
+Classifying (`Linear.slots`): exchanges -> logits of all slots -> those from the threshold on. It reads words, never
+labels, so that it can judge utterances that nobody has labelled.
+"""
