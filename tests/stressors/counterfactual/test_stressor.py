@@ -15,7 +15,7 @@ from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.stress import StressedCorpus, stress
 from dstress.resources import Material, Resources
 from dstress.stressors import create
-from dstress.stressors.counterfactual.filters import CANDIDATES, UNTAKEN, Filters
+from dstress.stressors.counterfactual.filters import CANDIDATES, UNTAKEN, judge
 from dstress.stressors.counterfactual.stressor import GENERATED, SUBSTITUTED, Counterfactual
 from dstress.stressors.generators import Candidate, Generator, Goal
 from dstress.stressors.generators.goals import is_flag
@@ -89,13 +89,6 @@ def test_operations_can_be_switched_off() -> None:
         assert found[forbidden] == 0 and sum(found.values()) > 0, argument
 
 
-def test_own_goals_are_said_in_other_words_with_the_label_kept() -> None:
-    found = changed(list(stressed_by("goals=own")))
-    assert len(found) > 40
-    for dialogue, index in found:
-        assert dialogue.turns[index].state == dialogue.turns[index].original.state
-
-
 def test_coco_plus_substitutes_where_nothing_passes() -> None:
     plus = stressed_by('values=built, fallback=values, generator="tests.stressors.counterfactual.test_stressor:Silent"')
     tags = Counter(tag for dialogue, index in changed(list(plus)) for tag in dialogue.turns[index].stress.tags)  # type: ignore[union-attr]
@@ -166,8 +159,7 @@ def test_what_is_asked_must_be_taken_up_by_a_yes(system: str, taken: dict[str, s
     said = Utterance(Dialogue("d", (Turn("yes , for 3 people", system),)), 0, MULTIWOZ, ())
     goal = Goal({"hotel-book people": "31"}, taken)
     candidates = [Candidate("i need it for 31 people ."), Candidate("yes , for 31 people .")]
-    assert [verdict.filter for verdict in Filters(None, offers=True).judge(said, goal, candidates)] == [UNTAKEN, ""]
-    assert [verdict.filter for verdict in Filters(None).judge(said, goal, candidates)] == ["", ""]
+    assert [verdict.filter for verdict in judge((said, goal, candidates), None)] == [UNTAKEN, ""]
 
 
 @pytest.mark.parametrize("known", ["state", "offer"])
@@ -177,7 +169,7 @@ def test_a_place_that_has_its_name_is_not_looked_for(known: str) -> None:
     said = Utterance(Dialogue("d", turns), 1, MULTIWOZ, ())
     goal = Goal({"hotel-parking": "yes"}, {} if known == "state" else {"hotel-name": "ashley"})
     candidates = [Candidate("i am looking for a place with free parking ."), Candidate("it should have free parking .")]
-    assert [verdict.filter for verdict in Filters(None, offers=True).judge(said, goal, candidates)] == [UNTAKEN, ""]
+    assert [verdict.filter for verdict in judge((said, goal, candidates), None)] == [UNTAKEN, ""]
 
 
 class Silent(Generator):
@@ -229,8 +221,7 @@ def test_wrong_arguments_are_told(spec: str, words: str) -> None:
         "drop=1",
         "generator=templates",
         "generator=templates()",
-        "combinations=rare, fallback=none, classifier=linear, candidates=10, goals=other, drop=1, add=2, "
-        "slots=3, change=true, offers=false",
+        "combinations=rare, fallback=none, classifier=linear, candidates=10, drop=1, add=2, slots=3, change=true",
     ],
 )
 def test_a_default_that_is_given_changes_nothing(arguments: str) -> None:

@@ -49,15 +49,13 @@ class Limits:
     """How far a goal may go from the user's own; the defaults are those that the paper's code works with.
 
     At most `drop` slots are dropped, at most `add` are added, none to a goal that has `slots` slots already. A limit of
-    0 turns its operation off, `change=False` leaves the values of the other slots (the ablations of table 4). With
-    `offers`, slots are also added where the user says no value but only takes up what the system offers.
+    0 turns its operation off, `change=False` leaves the values of the other slots (the ablations of table 4).
     """
 
     drop: int = 1
     add: int = 2
     slots: int = 3
     change: bool = True
-    offers: bool = False
 
     def __post_init__(self) -> None:
         for name, limit, least in (("drop", self.drop, 0), ("add", self.add, 0), ("slots", self.slots, 1)):
@@ -103,7 +101,7 @@ def draw_goal(
         for slot, forms in added.items()
         if DONTCARE not in forms and not any(map(is_flag, forms)) and find_value(turn.system, slot, forms)
     }
-    if not own.spoken and not (limits.offers and offered == added.keys()):
+    if not own.spoken:
         return Unchanged("the user says no value of the turn")
     free = frozenset(own.spoken.keys() - offered)
     taken = _taken_up(utterance, own, free)
@@ -169,7 +167,7 @@ def _taken_up(utterance: Utterance, own: Goal, free: frozenset[str]) -> dict[str
     parking ?"), nor does one who has a choice of several names.
     """
     turn = utterance.turn
-    services = set(map(service_of, own.spoken or own.unspoken))
+    services = set(map(service_of, own.spoken))
     goes_on = takes_up(utterance.text) or any(map(points_back, sentences_of(tuple(tokens_of(utterance.text)))))
     if has_bookings(utterance.schema.slots) and not goes_on:
         services -= {service_of(slot) for slot in free if not is_booking(slot)}
@@ -243,7 +241,7 @@ class _Draft:
         """What may be added, in random order: by service, the slots that go with all its active ones; and first what
         the system asks for, if nothing of it is said yet."""
         utterance, turn, active = self.utterance, self.utterance.turn, [*self.spoken, *self.own.unspoken]
-        services = dict.fromkeys(map(service_of, self.spoken or self.own.unspoken))
+        services = dict.fromkeys(map(service_of, self.spoken))
         requested = _asked_slots(utterance, services)
         listed = [
             slot

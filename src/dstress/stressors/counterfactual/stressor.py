@@ -18,11 +18,10 @@ from dstress.spec import ComponentSpec
 from dstress.stressors.base import Effect, Outcome, Rewrite, TurnStressor, Unchanged
 from dstress.stressors.counterfactual import combinations as combination_tables
 from dstress.stressors.counterfactual.classifier.linear import Linear
-from dstress.stressors.counterfactual.filters import CANDIDATES, Filters, Verdict
+from dstress.stressors.counterfactual.filters import CANDIDATES, Verdict, choose, judge
 from dstress.stressors.counterfactual.fits import fit_once, training_corpus
 from dstress.stressors.counterfactual.goals import CounterfactualGoal, Limits, draw_goal
 from dstress.stressors.generators import Generator, Goal, Request, generators
-from dstress.stressors.generators.goals import own_goal, state_with
 from dstress.stressors.values.dictionary import BUILT
 from dstress.stressors.values.stressor import Values
 from dstress.text.mentions import find_value
@@ -37,9 +36,8 @@ class Counterfactual(TurnStressor):
 
     `values` is a slot-value dictionary as of the stressor `values`; without it the paper's O for MultiWOZ's slots, for
     others what their users say (`built`). `combinations` says which slots may be added: freq, neu, rare, built-freq
-    ..., or a file. `train` is the corpus that generator and classifier learn from; without it the
-    corpus's own training split. `goals=own` says the user's own goal in other words, CoCo(ori). The last five are those
-    of `Limits`; `classifier=none` and a limit of 0 are the rows of the paper's table 4.
+    ..., or a file. `train` is the corpus that generator and classifier learn from; without it the corpus's own training
+    split. The last four are those of `Limits`; `classifier=none` and a limit of 0 are the rows of the paper's table 4.
     """
 
     languages = ("en",)
@@ -55,20 +53,18 @@ class Counterfactual(TurnStressor):
         train: str = "",
         classifier: Literal["linear"] | None = "linear",
         candidates: int = 10,
-        goals: Literal["other", "own"] = "other",
         drop: int = 1,
         add: int = 2,
         slots: int = 3,
         change: bool = True,
-        offers: bool = False,
     ) -> None:
-        self.limits = Limits(drop, add, slots, change, offers)
+        self.limits = Limits(drop, add, slots, change)
         if candidates < 1:
             raise SpecError("counterfactual: candidates must be 1 or more")
-        self.candidates, self.goals = candidates, goals
+        self.candidates = candidates
         self.values_source, self.combinations_source, self.train = values, combinations, train
         self.generator: Generator = generators.create(generator)
-        self.filters = Filters(Linear() if classifier else None, goals == "other")
+        self.classifier = Linear() if classifier else None
         self.substitution = Values(values, train) if fallback else None
 
     def reads(self, train: str) -> tuple[str, ...]:
@@ -98,8 +94,8 @@ class Counterfactual(TurnStressor):
         if self.limits.add:
             self.combinations.check(self.dictionary)
         self.generator = fit_once(self.generator, resources, train)
-        if self.filters.classifier is not None:
-            self.filters.classifier = fit_once(self.filters.classifier, resources, train)
+        if self.classifier is not None:
+            self.classifier = fit_once(self.classifier, resources, train)
 
     def rewrite_utterances(self, utterances: Sequence[Utterance]) -> Sequence[Outcome]:
         """Goals for all turns, candidates for all goals, and the first of each that passes."""
@@ -117,18 +113,13 @@ class Counterfactual(TurnStressor):
         return outcomes
 
     def goal(self, utterance: Utterance) -> CounterfactualGoal | Unchanged | None:
-        """Another goal for a turn; with `goals=own` the one that it has."""
-        if self.goals == "other":
-            return draw_goal(utterance, self.dictionary, self.combinations, self.limits)
-        own = own_goal(utterance)
-        if state_with(utterance, own) != utterance.turn.state:
-            return Unchanged("the user only refers to a value, or takes one back")
-        return CounterfactualGoal(own, utterance.turn.state) if own.spoken else None
+        """Another goal for a turn."""
+        return draw_goal(utterance, self.dictionary, self.combinations, self.limits)
 
     def judge(self, utterance: Utterance, goal: Goal) -> list[Verdict]:
         """Every candidate for a goal and what the filters say, to look at one turn at a time."""
         [candidates] = self.generator.generate_all([Request(utterance.turn.system, goal, utterance)], self.candidates)
-        return self.filters.judge(utterance, goal, candidates)
+        return judge((utterance, goal, candidates), self.classifier)
 
     def objection(self, utterance: Utterance, rewrite: Rewrite) -> str:
         """Every value that is new must be found in the words."""
@@ -144,7 +135,7 @@ class Counterfactual(TurnStressor):
         trials = [
             (utterance, new.goal, candidates) for (utterance, new), candidates in zip(drawn, generated, strict=True)
         ]
-        for (utterance, new), (text, counts) in zip(drawn, self.filters.choose(trials), strict=True):
+        for (utterance, new), (text, counts) in zip(drawn, choose(trials, self.classifier), strict=True):
             if text:
                 tags = (GENERATED, new.tag) if new.tag else (GENERATED,)
                 frames = frames_for(utterance, new.goal, text)

@@ -68,12 +68,13 @@ class Generator(ABC):
     def prepare(self, resources: Resources, train: Material) -> None:
         """Check every need, and learn from the training corpus. Afterwards it must survive pickling."""
 
-    @abstractmethod
     def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
         """Up to `n` different utterances, the best first; none if it knows no way to say the goal.
 
-        The same arguments always give the same candidates, whatever was asked before.
+        The same arguments always give the same candidates, whatever was asked before. Whoever generates in batches
+        defines `generate_all` instead.
         """
+        return self.generate_all([Request(system, goal)], n)[0]
 
     def files(self) -> tuple[Path, ...]:
         """The files that its candidates depend on, such as weights: where one changes, candidates are others."""

@@ -20,7 +20,7 @@ from dstress.llm.client import DECLINED, OVER_BUDGET, Client, Options, Question
 from dstress.llm.found_json import find_json
 from dstress.llm.post import REFUSED, Unanswered, checked_url
 from dstress.resources import Material, Resources
-from dstress.stressors.generators.base import Candidate, Generator, Goal, Request
+from dstress.stressors.generators.base import Candidate, Generator, Request
 from dstress.stressors.generators.goals import own_goal
 from dstress.stressors.generators.matching import find_oversaid, find_unsaid
 from dstress.text.tables import read_table
@@ -77,10 +77,6 @@ class Llm(Generator):
         """Draw the examples."""
         self._folder, self._schema = resources.folder / "llm", resources.schema
         self._examples = draw(train, self.shots, self.options.seed or 0) if self.shots else []
-
-    def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
-        """The model's utterances."""
-        return self.generate_all([Request(system, goal)], n)[0]
 
     def generate_all(self, requests: Sequence[Request], n: int) -> list[list[Candidate]]:
         """The model's utterances, several goals sent at once; each goal is a request of its own."""

@@ -17,10 +17,15 @@ from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
 from dstress.errors import DstressError
 from dstress.resources import Material, Resources
-from dstress.stressors.counterfactual.classifier.delexical import Delexicaliser
-from dstress.stressors.counterfactual.classifier.examples import Exchange, Labelled, label_turns, training_examples
+from dstress.stressors.counterfactual.classifier.examples import (
+    Exchange,
+    Labelled,
+    UnseenValues,
+    label_turns,
+    training_examples,
+)
+from dstress.stressors.counterfactual.classifier.features import Delexicaliser
 from dstress.stressors.counterfactual.classifier.linear import Linear
-from dstress.stressors.counterfactual.classifier.unseen_values import UnseenValues
 from tests.stressors.counterfactual.classifier.accuracy import Agreement, agreement, compare, measure
 from tests.stressors.samples import in_memory
 

@@ -25,8 +25,7 @@ from dstress.stressors.generators.goals import own_goal
 from dstress.stressors.generators.matching import find_oversaid, find_unsaid
 from dstress.stressors.generators.templates.composition import Composer
 from dstress.stressors.generators.templates.delexical import Delexicalised
-from dstress.stressors.generators.templates.filler import write_sentence
-from dstress.stressors.generators.templates.generator import Templates
+from dstress.stressors.generators.templates.generator import Templates, write_sentence
 from dstress.stressors.generators.templates.library import Library
 from dstress.stressors.generators.templates.selection import Vocabulary
 from dstress.stressors.generators.templates.system_acts import ActTagger, SystemAct

@@ -17,13 +17,13 @@ from dstress.resources import Material, Resources
 from dstress.storage.fits import load_or_fit
 from dstress.stressors.counterfactual.classifier.examples import (
     Exchange,
+    UnseenValues,
     break_even,
     hold_out,
     label_tables,
     training_examples,
 )
 from dstress.stressors.counterfactual.classifier.features import Features, Hashes, Rows
-from dstress.stressors.counterfactual.classifier.unseen_values import UnseenValues
 
 Floats = NDArray[np.float32]
 

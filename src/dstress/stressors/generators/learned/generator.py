@@ -13,7 +13,7 @@ from dstress.errors import SpecError
 from dstress.learning.checkpoints import NOTES, WEIGHTS, find_checkpoint, read_notes
 from dstress.learning.devices import require_torch, require_transformers
 from dstress.resources import Material, Resources
-from dstress.stressors.generators.base import Candidate, Generator, Goal, Request
+from dstress.stressors.generators.base import Candidate, Generator, Request
 from dstress.stressors.generators.learned import FAMILY, HOW
 from dstress.stressors.generators.learned.choice import Usage, choose
 from dstress.stressors.generators.learned.meaning import (
@@ -84,10 +84,6 @@ class Learned(Generator):
             return ()
         folder = find_checkpoint(Path(self.path))
         return folder / NOTES, folder / WEIGHTS
-
-    def generate(self, system: str, goal: Goal, n: int) -> list[Candidate]:
-        """Samples for one goal that pass."""
-        return self.generate_all([Request(system, goal)], n)[0]
 
     def generate_all(self, requests: Sequence[Request], n: int) -> list[list[Candidate]]:
         """Samples for all goals that say no more and no less, the newest wording first."""

@@ -13,7 +13,7 @@ Generating (`generator.Templates.generate`, for each request):
     system turn and goal
       -> system_acts   what the system turn does: it asks for a slot, offers to book, fails ...
       -> composition   phrasings: a template that says the whole goal, or several joined
-      -> filler        values in place of the placeholders; capitals and blanks as the corpus at hand has them
+      -> generator     values in place of the placeholders; capitals and blanks as the corpus at hand has them
       -> candidates
 
 `tokens` is how all of them see text.
