@@ -31,15 +31,10 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """The components of one kind, by name. `contract` is the base class that each of them honours.
+    """The components of one kind, by name. `contract` is the base class that each of them honours."""
 
-    `removed` says what to take in place of components of earlier versions.
-    """
-
-    def __init__(
-        self, kind: str, contract: type[T], builtin: Mapping[str, str], removed: Mapping[str, str] | None = None
-    ) -> None:
-        self.kind, self.contract, self._builtin, self._removed = kind, contract, dict(builtin), dict(removed or {})
+    def __init__(self, kind: str, contract: type[T], builtin: Mapping[str, str]) -> None:
+        self.kind, self.contract, self._builtin = kind, contract, dict(builtin)
 
     @cached_property
     def plugins(self) -> dict[str, EntryPoint]:
@@ -74,8 +69,6 @@ class Registry(Generic[T]):
 
     def get(self, name: str) -> type[T]:
         """The component's class, imported now. An unknown name suggests the nearest."""
-        if name in self._removed and name not in self.targets:
-            raise SpecError(f"the {self.kind} {name!r} was removed", fix=self._removed[name])
         if name not in self.targets and ":" not in name:
             raise unknown(self.kind, name, self.targets, fix=f"`dstress list {self.kind}s` shows them all")
         # A person's own module is looked for where they are, but only when they name one: otherwise any file there that

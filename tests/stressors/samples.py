@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -10,7 +10,8 @@ from pathlib import Path
 from benchmarks import reminder
 from dstress.corpora import load
 from dstress.corpora.base import Corpus
-from dstress.dialogue import Dialogue, Schema
+from dstress.dialogue import Dialogue, Edit, Schema
+from dstress.text.edits import apply
 
 CORPORA = ("reminder", "multiwoz", "sgd")
 DIALOGUES = 12
@@ -32,3 +33,12 @@ def sample(name: str, shared: Path | None, dialogues: int = DIALOGUES) -> Corpus
     paths = {"multiwoz": "multiwoz21-raw", "sgd": "sgd/test.tar.xz"}
     corpus = load(f"{(shared or Path()) / 'data' / paths[name]}")
     return in_memory(list(islice(iter(corpus), dialogues)), corpus.schema, name)
+
+
+def undo(text: str, edits: Iterable[Edit]) -> str:
+    """The original of an edited text."""
+    moved, back = 0, []
+    for edit in edits:
+        back.append(Edit(edit.start + moved, edit.after, edit.before))
+        moved += len(edit.after) - len(edit.before)
+    return apply(text, back)

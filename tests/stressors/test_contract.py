@@ -24,11 +24,10 @@ from dstress.stressors import create, stressors
 from dstress.stressors.base import SchemaStressor, TurnStressor
 from dstress.stressors.released.sets import ReleasedSet, turns_of, write_set
 from dstress.text import mentions as values
-from dstress.text.edits import undo
 from dstress.text.word_row import word_lists
 from tests.parts import need_parts_of
 from tests.stressors.generators.training import training
-from tests.stressors.samples import CORPORA, in_memory, sample
+from tests.stressors.samples import CORPORA, in_memory, sample, undo
 from tests.stressors.schema.schemas import add_sgd
 
 SLOW = {"speech": 3, "schema_backtranslation": 6}

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstress.dialogue import Edit
-from dstress.text.edits import apply, differing_words, edits_between, move, undo
+from dstress.text.edits import apply, differing_words, edits_between, move
+from tests.stressors.samples import undo
 
 words = st.lists(st.sampled_from(["i", "want", "a", "cheap", "hotel", ",", "no", "مطعم", "🙂", "don't", " ", "  "]))
 texts = st.one_of(words.map(" ".join), st.text(max_size=60))

@@ -76,15 +76,6 @@ def replace_places(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
     return "".join(parts) + text[done:]
 
 
-def undo(text: str, edits: Iterable[Edit]) -> str:
-    """The original of an edited text."""
-    moved, back = 0, []
-    for edit in edits:
-        back.append(Edit(edit.start + moved, edit.after, edit.before))
-        moved += len(edit.after) - len(edit.before)
-    return apply(text, back)
-
-
 def move(start: int, end: int, edits: Iterable[Edit]) -> tuple[int, int]:
     """Where a stretch of the original stands in the edited text, widened to the whole of each edit that touches it."""
     low, high, grown_before, grown_inside = start, end, 0, 0

@@ -14,12 +14,11 @@ from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn, update
 from dstress.errors import SpecError, UnknownNameError
 from dstress.resources import Resources
 from dstress.stressors import create
-from dstress.text.edits import undo
 from dstress.text.mentions import find_value, protected_spans
 from dstress.text.utterance import Utterance
 from tests.paths import DOCS
 from tests.strategies import dialogues
-from tests.stressors.samples import in_memory, sample
+from tests.stressors.samples import in_memory, sample, undo
 
 PAGE = DOCS / "stressors" / "disfluency.md"
 SCHEMA = Schema((Service("train", slots=(Slot("destination"), Slot("people"), Slot("leaveat"))),))

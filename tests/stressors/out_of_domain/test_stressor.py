@@ -16,11 +16,10 @@ from dstress.errors import CorpusError, SpecError, UnknownNameError
 from dstress.resources import Resources
 from dstress.stressors import create
 from dstress.stressors.out_of_domain.stressor import Domain, embedded_utterances, own_utterances
-from dstress.text.edits import undo
 from dstress.text.mentions import find_value
 from tests.paths import DOCS
 from tests.strategies import dialogues
-from tests.stressors.samples import in_memory, sample
+from tests.stressors.samples import in_memory, sample, undo
 
 PAGE = DOCS / "stressors" / "out_of_domain.md"
 SCHEMA = Schema((Service("train", "Trains between cities", slots=(Slot("destination"), Slot("people"))),))

@@ -14,12 +14,11 @@ from dstress.errors import CorpusError, DstressError, SpecError
 from dstress.resources import Resources
 from dstress.stressors import create
 from dstress.stressors.values.dictionary import shipped
-from dstress.text.edits import undo
 from dstress.text.manners import days_between
 from dstress.text.mentions import find_value
 from dstress.text.times import date_of, time_of
 from tests.paths import DOCS
-from tests.stressors.samples import in_memory, sample
+from tests.stressors.samples import in_memory, sample, undo
 
 PAGE = DOCS / "stressors" / "values.md"
 EXAMPLE = re.compile(r"^(\S.*?) \| (\S+), turn (\d+)\n  - (.*)\n  \+ (.*)$", re.MULTILINE)

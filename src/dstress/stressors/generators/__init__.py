@@ -13,7 +13,6 @@ generators = Registry(
         "llm": "dstress.stressors.generators.llm:Llm",
         "templates": "dstress.stressors.generators.templates.generator:Templates",
     },
-    removed={"seq2seq": "take learned(path=DIR), which `dstress train utterances-multiwoz --out DIR` trains"},
 )
 
 __all__ = ["Candidate", "Generator", "Goal", "Request", "generators"]

@@ -117,8 +117,6 @@ def test_samples_depend_on_seed_turn_and_goal_alone(folder: Path) -> None:
 def test_what_cannot_work_is_told(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="dstress train utterances-multiwoz"):
         generators.create("learned")
-    with pytest.raises(SpecError, match=r"removed\n.*learned"):
-        generators.create("seq2seq(folder=there)")
     need("torch", "models")
     generator = generators.create(f"learned(path={tmp_path})")
     with pytest.raises(DstressError, match="no checkpoint"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from itertools import cycle, islice
 from pathlib import Path
@@ -109,13 +108,6 @@ class Learned(Generator):
         """A prompt for each sample: what is certain in all of them, and the rest now open and now as it was."""
         prompts = (meaning.prompt() for meaning in cycle(_meanings(request, self._by_acts)))
         return list(islice(prompts, self.samples))
-
-    def fingerprint(self) -> str:
-        """What the weights are, for a record of what was made with them."""
-        folder, digest = find_checkpoint(Path(self.path)), hashlib.sha256()
-        for name in (NOTES, WEIGHTS):
-            digest.update((folder / name).read_bytes() if (folder / name).is_file() else b"")
-        return digest.hexdigest()[:16]
 
     def _sample(self, prompts: Sequence[str], numbers: Sequence[Sequence[float]]) -> list[tuple[str, float]]:
         """A text for each prompt, and the mean log-probability of its tokens; those of about one length together."""

@@ -15,7 +15,7 @@ from dstress.learning.devices import choose_device
 from dstress.learning.lessons import Lesson
 from dstress.learning.recipe import read_settings
 from dstress.resources import Material
-from dstress.stressors.generators.learned import FAMILY, HOW
+from dstress.stressors.generators.learned import FAMILY
 from dstress.stressors.generators.learned.meaning import lessons_of
 from dstress.trackers.generative.model import GenerativeModel
 from dstress.trackers.generative.model import Options as TrackerOptions
@@ -62,8 +62,6 @@ def load(folder: Path, device: str = "") -> GenerativeModel:
     """The network of a trained folder, ready to sample."""
     place = find_checkpoint(folder)
     notes = read_notes(place, FAMILY)
-    if "options" in notes["model"]:
-        raise DstressError("the network was trained by an earlier version", where=str(place), fix=HOW)
     options = read_settings(notes["model"], Options, str(place))
     try:
         model = _KINDS[options.network].restore(msgspec.to_builtins(_settings(options)), place)
