@@ -232,7 +232,7 @@ class Offered(NamedTuple):
 
 
 def offer(registry: Registry[Stressor] = stressors) -> dict[str, Offered]:
-    """Every stressor, built in or plugged in: first those that keep the label, last those that take long or need a file.
+    """Every stressor, built in or plugged in: first those that keep the label, last those that take long or need files.
 
     A plug-in that cannot be imported says so.
     """

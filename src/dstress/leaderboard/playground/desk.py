@@ -41,12 +41,6 @@ _KEPT_ANSWERS, _KEPT_DIALOGUES, _MOST_WAITING = 1000, 100, 400
 _LONGEST_LABEL = 5_000
 
 
-class Busy(DstressError):
-    """Too much is asked for at once."""
-
-    status = 503
-
-
 class Rules(NamedTuple):
     """What may be asked of a playground. `offered` has the stressors, with bounds for their arguments; None: all."""
 
@@ -199,11 +193,11 @@ class Desk:
                 if offered.problem:
                     raise DstressError(offered.problem)
                 spec = request.spec if is_own else write_spec(offered, self._checked(offered.name, settings))
+                future = self._find(request, scene, spec) if is_asked else None
             except DstressError as error:
                 tried = Tried(offered.name, problem=error.problem, fix=error.fix)
                 cards.append((Card(offered, offered.name, settings, tried), None))
                 continue
-            future = self._find(request, scene, spec) if is_asked else None
             cards.append((Card(offered, spec, settings, None, is_asked), future))
         done = []
         for card, future in cards:
@@ -273,7 +267,7 @@ class Desk:
         with self._lock:
             if key not in self._answers:
                 if sum(not future.done() for future in self._answers.values()) > _MOST_WAITING:
-                    raise Busy("the playground is busy", fix="try again in a moment")
+                    raise DstressError("the playground is busy", fix="try again in a moment")
                 lane = "slow" if self._is_heavy(spec) else "fast"
                 work = partial(self._try_out, lane, request.corpus, spec, scene, seeds)
                 self._answers[key] = self._lanes[lane].submit(work)

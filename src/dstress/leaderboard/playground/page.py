@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -12,12 +12,12 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from dstress.corpora import load
-from dstress.dialogue import Turn
+from dstress.dialogue import Turn, first_forms, update
 from dstress.errors import DstressError
 from dstress.leaderboard.playground.desk import Answer, Desk
 from dstress.reports.rendering import templates
 from dstress.reports.small_page import Part
-from dstress.studies.playground import write_state
+from dstress.studies.playground import Scene, write_state
 
 ADDRESS = "/playground"
 PAGE_SECONDS, ANSWER_SECONDS = 2.0, 0.8
@@ -43,7 +43,8 @@ def render_playground(desk: Desk, query: Sequence[tuple[str, str]], seconds: flo
         "own_label": write_state(own.state) if own else "",
         "slots": slots,
         "label": write_state(scene.original.state) if scene else "",
-        "mentions": scene.mentions if scene else [],
+        "mentions": list(dict.fromkeys(_said(scene))) if scene else [],
+        "update": first_forms(update(scene.before, scene.original.state)) if scene else {},
         "action": ADDRESS,
         "again": f"{ADDRESS}?{urlencode(query)}",
         "marked": mark,
@@ -64,3 +65,9 @@ def mark(parts: Sequence[Part]) -> Markup:
 def _command(answer: Answer, spec: str) -> str:
     asked = answer.request
     return shlex.join(["dstress", "stress", asked.corpus, "--with", spec, "--seed", str(asked.first_seed)])
+
+
+def _said(scene: Scene) -> Iterator[tuple[str, str]]:
+    """The slots that the user gives a value in the turn, and the words for it."""
+    for mention in scene.mentions:
+        yield mention.slot, scene.original.user[mention.start : mention.end]
