@@ -18,7 +18,7 @@ from dstress.leaderboard.viewer.shelf import Shelf
 
 @verb("view")
 def command(
-    folder: Path = argument(metavar="RUNS", type=PATH, default=Path("runs")),
+    folder: Path = argument(metavar="[RUNS]", type=PATH, default=Path("runs")),
     port: int = option(type=click.IntRange(0, 65535), default=8050, help="port; 0 chooses a free one"),
     opened: bool = option("--open/--no-open", default=False, help="open the page in your browser"),
     playground: bool = option("--playground", is_flag=True, help="try stressors on a turn that you type or choose"),

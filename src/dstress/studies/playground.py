@@ -185,8 +185,11 @@ def _compare(scene: Scene, dialogue: Dialogue, before: Schema, after: Schema, se
 
 def _label_changes(before: State, after: State) -> Iterator[Change]:
     for slot in dict.fromkeys([*before, *after]):
-        if before.get(slot) != after.get(slot):
-            yield Change(slot, _FORMS.join(before.get(slot, ())[:1]), _FORMS.join(after.get(slot, ())[:1]))
+        old, new = before.get(slot, ()), after.get(slot, ())
+        # The preferred forms, but where only other accepted forms were added.
+        most = None if old[:1] == new[:1] else 1
+        if old != new:
+            yield Change(slot, _FORMS.join(old[:most]), _FORMS.join(new[:most]))
 
 
 def read_state(text: str, schema: Schema) -> State:
