@@ -1,4 +1,7 @@
-"""`python -m website.examples`: what each stressor makes of one turn, for docs/gallery.md, by the code of the playground."""
+"""`python -m website.examples`: what each stressor makes of one turn, for docs/gallery.md.
+
+The playground's code finds it, so that the page and the playground show the same.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,8 @@ def render_examples() -> str:
     dialogue = playground.find("")
     scene = Scene(dialogue, 0).write(USER, "", read_state(LABEL, playground.corpus.schema))
     label = ", ".join(line.replace(" = ", " ").partition(" |")[0] for line in LABEL.splitlines())
-    head = f"The user says *{USER}* The label: {label}.\n\n| stressor | seed | what becomes of it | label |\n|---|---|---|---|\n"
+    head = f"The user says *{USER}* The label: {label}.\n\n"
+    head += "| stressor | seed | what becomes of it | label |\n|---|---|---|---|\n"
     rows = []
     for spec in SPECS:
         made = playground.try_out(spec, scene, _SEEDS).made

@@ -76,12 +76,13 @@ def save_pictures(folder: Path, pictures: Mapping[str, bytes]) -> None:
 if __name__ == "__main__":
     from playwright.sync_api import sync_playwright
 
-    from website.platform_pictures import take_platform, take_viewer
+    from website.platform_pictures import take_platform, take_playground, take_viewer
 
     with tempfile.TemporaryDirectory() as place, sync_playwright() as started:
         run = Path(place, "demo")
         subprocess.run([sys.executable, "-m", "dstress", "demo", "--out", run], check=True, stdout=subprocess.DEVNULL)
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         save_pictures(FOLDER, draw_plots(run) | dict(take_views(browser, run)))
-        save_pictures(PLATFORM, dict(take_platform(browser, Path(place))) | dict(take_viewer(browser, Path(place))))
+        pictures = dict(take_platform(browser, Path(place))) | dict(take_viewer(browser, Path(place)))
+        save_pictures(PLATFORM, pictures | dict(take_playground(browser)))
         browser.close()

@@ -20,7 +20,7 @@ from dstress.pipeline.stress import StressedCorpus, stress
 from dstress.registry import Registry
 from dstress.reports.small_page import Part, mark_edits
 from dstress.stressors import stressors
-from dstress.stressors.base import SchemaStressor, Stressor
+from dstress.stressors.base import Stressor
 from dstress.text.mentions import Mention, find_mentions
 from dstress.text.schema_distance import SlotChange, changed_slots
 
@@ -139,7 +139,7 @@ class Playground:
                 made[key] = one._replace(seeds=(*made[key].seeds, seed)) if key in made else one
         except DstressError as error:
             return Tried(str(stressor.spec), stressor.effect, problem=error.problem, fix=error.fix)
-        effect = "schema" if all(isinstance(part, SchemaStressor) for part in stressor.parts) else stressor.effect
+        effect = "schema" if all(part.scope == "schema" for part in stressor.parts) else stressor.effect
         return Tried(stressor.spec, effect, tuple(made.values()))
 
     def _prepare(self, spec: str) -> StressedCorpus | DstressError:
@@ -248,7 +248,7 @@ def offer(registry: Registry[Stressor] = stressors) -> dict[str, Offered]:
             offered[name] = Offered(name, "", "", "", (), problem=error.problem)
             continue
         settings = tuple(Argument(each, default, choices.get(each, ())) for each, default in arguments.items())
-        effect = "schema" if issubclass(component, SchemaStressor) else component.effect
+        effect = "schema" if component.scope == "schema" else component.effect
         kind = (effect, component.scope, settings, component.heavy)
         offered[name] = Offered(name, registry.summary(name), *kind)
     order = ("invariant", "directional", "schema", "")

@@ -12,7 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
+from dstress.corpora import load
 from dstress.errors import DstressError
+from dstress.studies.playground import Playground, Scene, read_state
 from tests.cli.test_cli import run as call
 from tests.leaderboard.browsing import axe_complaints, listening
 from tests.parts import need
@@ -22,6 +24,7 @@ need("server")
 
 from dstress.leaderboard.playground.desk import Answer, Desk, Rules, public_rules  # noqa: E402
 from dstress.leaderboard.playground.local import create_playground, open_desk  # noqa: E402
+from dstress.leaderboard.playground.worker import Worker  # noqa: E402
 from dstress.stressors import stressors  # noqa: E402
 
 ATTACK = "</textarea><script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
@@ -31,7 +34,7 @@ LABEL = "trips-destination = Saltfleet\ntrips-tickets = 2 | two"
 def few(*names: str, rules: Rules | None = None) -> Desk:
     """A playground of some stressors, which answers soon."""
     offered = {name: public_rules().offered[name] for name in names}  # type: ignore[index]
-    return Desk(["reminder:train"], (rules or public_rules())._replace(offered=offered))
+    return Desk(["reminder:train"], (rules or public_rules())._replace(offered=offered, seconds=0))
 
 
 def answer(desk: Desk, **query: str) -> Answer:
@@ -118,6 +121,32 @@ def test_what_is_not_ready_says_so_and_is_found_later() -> None:
     assert not answer(desk).is_waiting
 
 
+def test_a_stressor_that_fails_leaves_the_others_their_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise TimeoutError("no answer <b>")
+
+    monkeypatch.setattr("dstress.stressors.typos.Typos.rewrite", fail)
+    done = answer(few("typos", "entities"))
+    assert done.cards[0].tried and "it failed: TimeoutError: no answer <b>" in done.cards[0].tried.problem
+    assert done.cards[1].tried and done.cards[1].tried.made and not done.is_waiting
+
+
+@pytest.mark.slow
+def test_what_takes_too_long_on_the_platform_is_ended_and_the_next_is_answered() -> None:
+    worker = Worker(60)
+    playground = Playground(load("reminder:train"))
+    slots = playground.corpus.schema.slots
+    scene = Scene(playground.find(""), 0)
+    label = read_state("\n".join(f"{slot} = a" for slot in slots), playground.corpus.schema)
+    hostile = scene.write("a " * 250, "", label)
+    assert worker.try_out("reminder:train", "typos", scene, (1, 2)) == playground.try_out("typos", scene, (1, 2))
+    worker.seconds = 0.05
+    ended = worker.try_out("reminder:train", "disfluency", hostile, (1, 2, 3, 4, 5))
+    assert "took longer than 0.05 seconds" in ended.problem
+    worker.seconds = 60
+    assert worker.try_out("reminder:train", "typos", scene, (1, 2)).made
+
+
 def test_everything_typed_is_shown_as_text() -> None:
     with client(few("typos", rules=Rules())) as visited:
         query = {"user": ATTACK, "system": ATTACK, "label": f"trips-destination = {ATTACK}"}
@@ -155,8 +184,8 @@ def test_the_platform_answers_everybody_and_counts(monkeypatch: pytest.MonkeyPat
         shown = visited.get("/playground")
         assert shown.status_code == 200 and 'aria-current="page">Playground' in shown.text
         assert "typos" in shown.text and "your own spec" not in shown.text
-        assert visited.get("/playground/answer").status_code == 200
-        assert visited.get("/playground/answer").status_code == 429
+        assert visited.get("/playground?user=a+taxi").status_code == 200
+        assert visited.get("/playground").status_code == 429
 
 
 def test_the_command_refuses_what_it_cannot_open() -> None:

@@ -6,11 +6,10 @@ it. So no request hangs, however long a stressor takes to be prepared, and answe
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotReady
-from contextlib import suppress
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cached_property, partial
 from threading import Lock
 from time import monotonic
@@ -21,6 +20,7 @@ import msgspec
 from dstress.corpora import load
 from dstress.dialogue import Dialogue
 from dstress.errors import DstressError, unknown
+from dstress.leaderboard.playground.worker import Worker
 from dstress.registry import Registry
 from dstress.spec import parse_composition
 from dstress.stressors import Stressor, stressors
@@ -37,8 +37,10 @@ from dstress.studies.playground import (
 )
 from dstress.text.tables import read_table
 
+_log = logging.getLogger(__name__)
 _KEPT_ANSWERS, _KEPT_DIALOGUES, _MOST_WAITING = 1000, 100, 400
 _LONGEST_LABEL = 5_000
+_MOST_SECONDS = 15
 
 
 class Rules(NamedTuple):
@@ -50,11 +52,13 @@ class Rules(NamedTuple):
     own_specs: bool = True
     """Whether a person may write a spec, which may name any class and any file."""
     offered: Mapping[str, Mapping[str, Sequence[Any]]] | None = None
+    seconds: float = 0
+    """After which a stressor is ended, which takes a process of its own; 0: never, and in a thread."""
 
 
 def public_rules() -> Rules:
     """For a page that everybody may use: nothing that reads files, asks other machines or takes long."""
-    return Rules(longest=500, most_seeds=5, own_specs=False, offered=read_table(__package__, "offered.toml"))
+    return Rules(500, 5, own_specs=False, offered=read_table(__package__, "offered.toml"), seconds=_MOST_SECONDS)
 
 
 class Request(NamedTuple):
@@ -108,6 +112,7 @@ class Desk:
         self._lanes = {
             name: ThreadPoolExecutor(1, thread_name_prefix=f"playground-{name}") for name in ("fast", "slow")
         }
+        self._worker = Worker(rules.seconds) if rules.seconds else None
         self._playgrounds: dict[tuple[str, str], Playground] = {}
         self._answers: OrderedDict[object, Future[Tried]] = OrderedDict()
         self._dialogues: OrderedDict[tuple[str, str], Dialogue] = OrderedDict()
@@ -201,8 +206,10 @@ class Desk:
             cards.append((Card(offered, spec, settings, None, is_asked), future))
         done = []
         for card, future in cards:
-            with suppress(NotReady):
-                card = card._replace(tried=future.result(max(0.0, end - monotonic())) if future else card.tried)
+            if future:
+                wait([future], max(0.0, end - monotonic()))
+            if future and future.done():
+                card = card._replace(tried=_result(future, card.spec))
             done.append(card)
         return Answer(request, scene, done)
 
@@ -284,10 +291,20 @@ class Desk:
         return any(name not in self.offered or self.offered[name].heavy for name in names)
 
     def _try_out(self, lane: str, corpus: str, spec: str, scene: Scene, seeds: Sequence[int]) -> Tried:
+        if self._worker:
+            return self._worker.try_out(corpus, spec, scene, seeds)
         key = (lane, corpus)
         if key not in self._playgrounds:
             self._playgrounds[key] = Playground(load(corpus))
         return self._playgrounds[key].try_out(spec, scene, seeds)
+
+
+def _result(future: Future[Tried], spec: str) -> Tried:
+    """What was found; a stressor that fails, such as one that is being written, leaves the others their answers."""
+    if error := future.exception():
+        _log.error("%s failed in the playground", spec, exc_info=error)
+        return Tried(spec, problem=f"it failed: {type(error).__name__}: {error}", fix="the trace is in the log")
+    return future.result()
 
 
 def _number(given: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:

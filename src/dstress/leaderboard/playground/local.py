@@ -12,7 +12,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from dstress._version import __version__
 from dstress.corpora import EMBEDDED, load, reminder, store
 from dstress.leaderboard.playground.desk import Desk, Rules
-from dstress.leaderboard.playground.page import ADDRESS, ANSWER_SECONDS, PAGE_SECONDS, render_playground
+from dstress.leaderboard.playground.page import ADDRESS, render_playground
 from dstress.leaderboard.web.rendering import STATIC
 from dstress.reports.rendering import page_file, templates
 
@@ -47,25 +47,18 @@ def create_playground(desk: Desk) -> FastAPI:
     style = "".join([page_file("report.css"), (STATIC / "playground.css").read_text(encoding="utf-8")])
     script = (STATIC / "playground.js").read_text(encoding="utf-8")
 
-    def render(request: Request, seconds: float) -> str:
-        # A spec may name any class or file of this machine, so that a link on some page must not run one.
-        if request.query_params and request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
-            raise HTTPException(403, "another site sent this request; paste the address into the browser instead")
-        return render_playground(desk, request.query_params.multi_items(), seconds)
-
     @app.get("/")
     def go_there() -> Response:
         return RedirectResponse(ADDRESS)
 
     @app.get(ADDRESS)
     def show_page(request: Request) -> HTMLResponse:
-        body = render(request, PAGE_SECONDS)
+        # A spec may name any class or file of this machine, so that a link on some page must not run one.
+        if request.query_params and request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+            raise HTTPException(403, "another site sent this request; paste the address into the browser instead")
+        body = render_playground(desk, request.query_params.multi_items())
         frame = templates(__package__, ".").get_template("frame.html.j2")
         return HTMLResponse(frame.render(body=body, version=__version__), headers=_HEADERS)
-
-    @app.get(f"{ADDRESS}/answer")
-    def show_answer(request: Request) -> HTMLResponse:
-        return HTMLResponse(render(request, ANSWER_SECONDS), headers=_HEADERS)
 
     @app.get("/style.css")
     def show_style() -> Response:

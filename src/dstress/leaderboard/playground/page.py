@@ -20,14 +20,14 @@ from dstress.reports.small_page import Part
 from dstress.studies.playground import Scene, write_state
 
 ADDRESS = "/playground"
-PAGE_SECONDS, ANSWER_SECONDS = 2.0, 0.8
-"""How long a page and an answer wait for stressors that are being prepared."""
+_SECONDS = 1.0
+"""How long a page waits for stressors that are being prepared; its script asks again."""
 _TAGS = {"gone": "del", "new": "ins"}
 
 
-def render_playground(desk: Desk, query: Sequence[tuple[str, str]], seconds: float) -> Markup:
+def render_playground(desk: Desk, query: Sequence[tuple[str, str]]) -> Markup:
     """The page's content for a request."""
-    answer = desk.answer(query, seconds)
+    answer = desk.answer(query, _SECONDS)
     scene, corpus = answer.scene, answer.request.corpus
     slots, ids, turns = list[str](), list[str](), tuple[Turn, ...]()
     with suppress(DstressError):  # which the answer says too

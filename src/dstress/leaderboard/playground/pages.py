@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from functools import cache
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from dstress.leaderboard.playground.desk import Desk, public_rules
-from dstress.leaderboard.playground.page import ADDRESS, ANSWER_SECONDS, PAGE_SECONDS, render_playground
-from dstress.leaderboard.web.access import Visitor, client_address, get_database
+from dstress.leaderboard.playground.page import ADDRESS, render_playground
+from dstress.leaderboard.web.access import Places, Visitor, client_address, get_database
 from dstress.leaderboard.web.limits import Limit, address_block, count
 from dstress.leaderboard.web.rendering import render
 
-router = APIRouter(prefix=ADDRESS)
+_PLACE = Depends(Places(4), scope="function")
+"""Requests wait for answers in threads, of which the server's other pages need most."""
+router = APIRouter(prefix=ADDRESS, dependencies=[_PLACE])
 CORPUS = "reminder:train"
 """Its dialogues are a part of the package: nobody's gold."""
 TRIES = Limit(120, 60)
@@ -32,18 +34,8 @@ def get_desk() -> Desk:
 
 @router.get("")
 def show_page(request: Request, user: Visitor) -> Response:
-    """The page, with the answers that are found at once."""
-    return _answer(request, user, "playground/page.html.j2", PAGE_SECONDS)
-
-
-@router.get("/answer")
-def show_answer(request: Request, user: Visitor) -> Response:
-    """The answers alone, for the page's script."""
-    return _answer(request, user, "playground/answer.html.j2", ANSWER_SECONDS)
-
-
-def _answer(request: Request, user: Visitor, template: str, seconds: float) -> Response:
+    """The page with its answers; the script asks for it again as a person types."""
     with get_database(request).session() as db:
         count(db, f"playground/{address_block(client_address(request))}", TRIES)
-    body = render_playground(get_desk(), request.query_params.multi_items(), seconds)
-    return render(request, template, user, body=body)
+    body = render_playground(get_desk(), request.query_params.multi_items())
+    return render(request, "playground/page.html.j2", user, body=body)

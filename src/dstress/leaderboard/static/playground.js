@@ -23,7 +23,7 @@
     current = new AbortController();
     root.setAttribute("aria-busy", "true");
     try {
-      const answer = await fetch(`${root.dataset.answer}?${wanted}`, { signal: current.signal });
+      const answer = await fetch(`${form.getAttribute("action")}?${wanted}`, { signal: current.signal });
       if (turn !== asked) return;
       if (!answer.ok) throw new Error(answer.status === 429 ? "Too many tries; wait a minute." : "The server did not answer.");
       show(new DOMParser().parseFromString(await answer.text(), "text/html"));
