@@ -40,7 +40,7 @@ from dstress.text.tables import read_table
 _log = logging.getLogger(__name__)
 _KEPT_ANSWERS, _KEPT_DIALOGUES, _MOST_WAITING = 1000, 100, 400
 _LONGEST_LABEL = 5_000
-_MOST_SECONDS = 15
+_MOST_SECONDS = 20
 
 
 class Rules(NamedTuple):

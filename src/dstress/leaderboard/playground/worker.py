@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from dstress.corpora import load
 from dstress.studies.playground import Playground, Scene, Tried
 
-_NICENESS = 10
+_NICENESS = 5
 
 
 class Worker:
