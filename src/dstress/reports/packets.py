@@ -127,7 +127,7 @@ def shorten(content: Flat) -> Flat:
 
 
 def _most_informative(entries: Sequence[Entry], share: float) -> list[Entry]:
-    """As many groups as make up a share of the whole: by rank, else evenly strewn over the corpus."""
+    """As many groups as make up a share of the whole: by rank, else evenly drawn."""
     sizes: Counter[tuple[int, int]] = Counter()
     ranks: dict[tuple[int, int], int] = {}
     for entry in entries:

@@ -56,6 +56,14 @@ def test_a_request_sets_texts_seeds_and_strengths() -> None:
     assert entities.tried and entities.tried.made[0].label[0].slot == "trips-destination"
 
 
+def test_another_corpus_begins_with_its_first_dialogue() -> None:
+    desk = Desk(["reminder:test", "reminder:dev"], Rules(offered={"typos": {}}))
+    query = {"from": "reminder:test", "corpus": "reminder:dev", "dialogue": "reminder-test-0003", "turn": "3"}
+    done = answer(desk, **query)
+    assert done.scene and done.scene.dialogue.id == "reminder-dev-0000" and done.scene.turn == 0
+    assert "unknown dialogue" in answer(desk, **query | {"from": "reminder:dev"}).problem
+
+
 @pytest.mark.parametrize(
     ("query", "problem"),
     [

@@ -147,6 +147,8 @@ class Desk:
     def read(self, query: Sequence[tuple[str, str]]) -> Request:
         """A request as an address has it: `typos.rate=0.2` sets an argument."""
         given = dict(query)
+        if given.get("from", given.get("corpus")) != given.get("corpus"):  # a dialogue of the corpus before
+            given |= {"dialogue": "", "turn": ""}
         settings: dict[str, dict[str, str]] = {}
         for key, value in query:
             name, point, argument = key.partition(".")

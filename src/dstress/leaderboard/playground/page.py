@@ -48,6 +48,7 @@ def render_playground(desk: Desk, query: Sequence[tuple[str, str]]) -> Markup:
         "action": ADDRESS,
         "again": f"{ADDRESS}?{urlencode(query)}",
         "marked": mark,
+        "sentence": lambda text: text if text.endswith(("?", ".")) else f"{text}.",
         "command": partial(_command, answer),
     }
     return Markup(templates(__package__, ".").get_template("body.html.j2").render(content))

@@ -19,7 +19,7 @@
   };
   const NOTHING = "(nothing)", ANY_SLOT = "-*";
   const ORDERS = {
-    telling: "most informative first", corpus: "as in the corpus", errors: "most errors first", edits: "most edits first",
+    telling: "most informative", corpus: "as in the corpus", errors: "most errors first", edits: "most edits first",
   };
   const UNIT = meta.corpus ? "turns" : "examples";
   if (meta.corpus) delete ORDERS.errors;
