@@ -80,8 +80,9 @@ def test_another_corpus_begins_with_its_first_dialogue() -> None:
     ],
 )
 def test_a_mistake_is_said_and_runs_nothing(query: dict[str, str], problem: str) -> None:
-    done = answer(few("typos"), **query)
+    done = answer(few("typos"), **{"user": "a taxi", **query})
     assert problem in done.problem and not done.cards
+    assert done.request.user == query.get("user", "a taxi")
 
 
 @pytest.mark.parametrize("value", ["2", "-1", "nan", "inf", "1e400", "0.1, values=true", "[1]", "x" * 1000])

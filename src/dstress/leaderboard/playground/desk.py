@@ -39,7 +39,7 @@ from dstress.text.tables import read_table
 
 _log = logging.getLogger(__name__)
 _KEPT_ANSWERS, _KEPT_DIALOGUES, _MOST_WAITING = 1000, 100, 400
-_LONGEST_LABEL = 5_000
+_LONGEST_LABEL, _LONGEST_ID = 5_000, 200
 _MOST_SECONDS = 20
 
 
@@ -161,7 +161,7 @@ class Desk:
         }
         request = Request(
             given.get("corpus") or self.corpora[0],
-            given.get("dialogue", "").strip(),
+            given.get("dialogue", "").strip()[:_LONGEST_ID],
             _number(given, "turn", 1, 1, 100_000),
             **texts,
             seeds=_number(given, "seeds", 3, 1, self.rules.most_seeds),
@@ -183,7 +183,9 @@ class Desk:
         try:
             request = self.read(query)
         except DstressError as error:
-            return Answer(Request(self.corpora[0]), None, (), error.problem, error.fix)
+            user, system, label = map(dict(query).get, ("user", "system", "label"))
+            request = Request(self.corpora[0], user=user, system=system, label=label)
+            return Answer(request, None, (), error.problem, error.fix)
         try:
             scene = self._scene(request)
         except DstressError as error:
