@@ -142,6 +142,6 @@ def test_it_is_saved_as_csv(chromium: Any, tmp_path: Path) -> None:
         tab.click("#save")
     text = Path(waiting.value.path()).read_text("utf-8")
     assert waiting.value.suggested_filename == "turns.csv"
-    assert text.startswith("stressor,dialogue,turn,change,slots,") and "utterance and label changed" in text
+    assert text.startswith("stressor,dialogue,turn,change,slots,") and ",text and label," in text
     assert json.loads(tab.locator("#meta").text_content())["first"] == "entities"
     tab.context.close()

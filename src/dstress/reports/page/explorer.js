@@ -7,7 +7,7 @@
   const meta = JSON.parse(byId("meta").textContent);
   // A stressed corpus has no answers: what its stressor did to a turn takes the place of what became of the answer.
   const OUTCOMES = meta.corpus ? {
-    both: "utterance and label changed", words: "utterance changed", left: "left alone", label: "only the label changed",
+    both: "text and label", words: "text", left: "left alone", label: "label only",
     same: "nothing to change",
   } : {
     broke: "right → wrong", failed: "no answer", fixed: "wrong → right", wrong: "wrong on both", right: "right on both",
