@@ -65,8 +65,8 @@ def take_views(browser: Any, run: Path) -> Iterator[tuple[str, bytes]]:
 def take_stressed(browser: Any, place: Path) -> Iterator[tuple[str, bytes]]:
     """A picture of a stressed corpus without a run."""
     page = place / "before-after.html"
-    call = [sys.executable, "-m", "dstress", "stress", "reminder:test", "--with", "entities,typos", "--html", page]
-    subprocess.run(call, check=True, stdout=subprocess.DEVNULL)
+    call = [sys.executable, "-m", "dstress", "stress", "reminder:test", "--with", "entities,typos", "--html"]
+    subprocess.run([*call, page], check=True, stdout=subprocess.DEVNULL)
     with browser.new_context(viewport={"width": 1200, "height": 760}, reduced_motion="reduce") as context:
         tab = context.new_page()
         tab.goto(f"{page.as_uri()}#explore?stressor=entities")
