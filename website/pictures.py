@@ -62,6 +62,19 @@ def take_views(browser: Any, run: Path) -> Iterator[tuple[str, bytes]]:
             yield f"{name}.png", page.screenshot()
 
 
+def take_stressed(browser: Any, place: Path) -> Iterator[tuple[str, bytes]]:
+    """A picture of a stressed corpus without a run."""
+    page = place / "before-after.html"
+    call = [sys.executable, "-m", "dstress", "stress", "reminder:test", "--with", "entities,typos", "--html"]
+    subprocess.run([*call, page], check=True, stdout=subprocess.DEVNULL)
+    with browser.new_context(viewport={"width": 1200, "height": 760}, reduced_motion="reduce") as context:
+        tab = context.new_page()
+        tab.goto(f"{page.as_uri()}#explore?stressor=entities")
+        tab.wait_for_selector("#example header")
+        tab.locator("#explore").evaluate("section => section.scrollIntoView({behavior: 'instant'})")
+        yield "before-after.png", tab.screenshot()
+
+
 def save_pictures(folder: Path, pictures: Mapping[str, bytes]) -> None:
     """Keep these pictures in a folder, and no older ones."""
     for old in folder.iterdir():
@@ -76,12 +89,14 @@ def save_pictures(folder: Path, pictures: Mapping[str, bytes]) -> None:
 if __name__ == "__main__":
     from playwright.sync_api import sync_playwright
 
-    from website.platform_pictures import take_platform, take_viewer
+    from website.platform_pictures import take_platform, take_playground, take_viewer
 
     with tempfile.TemporaryDirectory() as place, sync_playwright() as started:
         run = Path(place, "demo")
         subprocess.run([sys.executable, "-m", "dstress", "demo", "--out", run], check=True, stdout=subprocess.DEVNULL)
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        save_pictures(FOLDER, draw_plots(run) | dict(take_views(browser, run)))
-        save_pictures(PLATFORM, dict(take_platform(browser, Path(place))) | dict(take_viewer(browser, Path(place))))
+        views = dict(take_views(browser, run)) | dict(take_stressed(browser, Path(place)))
+        save_pictures(FOLDER, draw_plots(run) | views)
+        pictures = dict(take_platform(browser, Path(place))) | dict(take_viewer(browser, Path(place)))
+        save_pictures(PLATFORM, pictures | dict(take_playground(browser)))
         browser.close()

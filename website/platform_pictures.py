@@ -177,6 +177,16 @@ def _collect(people: People) -> Iterator[tuple[str, bytes]]:
     yield "collecting.png", worker.screenshot(full_page=True)
 
 
+def take_playground(browser: Any) -> Iterator[tuple[str, bytes]]:
+    """A picture of the local playground."""
+    with running("/playground", "pg-row", "view", "--playground") as site, browser.new_context(**DESKTOP) as context:
+        page = context.new_page()
+        page.set_viewport_size({"width": 1100, "height": 1400})
+        page.goto(f"{site}/playground")
+        page.locator(".pg:not(:has([data-waits]))").wait_for(timeout=60_000)
+        yield "playground.png", page.screenshot()
+
+
 def take_viewer(browser: Any, place: Path) -> Iterator[tuple[str, bytes]]:
     """A picture of the local viewer with a few runs."""
     for name, tracker in RUNS.items():

@@ -18,8 +18,10 @@ import warnings
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
+from itertools import chain
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, Generic, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -160,6 +162,24 @@ class Registry(Generic[T]):
             if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         }
 
+    def choices(self, name: str) -> dict[str, tuple[str, ...]]:
+        """What a spec may give to each argument that takes only a few values, as it is written."""
+        options = {
+            argument.rstrip("_"): tuple(_options(hint)) for argument, hint in _argument_types(self.get(name)).items()
+        }
+        return {argument: values for argument, values in options.items() if values}
+
+
+def _options(hint: Any) -> Iterator[str]:
+    """The values of a literal type, a flag, or a union of them; nothing for a type that has more."""
+    if hint is bool:
+        yield from ("true", "false")
+    elif get_origin(hint) is Literal:
+        yield from map(print_value, get_args(hint))
+    elif get_origin(hint) in (Union, UnionType):
+        parts = [["none"] if part is NoneType else list(_options(part)) for part in get_args(hint)]
+        yield from chain.from_iterable(parts) if all(parts) else ()
+
 
 def _owner(point: EntryPoint) -> str:
     return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
@@ -231,12 +251,7 @@ def _bind(component: type, spec: ComponentSpec) -> dict[str, Value]:
 
 def _convert(component: type, spec: ComponentSpec, arguments: Mapping[str, Value]) -> dict[str, Any]:
     """Each argument as the annotated type."""
-    try:
-        hints = get_type_hints(inspect.getattr_static(component, "__init__"))
-    except NameError:  # names that are imported for type checkers only
-        hints = {}
-    if hasattr(component, "set_shared"):
-        hints = get_type_hints(component.set_shared) | hints
+    hints = _argument_types(component)
     converted = {}
     for name, value in arguments.items():
         try:
@@ -244,6 +259,15 @@ def _convert(component: type, spec: ComponentSpec, arguments: Mapping[str, Value
         except msgspec.ValidationError as error:
             raise SpecError(f"{spec}: the argument {name.rstrip('_')!r} does not fit: {error}") from None
     return converted
+
+
+def _argument_types(component: Any) -> dict[str, Any]:
+    """The annotations of the arguments, as far as they can be read."""
+    try:
+        hints = get_type_hints(inspect.getattr_static(component, "__init__"))
+    except NameError:  # names that are imported for type checkers only
+        hints = {}
+    return get_type_hints(component.set_shared) | hints if hasattr(component, "set_shared") else hints
 
 
 def _is_default(parameter: inspect.Parameter | None, value: object) -> bool:

@@ -109,3 +109,20 @@ def test_what_is_found_while_preparing_names_the_stressor(capsys: pytest.Capture
     with pytest.raises(SystemExit):
         main(["stress", "reminder:test", "--with", "values(dictionary=nope)", "--limit", "1"])
     assert "values(dictionary=nope): unknown dictionary 'nope'" in capsys.readouterr().err
+
+
+def test_a_page_is_written_beside_a_folder_or_alone(tmp_path: Path) -> None:
+    page, out = tmp_path / "page.html", tmp_path / "stressed"
+    shown = run("reminder:test", "--with", "typos,entities", "--limit", "3", "--html", str(page))
+    assert f"written to {page}" in shown and "changed %" in shown and list(tmp_path.iterdir()) == [page]
+    alone = page.read_text("utf-8")
+    assert "dstress stress reminder:test --with typos,entities --limit=3 --seed=1" in alone
+    run("reminder:test", "--with", "typos,entities", "--limit", "3", "--html", str(page), "--out", str(out))
+    assert page.read_text("utf-8") == alone and (out / "typos" / "stress.json").is_file()
+
+
+def test_a_page_that_cannot_be_written_is_told_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SystemExit) as left:
+        main(["stress", "reminder:test", "--with", "typos", "--html", str(tmp_path / "file" / "page.html")])
+    assert left.value.code == 2 and "cannot be written" in capsys.readouterr().err

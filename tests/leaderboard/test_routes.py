@@ -58,6 +58,7 @@ RIGHTS: list[tuple[set[str], str]] = [
     (
         ANYBODY,
         """
+        GET /playground
         GET /healthz; GET /login; POST /login; GET /signup; POST /signup; POST /logout; GET /join; GET /
         GET /password/forgotten; POST /password/forgotten; GET /password/new; POST /password/new
         GET /benchmarks/{slug}; GET /benchmarks/{slug}/state; GET /benchmarks/{slug}/inputs/{layout}.zip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import count, islice
@@ -12,7 +13,7 @@ import click
 
 from dstress.cli.names import CORPUS, STRESSOR
 from dstress.cli.options import FOLDER, argument, draw_option, limit_option, meanings_option, option, seed_option, verb
-from dstress.cli.output import OutputFiles, console, json_option, print_table
+from dstress.cli.output import OutputFiles, OutputPath, console, json_option, print_table
 from dstress.cli.progress import counting
 from dstress.corpora import load
 from dstress.dialogue import Dialogue, Schema, Stress, Turn
@@ -29,6 +30,7 @@ from dstress.pipeline.stress import (
     write_corpus,
     write_stressed,
 )
+from dstress.reports.before_after import BeforeAfter
 from dstress.reports.numbers import PLAIN
 from dstress.reports.tables import Table
 from dstress.runs.suites.base import ORIGINAL
@@ -61,6 +63,9 @@ def command(
         default=OWN_LAYOUT,
         help="file layout that your tracker reads; any but dstress also writes the original corpus",
     ),
+    html: Path | None = option(
+        type=OutputPath(), metavar="FILE", help="write one page that shows every turn before and after"
+    ),
     preview: int | None = option(
         type=click.IntRange(0), metavar="N", help="show N changed turns or slots before and after"
     ),
@@ -79,7 +84,8 @@ def command(
     """Apply stressors to a corpus and keep its labels correct.
 
     Each SPEC gives a stressed corpus, written under DIR, and a summary of the changes. Every command accepts the
-    written folder instead of a corpus name. Without --out, a few changed turns are shown and nothing is written.
+    written folder instead of a corpus name. --html writes a page to browse, which opens offline. Without --out and
+    --html, a few changed turns are shown and nothing is written.
 
     \b
     Examples
@@ -88,6 +94,7 @@ def command(
       dstress stress multiwoz21:test --with speech --calibrate wer=0.30 --limit 200 --out spoken
       dstress stress sgd:test --with "schema_variant(version=v3)" --out v3
       dstress stress multiwoz21:test --with typos,paraphrase --layout trade --out stressed
+      dstress stress reminder:test --with typos,entities --html before-after.html
     """
     original = load(corpus, limit=limit, draw=draw, seed=seed)
     specs = parse_list(stressors)
@@ -98,7 +105,7 @@ def command(
     # All are prepared before the first is run: what is missing is told before any work.
     versions = [stress(original, spec, seed=seed, engine=engine_for([spec], workers)) for spec in specs]
     summaries: dict[str, Summary] = {}
-    if out is None:
+    if out is None and html is None:
         for stressed in versions:
             quality = Quality(stressed.stressor, meanings=meanings)
             changed = (place for dialogue in quality.watching(stressed) for place in _changed_turns(dialogue))
@@ -110,18 +117,25 @@ def command(
         if files.json:
             files.write(_descriptions(versions, summaries))
         return
+    page = BeforeAfter(original) if html else None
     shown = 0 if files.json else preview or 0
     for number, stressed in enumerate(versions, start=1):
         label = f"stressor {number} of {len(versions)}: {stressed.stressor.spec}"
-        summaries[stressed.stressor.spec] = _write(stressed, out, shown, layout, label, meanings)
-    if layout != OWN_LAYOUT:
+        summaries[stressed.stressor.spec] = _write(stressed, out, page, shown, layout, label, meanings)
+    if out and layout != OWN_LAYOUT:
         write_corpus(original, out / ORIGINAL, layout)
-    if files.write(_descriptions(versions, summaries)):
+    descriptions = _descriptions(versions, summaries)
+    if page and html:
+        part = [f"--{name}={number}" for name, number in (("limit", limit), ("draw", draw)) if number]
+        again = ["dstress", "stress", corpus, "--with", ",".join(summaries), *part, f"--seed={seed}"]
+        page.write(html, descriptions, shlex.join(again))
+    if files.write(descriptions):
         return
     _print_summaries(
         summaries, {stressed.stressor.spec: change for stressed in versions if (change := stressed.schema_change())}
     )
-    console().print(f"written to {out}", markup=False)
+    for written in filter(None, (out, html)):
+        console().print(f"written to {written}", markup=False)
 
 
 def _descriptions(versions: Iterable[StressedCorpus], summaries: dict[str, Summary]) -> dict[str, Any]:
@@ -144,22 +158,37 @@ def engine_for(specs: Iterable[str], workers: int) -> Local | None:
     return Local(workers) if workers > 1 else None
 
 
-def _write(stressed: StressedCorpus, out: Path, preview: int, layout: str, label: str, meanings: bool) -> Summary:
-    """Write a stressed corpus into its own folder, and show the first changed turns."""
+def _write(
+    stressed: StressedCorpus,
+    out: Path | None,
+    page: BeforeAfter | None,
+    preview: int,
+    layout: str,
+    label: str,
+    meanings: bool,
+) -> Summary:
+    """Write a stressed corpus into its own folder and onto the page, and show the first changed turns."""
     spec = stressed.stressor.spec
     changed: list[tuple[Dialogue, int]] = []
     done, quality = count(1), Quality(stressed.stressor, meanings=meanings)
+    turns = page.stressor(spec, stressed.schema) if page else None
     with counting("dialogues") as on_progress:
 
         def watch(dialogue: Dialogue) -> None:
             on_progress(label, next(done), stressed.original.size)
+            if turns:
+                turns.add(dialogue)
             if len(changed) < preview:
                 changed.extend(_changed_turns(dialogue))
 
-        summary = write_stressed(stressed, out / file_name(spec), quality, watch, layout)
+        if out:
+            write_stressed(stressed, out / file_name(spec), quality, watch, layout)
+        else:
+            for dialogue in quality.watching(stressed):
+                watch(dialogue)
     if preview:
         _show(stressed, changed, preview, quality)
-    return summary
+    return quality.summary()
 
 
 def _changed_turns(dialogue: Dialogue) -> Iterator[tuple[Dialogue, int]]:

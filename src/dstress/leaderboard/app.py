@@ -28,6 +28,7 @@ from dstress.leaderboard.database import Database
 from dstress.leaderboard.files import open_files
 from dstress.leaderboard.judging import api as judging_api
 from dstress.leaderboard.judging import pages as judging
+from dstress.leaderboard.playground import pages as playground
 from dstress.leaderboard.settings import Settings, read_settings
 from dstress.leaderboard.submissions import api as submissions_api
 from dstress.leaderboard.submissions import pages as submissions
@@ -37,7 +38,7 @@ from dstress.leaderboard.web.limits import TooOften
 from dstress.leaderboard.web.rendering import STATIC, own_address, redirect, render
 from dstress.leaderboard.web.security import Guard, check_csrf
 
-PAGES = [area.router for area in (monitoring, accounts, benchmarks, submissions, judging, collection)]
+PAGES = [area.router for area in (monitoring, accounts, benchmarks, submissions, judging, collection, playground)]
 """Every form on them is held to its token (`check_csrf`)."""
 API = [area.router for area in (accounts_api, benchmarks_api, submissions_api, judging_api, collection_api)]
 """For programs, under `/api/v1`."""

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from dstress.dialogue import first_forms
-from dstress.reports.explorer import pack
+from dstress.reports.packets import pack
 from dstress.runs.folder import ORIGINAL, RunFolder
 from dstress.runs.scores import find_errors
 

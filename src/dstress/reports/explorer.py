@@ -19,12 +19,9 @@ has beside the state: the response, the intent, whether it is out of domain.
 
 from __future__ import annotations
 
-import base64
-import gzip
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import msgspec
@@ -33,36 +30,30 @@ from dstress.conventions import conventions
 from dstress.conventions.base import Convention
 from dstress.dialogue import Dialogue, Schema, State, Stress, Turn
 from dstress.errors import CorpusError
+from dstress.reports.packets import (
+    BUDGET,
+    Entry,
+    Flat,
+    Packet,
+    Part,
+    SlotNumbers,
+    encode,
+    flat_edits,
+    pack,
+    pack_within,
+    shorten,
+    shown,
+)
 from dstress.runs.folder import ORIGINAL, RunFolder, Variant
 from dstress.schema_names import map_names
 from dstress.scoring.alignment.errors import TurnErrors
 from dstress.text.schema_distance import changed_slots
 
-BUDGET = 8_000_000
-"""Bytes of packed examples in a page at most: the page stays under 10 MB."""
-
 NO_ANSWER = "no answer"
-_SHOWN_FORMS = 3
-_LEAST_SHARE = 0.02
-_LEVEL = 6
-_ALWAYS = 2
-_ENCODER = msgspec.json.Encoder()
 _FIRST, _CHANGED_ERRORS, _SAME_ERRORS, _BOTH_RIGHT = range(4)
-
-Flat = list[Any]
-
 
 Confusions = Counter[tuple[str, str, str]]
 """How often a slot, by the original's name, has a gold value and another answer; empty is "nothing"."""
-
-
-class Packet(NamedTuple):
-    """One packed part of the explorer's data."""
-
-    variant: str
-    data: str
-    examples: int
-    left_out: int
 
 
 class Explored(NamedTuple):
@@ -74,14 +65,6 @@ class Explored(NamedTuple):
     confusions: dict[str, Confusions]
     dialogues: int
     turns: int
-
-
-class _Entry(NamedTuple):
-    """A turn of a stressed dialogue; entries of one group are kept or left out together."""
-
-    content: msgspec.Raw
-    group: tuple[int, int]
-    rank: int
 
 
 class _Side(NamedTuple):
@@ -109,31 +92,26 @@ def explore(run: RunFolder, errors: Mapping[str, TurnErrors], budget: int = BUDG
         before: State = {}
         for turn, side in zip(dialogue.turns, sides[-1], strict=True):
             after = original.label(turn)
-            gold, before = original.gold(before, after), after
-            turns.append(_short([turn.system, turn.user, gold, side.errors, side.failed, side.beside]))
+            gold, before = original.slots.changes(before, after), after
+            turns.append(shorten([turn.system, turn.user, gold, side.errors, side.failed, side.beside]))
         dialogues.append([dialogue.id, turns])
     wrong = sum(not side.right for of_dialogue in sides for side in of_dialogue)
     first = Packet(ORIGINAL, pack(original.head | {"dialogues": dialogues}), wrong, 0)
 
-    read, entries = {ORIGINAL: original}, dict[str, list[_Entry]]()
+    read, parts = {ORIGINAL: original}, list[Part]()
     for variant in run.variants[1:]:
         renamed = dict(numbers)
         with suppress(CorpusError):  # a paraphrase of the schema renames slots in place
             names = map_names([(schema, run.variant(variant).schema)])
             renamed = {names.slot_id(slot): number for slot, number in numbers.items()}
-        read[variant] = _Answers(run.variant(variant), errors[variant], convention, schema, renamed)
-        entries[variant] = list(read[variant].entries(places, sides))
+        answers = read[variant] = _Answers(run.variant(variant), errors[variant], convention, schema, renamed)
+        entries = list(answers.entries(places, sides))
+        parts.append(Part(answers.variant.spec, answers.head, entries, answers.untouched))
 
-    packets = [_pack_entries(read[variant], own, 0) for variant, own in entries.items()]
-    room, size = budget - len(first.data), sum(len(packet.data) for packet in packets)
-    if size > room:  # all of them become smaller in the same measure
-        share = max(_LEAST_SHARE, room / size)
-        chosen = {variant: _kept(own, share) for variant, own in entries.items()}
-        packets = [_pack_entries(read[name], own, len(entries[name]) - len(own)) for name, own in chosen.items()]
     failures = {variant: answers.failures for variant, answers in read.items() if answers.failures}
-    slots = list(original.numbers)
+    slots = list(original.slots.numbers)
     confusions = {variant: answers.named_confusions(slots) for variant, answers in read.items()}
-    return Explored([first, *packets], failures, confusions, len(dialogues), sum(map(len, sides)))
+    return Explored(pack_within(first, parts, budget), failures, confusions, len(dialogues), sum(map(len, sides)))
 
 
 class _Answers:
@@ -142,7 +120,8 @@ class _Answers:
     def __init__(
         self, variant: Variant, errors: TurnErrors, convention: Convention, original: Schema, numbers: dict[str, int]
     ) -> None:
-        self.variant, self.errors, self.convention, self.numbers = variant, errors, convention, numbers
+        self.variant, self.errors, self.convention = variant, errors, convention
+        self.slots = SlotNumbers(numbers)
         # With more services than the original has, places no longer tell which slot is which.
         is_paired = len(variant.schema.slots) == len(original.slots)
         self.slot_changes = changed_slots(original, variant.schema) if is_paired else []
@@ -164,15 +143,15 @@ class _Answers:
         gold, errors = dialogue.turns[number].state, self.errors.get(place, [])
         flat: Flat = []
         for error in errors:
-            flat += [self._number(error.slot), error.kind, error.value]
+            flat += [self.slots.number(error.slot), error.kind, error.value]
             if not error.is_right:
-                self.confusions[flat[-3], _shown(gold.get(error.slot, ())), error.value] += 1
+                self.confusions[flat[-3], shown(gold.get(error.slot, ())), error.value] += 1
         if failed := self.failed.get(place, NO_ANSWER):
             self.failures[failed] += 1
             return _Side(flat, failed)
         return _Side(flat, "", all(error.is_right for error in errors), self.beside.get(place, ""))
 
-    def entries(self, places: Mapping[str, int], sides: Sequence[Sequence[_Side]]) -> Iterator[_Entry]:
+    def entries(self, places: Mapping[str, int], sides: Sequence[Sequence[_Side]]) -> Iterator[Entry]:
         """What is different under a stressor from the original's dialogues, by their places, and answers."""
         for dialogue in self.variant.dialogues():
             place = places[dialogue.id]
@@ -183,22 +162,18 @@ class _Answers:
                     self.untouched += not after.right
                     continue
                 stress = turn.stress or Stress(turn)
-                edits = (
-                    [part for edit in edits for part in (edit.start, len(edit.before), edit.after)]
-                    for edits in (stress.edits, stress.system_edits)
-                )
-                gold = self.gold(self.label(turn.original), self.label(turn))
+                edits = flat_edits(stress.edits), flat_edits(stress.system_edits)
+                gold = self.slots.changes(self.label(turn.original), self.label(turn))
                 history = int(stress.alone) if stress.base is None else [stress.base.system, stress.base.user]
                 answer: Flat = [None if same else after.errors, list(stress.tags), history, after.failed, after.beside]
                 rank = _BOTH_RIGHT if after.right else _SAME_ERRORS if same else _CHANGED_ERRORS
                 rank = _FIRST if after.failed or after.right != before.right else rank
-                content = _ENCODER.encode(_short([place, number, *edits, gold, *answer]))
                 group = (place, number) if stress.alone else (place, -1)
-                yield _Entry(msgspec.Raw(content), group, rank)
+                yield Entry(encode([place, number, *edits, gold, *answer]), group, rank)
 
     def named_confusions(self, slots: Sequence[str]) -> Confusions:
         """The confusions by the names of slots that the original gives; one that it has not keeps its own."""
-        own = [*slots, *sorted(self.numbers, key=self.numbers.__getitem__)[len(slots) :]]
+        own = [*slots, *self.slots.names[len(slots) :]]
         return Counter({(own[slot], gold, value): times for (slot, gold, value), times in self.confusions.items()})
 
     def label(self, turn: Turn) -> State:
@@ -207,63 +182,8 @@ class _Answers:
         considers, slots = self.convention.considers, self.variant.schema.slots
         return {slot: forms for slot, forms in turn.state.items() if considers(slot, services, slots)}
 
-    def gold(self, before: State, after: State) -> Flat:
-        """The way from one label to another."""
-        flat: Flat = []
-        if before != after:
-            for slot, forms in after.items():
-                flat += [self._number(slot), _shown(forms)] if before.get(slot) != forms else []
-            for slot in before:
-                flat += [self._number(slot), None] if slot not in after else []
-        return flat
-
-    def _number(self, slot: str) -> int:
-        """A slot's number; one that no schema has is given the next."""
-        return self.numbers.setdefault(slot, len(self.numbers))
-
     @property
     def head(self) -> dict[str, Any]:
         """The slots by their numbers, and those that are written otherwise."""
-        slots = {"slots": sorted(self.numbers, key=self.numbers.__getitem__)}
+        slots = {"slots": self.slots.names}
         return slots | ({"schema": list(map(msgspec.structs.astuple, self.slot_changes))} if self.slot_changes else {})
-
-
-def _shown(forms: Sequence[str]) -> str:
-    return " | ".join(forms[:_SHOWN_FORMS])
-
-
-def _short(content: Flat) -> Flat:
-    """Without the empty places at the end, but for the first two; a null says something, so it stays."""
-    end = len(content)
-    while end > _ALWAYS and content[end - 1] is not None and not content[end - 1]:
-        end -= 1
-    return content[:end]
-
-
-def _kept(entries: Sequence[_Entry], share: float) -> list[_Entry]:
-    """As many groups as make up a share of the whole, the telling ones first, else evenly strewn over the corpus."""
-    sizes: Counter[tuple[int, int]] = Counter()
-    ranks: dict[tuple[int, int], int] = {}
-    for entry in entries:
-        sizes[entry.group] += len(bytes(entry.content))
-        ranks[entry.group] = min(entry.rank, ranks.get(entry.group, _BOTH_RIGHT))
-    left = share * sum(sizes.values())
-    kept = set()
-    for group in sorted(sizes, key=lambda group: (ranks[group], blake2b(b"%d/%d" % group, digest_size=8).digest())):
-        left -= sizes[group]
-        if left < 0:
-            break
-        kept.add(group)
-    return [entry for entry in entries if entry.group in kept]
-
-
-def _pack_entries(answers: _Answers, entries: Sequence[_Entry], left_out: int) -> Packet:
-    content = answers.head | {"turns": [entry.content for entry in entries], "left_out": left_out}
-    examples = len(entries) + (0 if left_out else answers.untouched)
-    return Packet(answers.variant.spec, pack(content), examples, left_out)
-
-
-def pack(content: Any) -> str:
-    """Content as a page holds it until somebody looks: JSON, gzip, base64."""
-    # No time stamp: the same run gives the same page.
-    return base64.b64encode(gzip.compress(msgspec.json.encode(content), _LEVEL, mtime=0)).decode()

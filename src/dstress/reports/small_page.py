@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from dstress.dialogue import Edit
 from dstress.reports.charts import Plot
 from dstress.reports.rendering import draw_plots, render_page, write_page
 from dstress.reports.tables import Table
@@ -16,6 +17,16 @@ class Part(NamedTuple):
 
     kind: Literal["same", "gone", "new"]
     text: str
+
+
+def mark_edits(text: str, edits: Iterable[Edit]) -> list[Part]:
+    """A text with its edits marked, in order."""
+    parts, end = list[Part](), 0
+    for edit in edits:
+        parts += [Part("same", text[end : edit.start]), Part("gone", edit.before), Part("new", edit.after)]
+        end = edit.start + len(edit.before)
+    parts.append(Part("same", text[end:]))
+    return [part for part in parts if part.text]
 
 
 class Example(NamedTuple):

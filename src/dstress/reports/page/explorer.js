@@ -3,7 +3,13 @@
 (() => {
   const [MISSED, EXTRA, WRONG, REWORDED] = [1, 2, 3, 4];
   const ALL = "", PAGE = 40, EARLIER = 2;
-  const OUTCOMES = {
+  const byId = id => document.getElementById(id);
+  const meta = JSON.parse(byId("meta").textContent);
+  // A stressed corpus has no answers: what its stressor did to a turn takes the place of what became of the answer.
+  const OUTCOMES = meta.corpus ? {
+    both: "text and label", words: "text", left: "left alone", label: "label only",
+    same: "nothing to change",
+  } : {
     broke: "right → wrong", failed: "no answer", fixed: "wrong → right", wrong: "wrong on both", right: "right on both",
   };
   const TELLING = Object.keys(OUTCOMES);
@@ -13,11 +19,11 @@
   };
   const NOTHING = "(nothing)", ANY_SLOT = "-*";
   const ORDERS = {
-    telling: "telling ones first", corpus: "as in the corpus", errors: "most errors first", edits: "most edits first",
+    telling: "most informative", corpus: "as in the corpus", errors: "most errors first", edits: "most edits first",
   };
+  const UNIT = meta.corpus ? "turns" : "examples";
+  if (meta.corpus) delete ORDERS.errors;
 
-  const byId = id => document.getElementById(id);
-  const meta = JSON.parse(byId("meta").textContent);
   const form = byId("filters"), list = byId("list"), status = byId("status"), more = byId("more"), shown = byId("example");
   const tools = byId("tools"), copy = byId("copy");
   const names = new Map(meta.packets.map(packet => [packet.variant, packet.name]));
@@ -59,7 +65,7 @@
     const found = [];
     data.dialogues.forEach(([, turns], d) => turns.forEach((turn, t) => {
       const example = { variant: meta.original, d, t, entry: null, errors: turn[3] ?? [], failed: turn[4] ?? "", slots: data.slots };
-      if (!isRight(example)) found.push(finished(example, example.failed ? "failed" : "wrong"));
+      if (!meta.corpus && !isRight(example)) found.push(finished(example, example.failed ? "failed" : "wrong"));
     }));
     return found;
   }
@@ -71,7 +77,7 @@
       const there = new Set(data.turns.map(([d, t]) => `${d}/${t}`));
       base.dialogues.forEach(([, turns], d) => turns.forEach((turn, t) => {
         const wrong = !isRight({ errors: turn[3] ?? [], failed: turn[4] ?? "" });
-        if (wrong && !there.has(`${d}/${t}`)) asOnOriginal.push([d, t, [], [], [], null, [], 0, turn[4] ?? ""]);
+        if ((wrong || meta.corpus) && !there.has(`${d}/${t}`)) asOnOriginal.push([d, t, [], [], [], null, [], 0, turn[4] ?? ""]);
       }));
     }
     return [...data.turns, ...asOnOriginal].map(entry => {
@@ -82,16 +88,34 @@
         errors: (same ? before[3] : entry[5]) ?? [],
       };
       entries.set(`${d}/${t}`, entry);
+      if (meta.corpus) return finished(example, changeOf(entry));
       const was = isRight({ errors: before[3] ?? [], failed: before[4] ?? "" }), is = isRight(example);
       return finished(example, example.failed ? "failed" : was === is ? (is ? "right" : "wrong") : is ? "fixed" : "broke");
     });
   }
 
+  function changeOf(entry) {
+    const label = Boolean(entry[4]?.length);
+    if (entry[2]?.length || entry[3]?.length) return label ? "both" : "words";
+    return entry[10] ? "left" : label ? "label" : "same";
+  }
+
+  const reasonsOf = example => (example.entry?.[10] ?? "").split("; ").filter(Boolean);
+
   function finished(example, outcome) {
     example.outcome = outcome;
-    example.wrong = wrongSlots(example.errors, example.slots);
+    example.wrong = meta.corpus ? slotsAt(example) : wrongSlots(example.errors, example.slots);
     example.edits = (example.entry?.[2]?.length ?? 0) / 3 + (example.entry?.[3]?.length ?? 0) / 3;
     return example;
+  }
+
+  // The slots that a turn of a corpus is about: those that its label sets, and those that the stressor changes in it.
+  function slotsAt(example) {
+    const slotsOf = flat => (flat ?? []).filter((_, i) => i % 2 === 0);
+    const earlier = new Set(slotsOf(example.entries.get(`${example.d}/${example.t - 1}`)?.[4]));
+    const changed = slotsOf(example.entry[4]).filter(slot => !earlier.has(slot));
+    const slots = new Set([...slotsOf(base.dialogues[example.d][1][example.t][2]), ...changed]);
+    return [...slots].map(slot => base.slots[slot] ?? example.slots[slot]);
   }
 
   // Under the original's names, so that one filter serves all stressors.
@@ -159,7 +183,7 @@
       eachError(example.errors, (slot, kind, value) => said.push(value));
       const gold = [...change(goldAt(example.d, example.t), entry?.[4]).values()];
       example.text = [id, turn[0], turn[1], entry ? edited(turn[0], entry[3]) : "", entry ? edited(turn[1], entry[2]) : "",
-        ...gold, ...said, ...(entry?.[6] ?? []), example.failed].join("\n").toLowerCase();
+        ...gold, ...said, ...(entry?.[6] ?? []), example.failed, entry?.[10] ?? ""].join("\n").toLowerCase();
     }
     return example.text;
   };
@@ -176,12 +200,16 @@
   const wishes = () => Object.fromEntries(new FormData(form));
 
   function setUp(given) {
-    const counted = meta.packets.map(packet => [packet.variant, `${fullName(packet.variant)} (${packet.examples.toLocaleString("en")})`]);
+    const counted = meta.packets.filter(packet => !meta.corpus || packet.variant !== meta.original).map(packet => [packet.variant, `${fullName(packet.variant)} (${packet.examples.toLocaleString("en")})`]);
     fill(form.elements.stressor, [[ALL, "all"], ...counted], given.stressor ?? meta.first);
     fill(form.elements.outcome, [[ALL, "any"], ...Object.entries(OUTCOMES)], given.outcome ?? ALL);
-    const errors = Object.entries(ERRORS).map(([key, [, label]]) => [key, label]);
-    if (given.error && !ERRORS[given.error]) errors.push([given.error, given.error]);
-    fill(form.elements.error, [[ALL, "any"], ...errors], given.error ?? ALL);
+    if (meta.corpus) {
+      fill(form.elements.reason, [[ALL, "any"], ...(given.reason ? [[given.reason, given.reason]] : [])], given.reason ?? ALL);
+    } else {
+      const errors = Object.entries(ERRORS).map(([key, [, label]]) => [key, label]);
+      if (given.error && !ERRORS[given.error]) errors.push([given.error, given.error]);
+      fill(form.elements.error, [[ALL, "any"], ...errors], given.error ?? ALL);
+    }
     fill(form.elements.order, Object.entries(ORDERS), given.order ?? "telling");
     fill(form.elements.slot, [[ALL, "any"], ...(given.slot ? [[given.slot, given.slot]] : [])], given.slot ?? ALL);
     form.elements.q.value = given.q ?? "";
@@ -205,6 +233,12 @@
     if (slot && !all.includes(slot)) all.unshift(slot);
     const label = name => name.endsWith(ANY_SLOT) ? `${name.slice(0, -ANY_SLOT.length)}: any slot` : name;
     fill(form.elements.slot, [[ALL, "any"], ...all.map(name => [name, label(name)])], slot);
+    if (meta.corpus) {
+      const reason = form.elements.reason.value, counts = new Map(reason ? [[reason, 0]] : []);
+      for (const name of examples.flatMap(reasonsOf)) counts.set(name, (counts.get(name) ?? 0) + 1);
+      const common = [...counts].sort((a, b) => b[1] - a[1]).map(([name, count]) => [name, `${name} (${count.toLocaleString("en")})`]);
+      fill(form.elements.reason, [[ALL, "any"], ...common], reason);
+    }
     return true;
   }
 
@@ -215,6 +249,7 @@
   function hasError(example, error, slot) {
     const prefix = slot.endsWith(ANY_SLOT) ? slot.slice(0, -1) : null;
     const isMeant = name => !slot || name === slot || (prefix !== null && name.startsWith(prefix));
+    if (meta.corpus) return example.wrong.some(isMeant);
     const turn = base.dialogues[example.d][1][example.t];
     const before = new Set(example.entry ? wrongSlots(turn[3], base.slots) : []);
     if (error === "fixed") return [...before].some(name => isMeant(name) && !example.wrong.includes(name));
@@ -234,21 +269,22 @@
   }
 
   function choose() {
-    const { outcome, error, slot, order, q } = wishes();
+    const { outcome, error, slot, reason, order, q } = wishes();
     const words = q.toLowerCase().split(/\s+/).filter(Boolean);
     chosen = examples.filter(example =>
       (!outcome || example.outcome === outcome)
       && ((!error && !slot) || hasError(example, error, slot))
+      && (!reason || reasonsOf(example).includes(reason))
       && words.every(word => textOf(example).includes(word)));
     const keys = {
-      telling: example => 2 * TELLING.indexOf(example.outcome) + !isFresh(example), errors: example => -example.wrong.length,
+      telling: example => 2 * TELLING.indexOf(example.outcome) + !(meta.corpus ? example.entry[2]?.length : isFresh(example)), errors: example => -example.wrong.length,
       edits: example => -example.edits, corpus: () => 0,
     };
     const key = keys[order];
     chosen = chosen.map((example, i) => [key(example), example.d, example.t, i, example])
       .sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2] || a[3] - b[3]).map(row => row[4]);
     const many = chosen.length.toLocaleString("en"), all = examples.length.toLocaleString("en");
-    status.textContent = chosen.length === examples.length ? `${all} examples` : `${many} of ${all} examples`;
+    status.textContent = chosen.length === examples.length ? `${all} ${UNIT}` : `${many} of ${all} ${UNIT}`;
     listed = 0;
     list.replaceChildren();
     listMore();
@@ -260,18 +296,31 @@
     list.append(...next.map((example, i) => listItem(example, listed + i)));
     listed += next.length;
     more.hidden = listed >= chosen.length;
-    if (!chosen.length) list.append(make("li", { class: "hint", style: "padding:0 1rem 1rem" }, "No example is like this."));
+    if (!chosen.length) list.append(make("li", { class: "hint", style: "padding:0 1rem 1rem" }, meta.corpus ? "No turn is like this." : "No example is like this."));
   }
 
   function listItem(example, position) {
     const [id, turns] = base.dialogues[example.d];
-    const said = make("div", { class: "said", dir: "auto" }, ...marked(turns[example.t][1], example.entry?.[2]));
-    const wrong = example.failed || example.wrong.join(", ");
+    const onlySystem = meta.corpus && !example.entry[2]?.length && example.entry[3]?.length;
+    const [text, edits] = onlySystem ? [turns[example.t][0], example.entry[3]] : [turns[example.t][1], example.entry?.[2]];
+    const said = make("div", { class: "said", dir: "auto" }, onlySystem ? make("small", {}, "system: ") : "", ...marked(text, edits));
+    const wrong = meta.corpus ? "" : example.failed || example.wrong.join(", ");
+    const below = meta.corpus ? reasonsOf(example).join("; ") || labelChanges(example) : "";
     const variant = form.elements.stressor.value === ALL ? `${names.get(example.variant)} · ` : "";
     return make("li", {}, make("button", { type: "button", "data-position": position, onclick: () => show(example, true) },
       make("div", { class: "meta" }, make("span", { class: "id", dir: "auto" }, `${variant}${id} · ${example.t + 1}`),
         make("span", { class: `outcome ${example.outcome}` }, outcomeOf(example))),
-      said, wrong ? make("div", { class: "wrong-slots", dir: "auto" }, wrong) : null));
+      said, wrong ? make("div", { class: "wrong-slots", dir: "auto" }, wrong) : null,
+      below ? make("div", { class: "hint", dir: "auto" }, below) : null));
+  }
+
+  function labelChanges(example) {
+    const before = goldAt(example.d, example.t), flat = example.entry[4] ?? [], parts = [];
+    for (let i = 0; i < flat.length; i += 2) {
+      const name = base.slots[flat[i]] ?? example.slots[flat[i]];
+      if (example.wrong.includes(name)) parts.push(`${name}: ${before.get(flat[i]) ?? NOTHING}${meta.pair}${flat[i + 1] ?? NOTHING}`);
+    }
+    return parts.join(", ");
   }
 
   const outcomeOf = example => example.variant === meta.original && example.outcome === "wrong" ? "wrong" : OUTCOMES[example.outcome];
@@ -291,7 +340,9 @@
       const box = list.parentElement, top = button.offsetTop - box.offsetTop;
       if (top < box.scrollTop || top > box.scrollTop + box.clientHeight - 60) box.scrollTop = top - 60;
     }
-    shown.replaceChildren(headOf(example, position), ...failureOf(example), talkOf(example, false), statesOf(example, false), schemaOf(example));
+    const parts = [talkOf(example, false), statesOf(example, false)];
+    shown.replaceChildren(headOf(example, position), ...failureOf(example),
+      ...(meta.corpus ? [make("div", { class: "beside" }, ...parts)] : parts), schemaOf(example));
     // What held the focus is gone: it goes to what stands in the same place now.
     if (key !== null) (shown.querySelector(`[data-key="${key}"]:not(:disabled)`) ?? shown).focus({ preventScroll: true });
     else if (inList && button) button.focus({ preventScroll: true });
@@ -310,11 +361,17 @@
       make("h3", { dir: "auto" }, `${id}, turn ${example.t + 1}`),
       make("span", { class: `outcome ${example.outcome}` }, outcomeOf(example)),
       make("span", { class: "tags", dir: "auto" }, [fullName(example.variant), ...tags].join(" · ")),
-      make("span", { class: "steps" }, make("a", { class: "copy", href: linkTo(example), title: "a link to this example" }, "link"),
-        step(-1, "←", "the example before"), step(1, "→", "the next example")));
+      make("span", { class: "steps" }, make("a", { class: "copy", href: linkTo(example), title: meta.corpus ? "a link to this turn" : "a link to this example" }, "link"),
+        step(-1, "←", meta.corpus ? "the previous turn" : "the example before"),
+        step(1, "→", meta.corpus ? "the next turn" : "the next example")));
   }
 
   function failureOf(example) {
+    if (meta.corpus) {
+      const reasons = reasonsOf(example).map(reason => `Left alone: ${reason}.`);
+      if (example.outcome === "same") reasons.push("Left alone: the stressor found nothing to change here.");
+      return reasons.map(reason => make("p", { class: "left-alone", dir: "auto" }, reason));
+    }
     const before = base.dialogues[example.d][1][example.t][4];
     const found = [];
     if (example.failed) found.push(make("p", { class: "failure", dir: "auto" }, `No answer: ${example.failed}`));
@@ -355,6 +412,7 @@
   function statesOf(example, whole) {
     const turn = base.dialogues[example.d][1][example.t], entry = example.entry;
     const before = goldAt(example.d, example.t), after = change(new Map(before), entry?.[4]);
+    if (meta.corpus) return labelOf(example, before, after, whole);
     const errors = [entry ? sideOf(turn[3]) : null, sideOf(example.errors)];
     const slots = [...new Set([...before.keys(), ...after.keys(), ...(errors[0]?.keys() ?? []), ...errors[1].keys()])];
     const telling = slot => errors.some(side => side?.has(slot)) || before.get(slot) !== after.get(slot);
@@ -381,6 +439,24 @@
     for (const [where, words] of said) {
       if (words) box.append(make("p", { class: "said", dir: "auto" }, where ? `It answers, ${where}: ${words}` : `It answers: ${words}`));
     }
+    return box;
+  }
+
+  // The label of a corpus's turn: what the turn sets and what the stressor changes, then the rest.
+  function labelOf(example, before, after, whole) {
+    const slots = [...new Set([...before.keys(), ...after.keys()])];
+    const rows = slots.filter(slot =>
+      whole || before.get(slot) !== after.get(slot) || example.wrong.includes(base.slots[slot] ?? example.slots[slot]));
+    const table = make("table", { class: "states" },
+      make("thead", {}, make("tr", {}, ...["slot", "label"].map(head => make("th", { scope: "col" }, head)))),
+      make("tbody", {}, ...rows.map(slot => make("tr", {},
+        make("th", { scope: "row", dir: "auto" }, example.slots[slot]), goldCell(before.get(slot), after.get(slot))))));
+    const box = make("div", { tabindex: -1 },
+      rows.length ? make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "The label" }, table) : "");
+    const hidden = slots.length - rows.length, some = `${hidden} earlier ${hidden === 1 ? "slot" : "slots"}`;
+    if (!slots.length) box.append(make("p", { class: "hint" }, "The label is empty."));
+    else if (!rows.length) box.append(make("p", { class: "hint" }, "The turn sets no slot."));
+    if (hidden) box.append(make("p", {}, make("button", { type: "button", onclick: () => replace(box, statesOf(example, true)) }, `show ${some}`)));
     return box;
   }
 
@@ -508,12 +584,14 @@
       const [id, turns] = base.dialogues[example.d], [system, user] = turns[example.t], entry = example.entry;
       const gold = [...change(goldAt(example.d, example.t), entry?.[4])].map(([slot, value]) => `${example.slots[slot]}=${value}`);
       return [example.variant, id, String(example.t + 1), outcomeOf(example), example.wrong.join("; "), system, user,
-        edited(user, entry?.[2]), gold.join("; "), example.failed];
+        edited(user, entry?.[2]), gold.join("; "), meta.corpus ? reasonsOf(example).join("; ") : example.failed];
     });
-    const heads = ["stressor", "dialogue", "turn", "outcome", "wrong slots", "system", "user", "user, stressed", "gold", "failed"];
+    const heads = meta.corpus
+      ? ["stressor", "dialogue", "turn", "change", "slots", "system", "user", "user, stressed", "label", "left alone because"]
+      : ["stressor", "dialogue", "turn", "outcome", "wrong slots", "system", "user", "user, stressed", "gold", "failed"];
     const text = [heads, ...rows].map(row => row.map(quoted).join(",") + "\n").join("");
     const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-    make("a", { href: address, download: "examples.csv" }).click();
+    make("a", { href: address, download: `${UNIT}.csv` }).click();
     setTimeout(() => URL.revokeObjectURL(address), 1000);
   }
 
