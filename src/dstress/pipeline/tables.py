@@ -159,7 +159,8 @@ def verdict_tables(verdict: Verdict) -> dict[str, Table]:
         rows.append((variant, old, new, *PLAIN.change(check, unit), largest, PLAIN.probability(check.p_holm), *over))
     values = (f"#old {unit}", f"#new {unit}", "#change", "#interval", "#largest drop")
     columns = ("variant", *values, "#p (Holm)", "#dialogues", "#differ", "verdict")
-    rule = f"{describe(verdict.metric)}; fails if p (Holm) <= {verdict.alpha} and worse by over {say_size(verdict.max_drop, unit)}"
+    allowed = say_size(verdict.max_drop, unit)
+    rule = f"{describe(verdict.metric)}; fails if p (Holm) <= {verdict.alpha} and worse by over {allowed}"
     if verdict.non_inferior is not None:
         rule += f", or where a drop of {say_size(verdict.non_inferior, unit)} is not ruled out"
     records = [{"variant": variant} | asdict(check) for variant, check in verdict.checks.items()]
