@@ -40,6 +40,7 @@ _MODULES = {
     "boto3": "boto3",
     "moto": "moto",
     "schemathesis": "schemathesis",
+    "pyarrow": "pyarrow",
 }
 _NEEDS = "needs "
 

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from dstress import errors
-from dstress.errors import ArchiveError, CorpusError, DstressError, place, unknown
+from dstress.errors import ArchiveError, CorpusError, DstressError, nearest, place, unknown
 
 CLASSES = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, DstressError)]
 
@@ -58,6 +58,16 @@ def test_a_place_reads_the_same_everywhere(parts: tuple[str, ...], text: str) ->
 @pytest.mark.parametrize("typed", ["hotel-aera", "Hotel-Area", "hotelarea"])
 def test_an_unknown_name_suggests_the_nearest(typed: str) -> None:
     assert "did you mean 'hotel-area'" in str(unknown("slot", typed, ["hotel-area", "taxi-leaveat"]))
+
+
+@pytest.mark.parametrize("typed", ["intent", "Accuracy"])
+def test_an_unknown_name_suggests_the_names_that_hold_it(typed: str) -> None:
+    assert nearest(typed, ["abstention", "consistent-jga", "intent-accuracy"]) == ["intent-accuracy"]
+
+
+@pytest.mark.parametrize("typed", ["hallucination", "ja"])
+def test_a_far_word_suggests_nothing(typed: str) -> None:
+    assert nearest(typed, ["value-precision", "abstention", "jaccard-similarity"]) == []
 
 
 def test_an_unknown_name_without_a_near_one_lists_what_there_is() -> None:

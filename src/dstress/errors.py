@@ -27,6 +27,8 @@ UNREADABLE_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _LONGEST_ID = 200
 """Letters of a dialogue's id in a message: a file may have any."""
+_SHORTEST_PART = 3
+"""Letters of what was typed from which a name that holds them is meant."""
 _LONG_WORD, _LONGEST_MESSAGE = re.compile(r"\S{1000,}"), 20_000
 """No message quotes more than a person reads, whatever it is made of."""
 
@@ -120,9 +122,11 @@ def unknown(kind: str, name: str, options: Iterable[str], *, where: str = "", fi
 
 
 def nearest(name: str, candidates: Iterable[str]) -> list[str]:
-    """Return up to three names like `name`, the most alike first; never what was typed."""
-    folded = {candidate.casefold(): candidate for candidate in candidates if candidate != name}
-    return [folded[match] for match in get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.5)]
+    """Return up to three names like `name`, or of which it is a part, the most alike first; never what was typed."""
+    typed, folded = name.casefold(), {candidate.casefold(): candidate for candidate in candidates if candidate != name}
+    alike = get_close_matches(typed, list(folded), n=3, cutoff=0.6)
+    longer = [candidate for candidate in folded if len(typed) >= _SHORTEST_PART and typed in candidate]
+    return [folded[match] for match in dict.fromkeys([*alike, *longer])][:3]
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:

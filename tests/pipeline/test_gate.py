@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from dstress.cli.gate import command
+from dstress.cli.main import cli
 from dstress.engines import Local
 from dstress.errors import DstressError
 from dstress.pipeline.evaluate import evaluate
@@ -73,7 +74,7 @@ def test_the_console_says_what_is_not_ruled_out(runs: dict[str, RunFolder]) -> N
     passed = CliRunner().invoke(command, arguments, standalone_mode=False)
     assert passed.return_value == 0 and "not ruled out by these data: a drop of up to" in passed.output
     failed = CliRunner().invoke(command, [*arguments, "--non-inferior", "1"], standalone_mode=False)
-    assert failed.return_value == 1 and "or where a drop of 1 points is not ruled out" in failed.output
+    assert failed.return_value == 1 and "or where a drop of 1 point is not ruled out" in failed.output
     assert CliRunner().invoke(command, [*arguments, "--non-inferior", "90"], standalone_mode=False).return_value == 0
 
 
@@ -129,3 +130,13 @@ def test_metrics_of_pairs_are_known(runs: dict[str, RunFolder], metric: str, fai
 def test_a_metric_that_the_runs_cannot_have_is_refused(runs: dict[str, RunFolder]) -> None:
     with pytest.raises(DstressError, match=r"nothing that ss\(jga\) could be of"):
         gate(runs["gold"], runs["gold"], Limits(metric="ss(jga)"))
+
+
+@pytest.mark.parametrize(
+    "verb", [["gate", "nowhere", "--against", "."], ["gate", ".", "--against", "nowhere"], ["rescore", "nowhere"]]
+)
+def test_a_folder_that_is_not_there_is_no_run(verb: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In our words, as every other command says it, and not in those of the parser of the command line."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DstressError, match="there is no run"):
+        CliRunner().invoke(cli, verb, catch_exceptions=False, standalone_mode=False)

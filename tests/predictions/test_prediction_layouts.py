@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import zipfile
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ import pytest
 from click.testing import CliRunner
 
 from dstress.cli.main import cli
+from dstress.corpora import Corpus, load
 from dstress.dialogue import Schema, Service, Slot
 from dstress.errors import PredictionError
 from dstress.predictions import Prediction, read_predictions
 from dstress.predictions.plain import read_plain
 from dstress.scoring.score import ScoringOptions, score
+from tests.parts import need
 
 
 def read(tmp_path: Path, data: object, **options: object) -> list[Prediction]:
@@ -89,11 +92,41 @@ def test_frames_and_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for each in (frame, pandas.DataFrame(values), wide):
         assert [(p.dialogue, p.turn, p.state) for p in read_plain(each, "frame")] == ROWS
     assert score(frame, frame, metrics=["jga"])["jga"].value == 1
-    # What pandas makes of the file is what is read; pyarrow, by which it reads Parquet, need not be there.
+    # Without pyarrow, by which pandas reads Parquet; the test below has real files.
     monkeypatch.setattr(
         pandas, "read_parquet", lambda file: pandas.DataFrame(RECORDS) if file.read(4) == b"PAR1" else None
     )
     assert [(p.dialogue, p.turn, p.state) for p in read(tmp_path, "PAR1...", format=f"csv({MAP})")] == ROWS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", ["states", "texts", "long", "wide"])
+def test_real_parquet_is_scored_as_the_same_rows_from_python(tmp_path: Path, layout: str) -> None:
+    """Parquet fills each row's state with every slot of the file, and numbers beside a gap become floats."""
+    need("pyarrow")
+    pandas = pytest.importorskip("pandas")
+    corpus = Corpus("reminder", "test", load("reminder:test").schema, lambda: islice(load("reminder:test"), 5))
+    states = [(d.id, n, {s: v[0] for s, v in t.state.items()}) for d in corpus for n, t in enumerate(d.turns)]
+    states[3] = (*states[3][:2], {})
+    rows = {
+        "states": [{"dialogue": d, "turn": n, "state": state} for d, n, state in states],
+        "texts": [{"dialogue": d, "turn": n, "state": json.dumps(state)} for d, n, state in states],
+        "long": [
+            {"dialogue": d, "turn": n, "slot": s, "value": v} for d, n, t in states for s, v in (t or {"": ""}).items()
+        ],
+        "wide": [
+            {"dialogue": d, "turn": n} | {s: int(v) if v.isdigit() else v for s, v in t.items()} for d, n, t in states
+        ],
+    }
+    path = tmp_path / "p.parquet"
+    pandas.DataFrame(rows[layout]).to_parquet(path)
+    assert [(p.dialogue, p.turn, p.state) for p in read_predictions(path, schema=corpus.schema)] == states
+    direct = [Prediction(*row) for row in states]
+    card = score(path, corpus, metrics=["jga", "slot-f1"])
+    assert card["jga"].value == score(direct, corpus, metrics=["jga"])["jga"].value < 1
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(PredictionError, match="no whole Parquet file"):
+        list(read_predictions(path))
 
 
 FLAT = {"d1": [{}, {"hotel-area": "north", "hotel-stars": 4}], "d2": [{"taxi-day": "monday"}]}

@@ -85,3 +85,43 @@ def test_edited_scores_are_computed_anew(whole: Path, tmp_path: Path) -> None:
     invoke("rescore", str(run))
     invoke("report", str(run))
     assert (run / "scores.json").read_bytes() == (whole / "scores.json").read_bytes()
+
+
+def _killed(path: Path, step: str, done: int) -> None:
+    """A run that is stopped in a step, once so much of it is done."""
+
+    def stop(label: str, count: int, total: int | None) -> None:
+        if label.startswith(step) and count >= done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        dstress.evaluate("quick", "rules", "reminder:test", path, limit=3, only=("typos",), on_progress=stop)
+
+
+@pytest.mark.parametrize("variant", ["original", "typos"])
+def test_an_edited_answer_of_a_killed_run_is_named(
+    whole: Path, tmp_path: Path, new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch, variant: str
+) -> None:
+    monkeypatch.setenv("DSTRESS_HOME", str(new_home()))
+    run, file = tmp_path / "run", f"predictions/{variant}.jsonl"
+    _killed(run, "tracking" if variant == "original" else "tracking, stressor", 1)
+    _replace('"state":', '"response":"Certainly.","state":')(run / file)
+    with pytest.raises(DstressError, match="the answer has changed since the run wrote it") as error:
+        invoke("run", "--resume", "--out", str(run))
+    assert error.value.where == f"{run / file}, line 1"
+    _delete_line(run / file)
+    invoke("run", "--resume", "--out", str(run))
+    for name in (file, "scores.json", "run.toml"):
+        assert (run / name).read_bytes() == (whole / name).read_bytes()
+
+
+def test_edited_text_of_a_run_killed_while_it_was_stressed_is_named(
+    tmp_path: Path, new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DSTRESS_HOME", str(new_home()))
+    run = tmp_path / "run"
+    _killed(run, "stressing, stressor", 1)
+    _replace('"user":"', '"user":"Well, ')(run / "stressed/original.jsonl")
+    with pytest.raises(DstressError, match=CHANGED) as error:
+        invoke("run", "--resume", "--out", str(run))
+    assert error.value.where == str(run / "stressed/original.jsonl")

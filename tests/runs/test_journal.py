@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dstress.errors import DstressError
 from dstress.predictions.base import Prediction
 from dstress.runs.journal import Journal
 
@@ -75,3 +76,51 @@ def test_nothing_asked_is_an_empty_file(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal.jsonl")
     journal.settle([])
     assert journal.path.read_bytes() == b""
+
+
+def _unfinished(path: Path, count: int = 4) -> list[bytes]:
+    """The lines of a journal whose run was killed."""
+    journal = Journal(path)
+    journal.add(b"".join(map(line, ANSWERS[:count])))
+    journal.close()
+    return path.read_bytes().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize("edited", range(4))
+def test_an_edited_line_of_an_unfinished_journal_is_named(tmp_path: Path, edited: int) -> None:
+    path = tmp_path / "journal.jsonl"
+    lines = _unfinished(path)
+    lines[edited] = lines[edited].replace(b":00", b":30")
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(DstressError, match="the answer has changed since the run wrote it") as error:
+        Journal(path)
+    assert error.value.where == f"{path}, line {edited + 1}"
+    path.write_bytes(b"".join(lines[:edited] + lines[edited + 1 :]))
+    assert Journal(path).answered == 3, "a removed line is asked again"
+
+
+@pytest.mark.parametrize("place", [0, 2, 4])
+def test_a_line_put_into_an_unfinished_journal_is_named(tmp_path: Path, place: int) -> None:
+    path = tmp_path / "journal.jsonl"
+    lines = _unfinished(path)
+    path.write_bytes(b"".join([*lines[:place], line(ANSWERS[7]), *lines[place:]]))
+    with pytest.raises(DstressError) as error:
+        Journal(path)
+    assert error.value.where == f"{path}, line {place + 1}"
+
+
+def test_a_settled_journal_that_is_added_to_has_checksums_again(tmp_path: Path) -> None:
+    """A finished run with failed turns is resumed and killed: the answers it had are no less safe than the new ones."""
+    path = tmp_path / "journal.jsonl"
+    _unfinished(path)
+    journal = Journal(path)
+    journal.settle(ORDER)
+    assert path.read_bytes() == b"".join(map(line, ANSWERS[:4]))
+    journal.add(line(ANSWERS[4]))
+    assert journal.answers("d0") == {number: ANSWERS[number] for number in range(3)} and journal.is_current()
+    journal.close()
+    again = Journal(path)
+    assert again.answered == 5 and again.is_current()
+    path.write_bytes(path.read_bytes().replace(b'"0:00"', b'"0:30"'))
+    with pytest.raises(DstressError, match="has changed"):
+        Journal(path)

@@ -164,7 +164,8 @@ def test_a_slot_outside_the_schema_is_a_wrong_value_with_a_note(scoring: Scoring
     assert "coverage" not in card.signature
     note, *_ = card.notes
     assert note.startswith("counted as wrong: 1 values of slots that the schema does not have")
-    assert f"({slot} in d0 turn 0); did you mean 'hotel-area'" in note
+    assert f"({slot} in d0 turn 0)" in note
+    assert ("; did you mean 'hotel-area'" in note) == (slot == "hotel-aera"), "the area of a bus is no hotel's"
 
 
 @pytest.mark.shared

@@ -171,6 +171,17 @@ def test_dialogues_that_are_only_weighed_differently_do_not_count_as_differing()
     assert (test.differ, test.gains) == (10, 0)
 
 
+def test_dialogues_that_count_more_but_score_the_same_do_not_differ():
+    """Conditional accuracy where one system has more to break, and only one dialogue is broken by one alone."""
+    rng = np.random.default_rng(8)
+    baseline, system = (
+        np.column_stack([rng.integers(low, high, 20)] * 2).astype(float) for low, high in ((0, 4), (0, 12))
+    )
+    baseline[0], system[0] = (0, 5), (5, 5)
+    test = paired_test_of_metric(system, baseline, metrics.create("jga"))
+    assert (test.differ, test.gains) == (1, 1) and test.p > 0.05
+
+
 @given(st.integers(40, 300), st.integers(0, 4), st.sampled_from([0.8, 0.95, 0.99]), st.integers(1, 9))
 def test_more_evidence_never_moves_an_end_back(dialogues, losses, level, turns):
     """With each further dialogue won, both ends rise and p falls; of losses it is the mirror image."""

@@ -10,7 +10,7 @@ from benchmarks.statistics import SCENARIOS, SIZES, simulate, simulate_single
 from tests.paths import DOCS
 
 ROW = re.compile(r"^\| ([\d,]+) \| (\d+)% \| (.+) \|$", re.MULTILINE)
-NULL, HARM = list(SCENARIOS)[1], list(SCENARIOS)[3]
+NULL, _, _, HARM, _ = SCENARIOS
 
 
 def rows() -> list[tuple[int, list[str]]]:
@@ -32,10 +32,15 @@ def test_the_page_has_every_cell_and_says_what_holds() -> None:
 
 
 def test_a_small_simulation_agrees_with_the_page() -> None:
-    null, harm = simulate(60, 0.5, NULL, 60), simulate(150, 0.5, HARM, 60)
-    assert null.ours >= 0.93 and null.ours_rejects <= 0.06
-    assert harm.ours >= 0.9 and harm.ours_rejects > 0.6
-    assert simulate_single(40, 0.5, 60).logit >= 0.88
+    """At no difference, a one-sided test would reject 3 of these 60 samples and one five times as strict none.
+
+    Where a few dialogues lose, the t-test covers 53 of 60, and ours would cover fewer if ties were left out.
+    """
+    null, harm = simulate(60, 0.5, NULL, 60), simulate(40, 0.95, HARM, 60)
+    assert 0.95 < null.ours < 1 and 0 < null.ours_rejects < 0.05
+    assert harm.ours >= 0.95 > harm.t_test and harm.ours_rejects > 0.05
+    single = simulate_single(40, 0.05, 300)
+    assert single.logit > single.bca > single.percentile
 
 
 @pytest.mark.slow
@@ -44,4 +49,4 @@ def test_a_harm_that_few_dialogues_show_is_covered(accuracy: float) -> None:
     """The t-test and the bootstrap hold it 65 to 93 times of 100."""
     cell = simulate(150, accuracy, HARM, 400)
     assert cell.ours >= 0.93 > cell.t_test
-    assert simulate(150, accuracy, next(iter(SCENARIOS)), 400).ours_rejects <= 0.075
+    assert simulate(150, accuracy, NULL, 400).ours_rejects <= 0.075

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-import click
-
 from dstress.cli.names import METRIC
-from dstress.cli.options import FiniteRange, argument, max_failed_option, option, verb
+from dstress.cli.options import FOLDER, FiniteRange, argument, max_failed_option, option, verb
 from dstress.cli.output import OutputFiles, console, print_table, table_options
 from dstress.cli.progress import waiting
 from dstress.pipeline.gate import Limits, gate
@@ -17,13 +15,11 @@ from dstress.runs.folder import RunFolder
 from dstress.scoring.metrics.base import PERCENT
 from dstress.scoring.metrics.measures import measure_of
 
-_RUN = click.Path(exists=True, file_okay=False, path_type=Path)
-
 
 @verb("gate")
 def command(
-    new: Path = argument(type=_RUN),
-    old: Path = option("--against", required=True, type=_RUN, help="the last run"),
+    new: Path = argument(type=FOLDER),
+    old: Path = option("--against", required=True, type=FOLDER, help="the last run"),
     max_drop: float = option(
         type=FiniteRange(0), default=1.0, help="largest drop allowed, in points or the metric's unit"
     ),

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from dstress.cli.names import CONVENTION, METRIC
-from dstress.cli.options import argument, option, resamples_option, verb
+from dstress.cli.options import FOLDER, argument, option, resamples_option, verb
 from dstress.cli.output import OutputFiles, json_option
 from dstress.cli.progress import waiting
 from dstress.pipeline.run import rescore
@@ -18,7 +16,7 @@ from dstress.spec import parse_list
 
 @verb("rescore")
 def command(
-    run: Path = argument(type=click.Path(exists=True, file_okay=False, path_type=Path)),
+    run: Path = argument(type=FOLDER),
     convention: str = option(type=CONVENTION, default="", help="what counts as correct; default: as before"),
     metrics: str = option(type=METRIC, default="", metavar="A,B", help="other metrics; default: as before"),
     resamples: int = resamples_option(),

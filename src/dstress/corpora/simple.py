@@ -33,6 +33,7 @@ _SHAPES = (
     (re.compile(rb'"messages"\s*:\s*\['), re.compile(rb'"role"\s*:')),
 )
 _ANY = msgspec.json.Decoder(Any)
+_LABELS = 'write "state" beside each user turn\'s "user", or beside the "content" of each user message'
 _EXAMPLE = '{"id": "1", "turns": [{"user": "a cheap hotel", "state": {"hotel-price": "cheap"}}]}'
 
 
@@ -70,7 +71,7 @@ def _read(files: list[SourceFile]) -> Iterator[LocatedDialogue]:
             stated = stated or any(turn.state for turn in dialogue.turns)
             yield where, dialogue
     if not stated:
-        raise CorpusError("no turn has a state", where=files[0].label, fix=f"write the labels, as in {_EXAMPLE}")
+        raise CorpusError("no turn has a state", where=files[0].label, fix=_LABELS)
 
 
 def _entries(file: SourceFile) -> Iterator[tuple[str, int, Any]]:

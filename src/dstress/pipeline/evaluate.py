@@ -104,8 +104,8 @@ def _run_steps(
         variants = list(dict.fromkeys([*variants, *(variant.clean for variant in variants)]))
     for variant, label in _labelled("stressing", variants):
         _stress(variant, original, engine, partial(options.on_progress, label), options.meanings)
-    run.seal(*(file for variant in variants for file in (variant.path, variant.path.with_suffix(".schema.json"))))
-    run.unseal("predictions", "scores")  # which are written from now on
+        run.seal(variant.path, variant.path.with_suffix(".schema.json"))
+    run.unseal("scores")  # which are written anew
     # Clean variants come before those that follow on them.
     variants = sorted(variants, key=lambda variant: variant.clean is not variant)
     passes = [
@@ -186,6 +186,8 @@ def _ask(each: _Pass, dialogues: Iterable[Dialogue], tracker: Tracker, engine: E
     job = Tracking(tracker, partial(_prepare, variant, each.repeat, each.train), variant.schema)
     assignment = Assignment(dialogues, each.journal, clean)
     before = variant.run.usage
+    variant.run.unseal(each.journal.path.relative_to(variant.run.path).as_posix())
+    each.journal.open()  # before anything else: until it is sealed again, its lines have checksums
 
     def show(done: int, tokens: float) -> None:
         tokens += before.get("tokens_in", 0) + before.get("tokens_out", 0)

@@ -98,7 +98,7 @@ def pair_table(comparison: Comparison, number: int) -> Table:
             named = {"variant": variant, "system": pair.system, "baseline": pair.baseline, "metric": metric}
             records.append(named | asdict(test))
     tested = ("#difference", "#interval", "#p", "#p (Holm)", "#dialogues", "#differ", "significant")
-    caption = f"{pair.system} minus {pair.baseline}, in points"
+    caption = f"{pair.system} minus {pair.baseline}, in points; {_say_intervals(comparison.alpha)}"
     return _with_variants(comparison, Table(("variant", "metric", *tested), rows, caption, records))
 
 
@@ -138,9 +138,15 @@ def slot_change_table(pair: Pair, changes: Sequence[SlotChange] = ()) -> Table:
     return Table(columns, rows, caption, records)
 
 
+def _say_intervals(alpha: float) -> str:
+    """Which intervals a table has: a p-value that is corrected may be above alpha beside one that leaves 0 out."""
+    return f"{100 * (1 - alpha):g} % intervals, before Holm's correction"
+
+
 def say_size(drop: float, unit: str) -> str:
     """How much is lost: points of percent, or in the metric's unit."""
-    return f"{100 * drop:.3g} points" if unit == PERCENT else f"{drop:.3g} {unit}"
+    number = f"{100 * drop if unit == PERCENT else drop:.3g}"
+    return f"{number} point{'s' if number != '1' else ''}" if unit == PERCENT else f"{number} {unit}"
 
 
 @make_tables.register
@@ -153,8 +159,9 @@ def verdict_tables(verdict: Verdict) -> dict[str, Table]:
         rows.append((variant, old, new, *PLAIN.change(check, unit), largest, PLAIN.probability(check.p_holm), *over))
     values = (f"#old {unit}", f"#new {unit}", "#change", "#interval", "#largest drop")
     columns = ("variant", *values, "#p (Holm)", "#dialogues", "#differ", "verdict")
-    rule = f"fails if p <= {verdict.alpha} and worse by over {say_size(verdict.max_drop, unit)}"
+    allowed = say_size(verdict.max_drop, unit)
+    rule = f"{describe(verdict.metric)}; fails if p (Holm) <= {verdict.alpha} and worse by over {allowed}"
     if verdict.non_inferior is not None:
         rule += f", or where a drop of {say_size(verdict.non_inferior, unit)} is not ruled out"
     records = [{"variant": variant} | asdict(check) for variant, check in verdict.checks.items()]
-    return {"checks": Table(columns, rows, f"{describe(verdict.metric)}; {rule}", records)}
+    return {"checks": Table(columns, rows, f"{rule}; {_say_intervals(verdict.alpha)}", records)}

@@ -74,7 +74,7 @@ class NumberFormat(NamedTuple):
 
     def scored(self, score: Score | None, unit: str) -> str:
         """A value in its unit with its interval."""
-        if score is None:
+        if score is None or math.isnan(score.value):
             return self.unknown
         return f"{self.with_unit(score.value, unit)} {self.measured_interval(score.low, score.high, unit)}"
 

@@ -2,20 +2,25 @@
 
 The file is only ever added to, until every turn has its answer; then it is put into the corpus's order, in one step, so
 that it has the same bytes whoever answered first. A line that was torn by a crash or a full disk is not trusted.
+
+Until then each line ends with its checksum, so that an edit is noticed when the run is resumed. In the file that is in
+order there are none, since the run's manifest has a hash of it.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import IO
+from zlib import crc32
 
 import msgspec
 
-from dstress.errors import UNREADABLE_JSON
+from dstress.errors import UNREADABLE_JSON, DstressError
 from dstress.predictions.base import Prediction
 from dstress.storage.atomic import replacing
 from dstress.storage.secrets import redact
@@ -24,6 +29,17 @@ _SYNC_EVERY = 1.0
 """Seconds after which what was written is pushed through to the disk: a power cut costs no more."""
 
 _PREDICTION = msgspec.json.Decoder(Prediction)
+
+
+_CHECKSUM = re.compile(rb',"check":"[0-9a-f]{8}"}\n\Z')
+
+
+def _with_checksum(line: bytes) -> bytes:
+    return line.removesuffix(b"}\n") + b',"check":"%08x"}\n' % crc32(line)
+
+
+def _without_checksum(line: bytes) -> bytes:
+    return _CHECKSUM.sub(b"}\n", line)
 
 
 class _Key(msgspec.Struct):
@@ -50,16 +66,38 @@ class Journal:
         # Bytes of the whole lines, then of a torn line behind them.
         self._end = self._torn = 0
         self._inode = 0
+        self._checked = False
         if path.exists():
             with path.open("rb") as lines:
                 self._inode = os.fstat(lines.fileno()).st_ino
-                for line in lines:
-                    if not line.endswith(b"\n"):
-                        self._torn = len(line)
-                        break
-                    with suppress(*UNREADABLE_JSON):  # what cannot be read is no answer
-                        self._note(_PREDICTION.decode(line), line)
-                    self._end += len(line)
+                self._read(lines)
+
+    def _read(self, lines: Iterable[bytes]) -> None:
+        """Index the file; either all of its answers have a checksum or, in one that was put into order, none has."""
+        unchecked = 0
+        for number, line in enumerate(lines, start=1):
+            if not line.endswith(b"\n"):
+                self._torn = len(line)
+                break
+            with suppress(*UNREADABLE_JSON):  # what cannot be read is no answer
+                self._note(_PREDICTION.decode(line), line)
+                bare = _without_checksum(line)
+                if bare == line:
+                    unchecked = number
+                elif line == _with_checksum(bare):
+                    self._checked = True
+                else:
+                    raise self._edited(number)
+            self._end += len(line)
+        if self._checked and unchecked:
+            raise self._edited(unchecked)
+
+    def _edited(self, number: int) -> DstressError:
+        return DstressError(
+            "the answer has changed since the run wrote it",
+            where=f"{self.path}, line {number}",
+            fix="restore the line, or remove it and go on with `dstress run --resume`, which tracks the turn again",
+        )
 
     def _note(self, answer: Prediction | _Key, line: bytes) -> None:
         """Remember where an answer stands; a later one to the same turn counts."""
@@ -103,8 +141,9 @@ class Journal:
 
     def add(self, lines: bytes) -> None:
         """Append answers, each a line."""
-        file = self._opened()
-        for line in redact(lines).splitlines(keepends=True):
+        file = self.open()
+        for answer in redact(lines).splitlines(keepends=True):
+            line = _with_checksum(answer)
             file.write(line)
             self._note(_KEY.decode(line), line)
             self._end += len(line)
@@ -115,18 +154,24 @@ class Journal:
 
     def settle(self, order: Iterable[tuple[str, int]]) -> None:
         """Put the answers into the corpus's order, in one step; a failed turn keeps its failure."""
-        settled: dict[str, dict[int, tuple[int, int]]] = {}
+        self._rewrite(order, checked=False)
+
+    def _rewrite(self, order: Iterable[tuple[str, int]], *, checked: bool) -> None:
+        places: dict[str, dict[int, tuple[int, int]]] = {}
         end = 0
         with replacing(self.path) as out:
             for dialogue, turn in order:
                 if (place := self._places.get(dialogue, {}).get(turn)) is not None:
-                    out.write(self._at(place))
-                    settled.setdefault(dialogue, {})[turn] = (end, place[1])
-                    end += place[1]
+                    line = redact(self._at(place))
+                    line = _with_checksum(line) if checked else line
+                    out.write(line)
+                    places.setdefault(dialogue, {})[turn] = (end, len(line))
+                    end += len(line)
         self.close()
-        self._places, self._end, self._torn, self._inode = settled, end, 0, self.path.stat().st_ino
-        self._failed = {(dialogue, turn) for dialogue, turn in self._failed if turn in settled.get(dialogue, {})}
-        self.turns = sum(map(len, settled.values()))
+        self._places, self._end, self._torn, self._inode = places, end, 0, self.path.stat().st_ino
+        self._failed = {(dialogue, turn) for dialogue, turn in self._failed if turn in places.get(dialogue, {})}
+        self.turns = sum(map(len, places.values()))
+        self._checked = checked
 
     def close(self) -> None:
         """Close the file; it is opened again by the next who writes or reads."""
@@ -145,10 +190,13 @@ class Journal:
                 file.seek(start)
                 yield _PREDICTION.decode(file.read(length))
 
-    def _opened(self) -> IO[bytes]:
+    def open(self) -> IO[bytes]:
+        """Open the file for answers to be added: from now on, each line has its checksum."""
         if self._file is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self.path.open("r+b" if self.path.exists() else "w+b")
+            if not self._checked:
+                order = [(dialogue, turn) for dialogue, turns in self._places.items() for turn in turns]
+                self._rewrite(order, checked=True)
+            self._file = self.path.open("r+b")
             self._inode = os.fstat(self._file.fileno()).st_ino
             # Whatever lies behind the last whole line was torn.
             self._file.truncate(self._end)
@@ -160,4 +208,4 @@ class Journal:
         if self._reader is None:
             self._reader = self.path.open("rb", buffering=0)
         self._reader.seek(place[0])
-        return self._reader.read(place[1])
+        return _without_checksum(self._reader.read(place[1]))

@@ -19,7 +19,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dstress.scoring.metrics.base import Metric
 from dstress.scoring.metrics.consistency import OverRuns
@@ -104,11 +103,14 @@ def paired_test_of_metric(
     """Test a metric's statistics summed by dialogue: what `compare`, `gate` and runs share."""
     weighed = evenly_weighed(system, baseline, metric.count)
     counts = np.array([metric.count(row) for row in sum(weighed, start=np.zeros(1))])
-    test = paired_test_of_totals(*weighed, metric.value, level, counts, differs=(system != baseline).any(axis=1))
+    test = paired_test_of_totals(*weighed, metric.value, level, counts)
     before, after = (float(evaluate(metric.value, totals.sum(axis=0))) for totals in (baseline, system))
     test = test._replace(baseline=before, system=after, difference=after - before)  # without the scale's rounding
-    if not metric.higher_is_better:
-        test = test._replace(gains=test.differ - test.gains)
+    # A dialogue that both score the same is no evidence, though the one may count more in it than the other; neither is
+    # one in which only one of them has anything to score, where the change is undefined.
+    change = evaluate(metric.value, system) - evaluate(metric.value, baseline)
+    differ, risen = int((np.abs(change) > TIE).sum()), int((change > TIE).sum())
+    test = test._replace(differ=differ, gains=risen if metric.higher_is_better else differ - risen)
     highest = highest_value(metric)
     return test if highest is None else test.within_bounds(level, highest)
 
@@ -134,12 +136,11 @@ def paired_test_of_totals(
     value: Value,
     level: float | None = 0.95,
     counts: Floats | None = None,
-    differs: NDArray[np.bool_] | None = None,
 ) -> PairedTest:
     """Test statistics summed by dialogue, (dialogues, k), row by row the same dialogues, of a value without bounds.
 
-    `counts` says how much each dialogue counts in the value; without it all count the same. `differs` says which are
-    scored differently, where weighing changed the others too. Without a level there is a p-value and no interval.
+    `counts` says how much each dialogue counts in the value; without it all count the same. Without a level there is a
+    p-value and no interval.
     """
     system, baseline = as_totals(system), as_totals(baseline)
     if system.shape != baseline.shape:
@@ -157,8 +158,7 @@ def paired_test_of_totals(
         shares *= difference / shares.sum()  # what is left of curvature; the value of a mean has none
     moved = shares != 0
     p, interval = _test_shares(shares, level, counts) if moved.any() else (1.0, UNKNOWN)
-    moved &= True if differs is None else differs
-    differ, gains = int(moved.sum()), int((moved & (shares > 0)).sum())
+    differ, gains = int(moved.sum()), int((shares > 0).sum())
     return PairedTest(before, after, difference, *interval, p, dialogues, differ, gains)
 
 
