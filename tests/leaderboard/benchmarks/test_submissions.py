@@ -387,7 +387,7 @@ GUISES: list[Callable[[str], str]] = [
     lambda value: f"{value}|zzz",
     lambda value: value.replace(" ", "-"),
     lambda value: " ".join(value.split()[::-1]),
-    lambda value: re.sub(r"^(1[3-9]|2\d):", lambda hour: f"{int(hour[1]) - 12}:", value) + " pm",
+    lambda value: re.sub(r"^(1[3-9]|2[0-3]):(\d\d)$", lambda time: f"{int(time[1]) - 12}:{time[2]} pm", value),
 ]
 
 

@@ -153,6 +153,16 @@ def take_fingerprint(package: Package, answers: Answers) -> NDArray[np.uint32]:
     return np.array([states] if all(kind.needs_states for kind in kinds) else [states, others], np.uint32)
 
 
+class _Said(NamedTuple):
+    """The words of a dialogue, and its text without blanks."""
+
+    words: frozenset[str]
+    text: str
+
+
+_NOTHING = _Said(frozenset(), "")
+
+
 class Reading:
     """What a convention takes predicted values for, without a look at gold: what it cannot tell apart is one text.
 
@@ -166,28 +176,31 @@ class Reading:
         self._options = {
             slot: {_fold(option): option for option in (*kind.values, DONTCARE)} for slot, kind in self.schema.items()
         }
-        self._said: dict[str, str] = {}
+        self._said: dict[str, _Said] = {}
         if any(self._is_right(slot, "word|other", "word") for slot in self.schema):
             for dialogue in corpus:
                 utterances = (text for turn in dialogue.turns for text in (turn.system, turn.user))
-                self._said[dialogue.id] = _fold(" ".join(utterances))
+                text = " ".join(utterances).casefold()
+                self._said[dialogue.id] = _Said(frozenset(_WORDS.findall(text)), _fold(text))
         self._settled = cache(self._settle)
 
     def settle(self, slot: str, value: str, dialogue: str) -> str:
         """What a prepared value counts as in a dialogue."""
-        return self._settled(slot, value, self._said.get(dialogue, ""))
+        return self._settled(slot, value, self._said.get(dialogue, _NOTHING))
 
-    def _settle(self, slot: str, value: str, said: str) -> str:
+    def _settle(self, slot: str, value: str, said: _Said) -> str:
         folded, right = _fold(value), partial(self._is_right, slot, value)
         options = self._options[slot].items()
         if fitting := sorted(fold for fold, text in options if (fold in folded or folded in fold) and right(text)):
             return "|".join(fitting)
         words = list(dict.fromkeys(_WORDS.findall(value)))
-        # Without the words that nobody says, and short ones, which are in any text, if the convention does not see
-        # them. A time is often said in words.
-        known = [word for word in words if len(word) > 2 and _fold(word) in said]
-        known = known or [word for word in words if word[:1].isdigit()]
-        for simpler in (" ".join(known), " ".join(sorted(words))):
+        # Without alternatives and words that nobody says, if the convention does not see them; a time is often said
+        # in words. Then in one order, if that does not count.
+        forms = [form for form in value.split("|") if _fold(form) in said.text]
+        known = [word for word in words if word.casefold() in said.words] or [
+            word for word in words if word[0].isdigit()
+        ]
+        for simpler in ("|".join(forms), " ".join(known), " ".join(sorted(words))):
             if right(simpler):
                 return _fold(simpler)
         return folded
