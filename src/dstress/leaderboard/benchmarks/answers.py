@@ -36,6 +36,8 @@ from dstress.storage.sources import Source, open_source, unpacking_at_most
 MOST_UNPACKED = 1 << 30
 """What an archive of answers may unpack to, in bytes."""
 _WORDS = re.compile(r"\d[\d:]*|[^\W\d_]+")
+_LONGEST = 200
+"""Letters of a value that a fuzzy convention is asked about: two long ones would take it minutes."""
 _ALL_ASKED = "answer every turn that asked.json of the public inputs names, under its dialogue's id"
 
 
@@ -201,7 +203,7 @@ class Reading:
             word for word in words if word[0].isdigit()
         ]
         for simpler in ("|".join(forms), " ".join(known), " ".join(sorted(words))):
-            if right(simpler):
+            if len(simpler) <= _LONGEST and right(simpler):
                 return _fold(simpler)
         return folded
 
