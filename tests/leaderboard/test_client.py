@@ -120,7 +120,7 @@ def test_inputs_that_are_none(content: bytes | None, tmp_path: Path, monkeypatch
         _track(Platform(url), "winter", "rules", tmp_path)
 
 
-@pytest.mark.parametrize("server", ["http://", "https://[::1", "ftp://host", "host"])
+@pytest.mark.parametrize("server", ["http://", "https://[::1", "ftp://host", "host", "http://a\udcff"])
 def test_an_address_of_no_server(server: str) -> None:
     with pytest.raises(DstressError, match="no server's address"):
         Platform(server)
