@@ -175,15 +175,17 @@ class Reading:
 
     def __init__(self, convention: Convention, corpus: Corpus) -> None:
         self.schema, self._convention = corpus.schema.slots, convention
-        self._options = {
-            slot: {_fold(option): option for option in (*kind.values, DONTCARE)} for slot, kind in self.schema.items()
-        }
+        options = {slot: (*kind.values, DONTCARE) for slot, kind in self.schema.items()}
+        self._options = {slot: {_fold(option): option for option in own} for slot, own in options.items()}
+        self._words = {word for own in options.values() for option in own for word in _words(option)}
+        self._takes_forms, self._takes_words = (
+            any(self._is_right(slot, text, "word") for slot in self.schema) for text in ("word|other", "other word")
+        )
         self._said: dict[str, _Said] = {}
-        if any(self._is_right(slot, "word|other", "word") for slot in self.schema):
+        if self._takes_forms or self._takes_words:
             for dialogue in corpus:
-                utterances = (text for turn in dialogue.turns for text in (turn.system, turn.user))
-                text = " ".join(utterances).casefold()
-                self._said[dialogue.id] = _Said(frozenset(_WORDS.findall(text)), _fold(text))
+                text = " ".join(text for turn in dialogue.turns for text in (turn.system, turn.user))
+                self._said[dialogue.id] = _Said(frozenset(_words(text)), _fold(text))
         self._settled = cache(self._settle)
 
     def settle(self, slot: str, value: str, dialogue: str) -> str:
@@ -195,21 +197,26 @@ class Reading:
         options = self._options[slot].items()
         if fitting := sorted(fold for fold, text in options if (fold in folded or folded in fold) and right(text)):
             return "|".join(fitting)
-        words = list(dict.fromkeys(_WORDS.findall(value)))
-        # Without alternatives and words that nobody says, if the convention does not see them; a time is often said
-        # in words. Then in one order, if that does not count.
-        forms = [form for form in value.split("|") if _fold(form) in said.text]
-        known = [word for word in words if word.casefold() in said.words] or [
-            word for word in words if word[0].isdigit()
-        ]
-        for simpler in ("|".join(forms), " ".join(known), " ".join(sorted(words))):
-            if len(simpler) <= _LONGEST and right(simpler):
-                return _fold(simpler)
-        return folded
+        words = list(dict.fromkeys(_words(value)))
+        # Words that nobody says and no value has make no difference, nor do such alternatives. Numbers are often said
+        # in words.
+        if self._takes_words:
+            known = [word for word in words if word in said.words or word in self._words]
+            return "".join(known or [word for word in words if word[0].isdigit()])
+        if self._takes_forms:
+            forms = sorted({_fold(form) for form in value.split("|")})
+            known = [form for form in forms if form in said.text] or [form for form in forms if form[:1].isdigit()]
+            return "|".join(known or forms)
+        in_order = " ".join(sorted(words))
+        return _fold(in_order) if len(in_order) <= _LONGEST and right(in_order) else folded
 
     def _is_right(self, slot: str, value: str, gold: str) -> bool:
         accepted = self._convention.gold(slot, (gold,))
         return bool(accepted) and self._convention.similarity(slot, accepted, value, self.schema[slot]) == 1
+
+
+def _words(text: str) -> list[str]:
+    return _WORDS.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
 def _fold(text: str) -> str:
