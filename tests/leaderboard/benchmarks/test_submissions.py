@@ -380,6 +380,28 @@ def test_what_a_convention_never_looks_at_makes_no_other_answers(package: Packag
     assert 0 < (first != second).mean() < 1  # only where the turn is about taxis
 
 
+@pytest.mark.parametrize(
+    ("name", "spoil"), [("mwzeval", "{} zzz"), ("mwzeval", "zzz {}"), ("convlab", "{}|zzz"), ("dstc8", "{} ,")]
+)
+def test_a_whole_file_with_spoiled_values_is_the_same_file(
+    package: Package, answers: dict[str, Path], name: str, spoil: str
+) -> None:
+    """Also where a value was not said, or is dontcare: a few that differ would make it a file of its own."""
+    read, package = read_answers(package, answers["rules"]), Package(package.path)
+    package.key = msgspec.structs.replace(package.key, conventions=(name,))
+    spoiled = {
+        dialogue: {
+            turn: msgspec.structs.replace(
+                answer, state={slot: spoil.format(value) for slot, value in answer.state.items()}
+            )
+            for turn, answer in turns.items()
+        }
+        for dialogue, turns in read.predictions.items()
+    }
+    first, second = (take_fingerprint(package, one) for one in (read, read._replace(predictions=spoiled)))
+    assert (first == second).all()
+
+
 GUISES: list[Callable[[str], str]] = [
     lambda value: f"  {value} .",
     lambda value: f"{value} zzz",
