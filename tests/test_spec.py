@@ -28,6 +28,12 @@ def test_any_composition_prints_and_reads_back(parts: list[ComponentSpec]) -> No
     assert parse_composition("+".join(map(str, parts))) == parts
 
 
+def test_a_byte_of_the_command_line_that_is_no_text_is_refused() -> None:
+    """It could be neither written nor hashed later."""
+    with pytest.raises(SpecError, match="no text"):
+        parse('saved("a\udcff")')
+
+
 @given(st.text() | tokens.map("".join) | tokens.map(lambda found: "a(" + "".join(found)))
 def test_any_text_is_a_spec_or_a_spec_error(text: str) -> None:
     try:

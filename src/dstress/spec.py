@@ -106,6 +106,8 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text, self.next, self.depth = text, 0, 0
         self.tokens: list[tuple[str, str, int]] = []
+        if (position := next((at for at, letter in enumerate(text) if "\ud800" <= letter <= "\udfff"), -1)) >= 0:
+            self.fail("a character that is no text", position)
         position = 0
         while text[position:].strip():
             match = _TOKEN.match(text, position)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,6 +58,20 @@ def test_stressed_dialogues(
     shutil.rmtree(run / "stressed")
     code, _ = call(capsys, "run", "--resume", "--out", str(run))
     assert code == 0 and (run / "scores.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "change", [{"effect": True}, {"quality": []}, {"quality": {"distinct": {"2": ["x"]}}}, {"schema": {"names": "x"}}]
+)
+def test_a_description_of_another_shape(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, Any]
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(whole, run)
+    path = RunFolder.open(run).variant("typos").path.with_suffix(".json")
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | change), encoding="utf-8")
+    code, told = call(capsys, "report", str(run))
+    assert code == 2 and str(path) in told and "damaged" in told and "Traceback" not in told
 
 
 def test_scores(whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

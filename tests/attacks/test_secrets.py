@@ -232,6 +232,7 @@ def test_what_only_sounds_like_a_secret_stays(monkeypatch: pytest.MonkeyPatch) -
     for name in (
         "HF_TOKEN", "PGPASSWORD", "OPENAI_APIKEY", "SECRET", "AWS_SECRET_ACCESS_KEY", "OPENAI_API_KEY_2", "DB_PASS",
         "SECRET_KEY_BASE", "GITHUB_PAT", "accessToken", "My-Api-Key", "CREDENTIALS", "MYSQL_PWD", "SENTRY_DSN",
+        "AUTHORIZATION", "OAUTH2", "MY_OAUTH", "HTTP_BEARER", "AWS_CREDS", "DB_USERPASS",
     ):  # fmt: skip
         monkeypatch.setenv(name, f"{name} of mine")
         assert redact(f"{name} of mine".encode()) == b"***"
@@ -247,6 +248,25 @@ def test_a_password_in_an_address_is_one(monkeypatch: pytest.MonkeyPatch) -> Non
         assert redact(f"no way to {address} with pass/word-9".encode()).count(b"***") == 2
         monkeypatch.delenv(name)
         assert redact(address.encode()) == address.encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "part"),
+    [
+        ("AWS_SECRET_ACCESS_KEY", "/wJalrXUtnFEMI/K7MDENG+bPxRf", "/wJalrXUtnFEMI/K7MDENG+bPxRf"),
+        ("SIGNING_KEY", "-----BEGIN X-----\nMIIEvQIBADANBgkqhkiG9w0B\n-----END X-----", "MIIEvQIBADANBgkqhkiG9w0B"),
+        ("AUTHORIZATION", "Bearer abcdef0123456789abcdef", "abcdef0123456789abcdef"),
+        ("STORAGE", "AccountName=me;AccountKey=QmFzZTY0Kg+/9==;Suffix=x", "QmFzZTY0Kg+/9=="),
+        ("LIBPQ", "host=db user=me password=pass/word-9", "pass/word-9"),
+        ("BLOB_URL", "https://host/blob?sv=1&sig=aB3%2FxYz9876", "aB3/xYz9876"),
+    ],
+)
+def test_a_part_of_a_variable_that_is_a_secret_by_itself(
+    name: str, value: str, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key that begins like a path, a line of one that has several, and a setting in a text of several."""
+    monkeypatch.setenv(name, value)
+    assert redact(f"no way in with {part}!".encode()) == b"no way in with ***!"
 
 
 def test_a_secret_in_any_spelling_and_one_inside_another(monkeypatch: pytest.MonkeyPatch) -> None:

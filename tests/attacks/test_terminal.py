@@ -72,3 +72,10 @@ def test_impossible_numbers_are_refused_at_once(
     with pytest.raises(SystemExit) as ended:
         main(["run", "quick", "--tracker", "gold", "--corpus", "reminder:test", "--out", str(out), *wrong])
     assert ended.value.code == 2 and wrong[0] in capsys.readouterr().err and not out.exists()
+
+
+def test_a_wrong_option_is_not_quoted_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["gate", "x" * 100_000, "--against", "."], ["stress", "reminder:test", "--seed", "x" * 100_000]):
+        with pytest.raises(SystemExit):
+            main(arguments)
+        assert "xxx..." in (said := capsys.readouterr().err) and len(said) < 1000

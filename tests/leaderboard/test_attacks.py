@@ -15,7 +15,7 @@ from sqlalchemy import select
 from dstress.leaderboard.app import UPLOADS
 from dstress.leaderboard.database import Database
 from dstress.leaderboard.tables import Role, Team, User
-from dstress.leaderboard.web import limits
+from dstress.leaderboard.web import access, limits, security
 from dstress.leaderboard.web.access import Uploads
 from dstress.leaderboard.web.security import LARGEST_FORM
 from tests.leaderboard.clients import Client
@@ -209,6 +209,56 @@ def test_who_may_send_files_sends_one_at_a_time(
                         pass
 
     run_aside(send_two)
+
+
+def test_who_sends_slowly_gives_way_to_who_waits(
+    make_app: Callable[..., FastAPI], add_client: Callable[..., Client], program: Callable[[Client], Client],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Members who drip their files, one for each place, keep nobody else out for long."""
+    monkeypatch.setattr(access, "_UPLOADS_AT_ONCE", 2)
+    monkeypatch.setattr(security, "_GRACE", 0.2)
+    app, answers = make_app(), list[tuple[str, int]]()
+
+    async def ask(name: str, token: str, pause: float) -> None:
+        lines = {"authorization": token, "content-type": "multipart/form-data; boundary=b", "content-length": "9000000"}
+        scope = {
+            "type": "http", "method": "POST", "path": "/api/v1/benchmarks/none/submissions", "raw_path": b"",
+            "query_string": b"", "headers": [(key.encode(), text.encode()) for key, text in lines.items()],
+            "client": ("192.0.2.1", 1), "scheme": "http", "server": ("testserver", 80), "root_path": "",
+            "http_version": "1.1",
+        }  # fmt: skip
+        sent = 0
+
+        async def receive() -> dict[str, Any]:
+            nonlocal sent
+            await anyio.sleep(pause)
+            begin = b"" if sent else b'--b\r\nContent-Disposition: form-data; name="answers"; filename="a"\r\n\r\n'
+            sent += 9_000_000 if not pause else len(begin) or 1
+            body = begin.ljust(8_999_991, b"x") + b"\r\n--b--\r\n" if not pause else begin or b"x"
+            return {"type": "http.request", "body": body, "more_body": sent < 9_000_000}
+
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                answers.append((name, message["status"]))
+
+        await app(scope, receive, send)
+
+    tokens = [program(add_client(name)).headers["authorization"] for name in ("One", "Two", "Three")]
+
+    async def send_all() -> None:
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as group:
+                for name, token in zip(("slow", "slow", "quick"), tokens, strict=True):
+                    group.start_soon(ask, name, token, 0.0 if name == "quick" else 0.05)
+                    await anyio.sleep(0.1)
+                while not any(name == "quick" for name, _ in answers):
+                    await anyio.sleep(0.05)
+                group.cancel_scope.cancel()
+
+    run_aside(send_all)
+    assert ("slow", 408) in answers
+    assert next(status for name, status in answers if name == "quick") not in (408, 429, 503)
 
 
 def test_routes_that_take_files_are_named() -> None:

@@ -117,6 +117,8 @@ def _replace(members: dict[str, bytes], name: str, old: bytes, new: bytes) -> No
         (lambda members: members.update({"manifest.json": b"{"}), "damaged"),
         (lambda members: members.update({"manifest.json": b'{"format": 9, "dstress": "9"}'}), "newer"),
         (lambda members: members.update({"tables/users.jsonl": b'{"id": 1, "na'}), "damaged"),
+        (lambda members: members.update({"tables/users.jsonl": b"[" * 100_000}), "damaged"),
+        (lambda members: _replace(members, "tables/users.jsonl", b'"id":1,', b'"id":%d,' % 10**30), "damaged"),
         (lambda members: members.update({"files/../../x": b"x"}), "no file can be called"),
         (lambda members: members.update({"manifest.json": b'{"format": 1, "dstress": "9"}'}), "damaged"),
         (lambda members: members.pop("tables/users.jsonl"), "damaged"),

@@ -101,6 +101,14 @@ def test_a_submission_that_is_never_scored_is_awaited_no_longer() -> None:
     assert "not scored after 0.1 seconds" in str(ended.value) and f"{url}submissions/7" in str(ended.value)
 
 
+def test_a_server_does_not_flood_the_screen_with_notes(capsys: pytest.CaptureFixture[str]) -> None:
+    from dstress.cli.output import print_notes
+
+    print_notes(["x" * 100_000] * 5000)
+    said = capsys.readouterr()
+    assert len(said.out + said.err) < 100_000 and "4,900 more" in said.out + said.err
+
+
 @pytest.mark.parametrize("content", [None, b"[", b'{"a": 1}'])
 def test_inputs_that_are_none(content: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from dstress.cli.submit import _track
@@ -112,7 +120,7 @@ def test_inputs_that_are_none(content: bytes | None, tmp_path: Path, monkeypatch
         _track(Platform(url), "winter", "rules", tmp_path)
 
 
-@pytest.mark.parametrize("server", ["http://", "https://[::1", "ftp://host", "host"])
+@pytest.mark.parametrize("server", ["http://", "https://[::1", "ftp://host", "host", "http://a\udcff"])
 def test_an_address_of_no_server(server: str) -> None:
     with pytest.raises(DstressError, match="no server's address"):
         Platform(server)

@@ -88,6 +88,39 @@ def test_a_damaged_training_says_which_file(tmp_path: Path) -> None:
         (out / name).write_bytes(whole) if whole else (out / name).unlink()
 
 
+def test_a_state_edited_by_hand_is_one_message(tmp_path: Path) -> None:
+    """Whatever is wrong in it: none of these is found by torch, and each ended in a traceback."""
+    out = tmp_path / "edited"
+    train(tiny(), out, Session(seconds=0.0))
+    (out / "training.json").unlink()
+    state = torch.load(out / "state.pt", weights_only=True)
+    evaluation, weights = state["evaluations"][0], next(iter(state["module"].values()))
+    moments = {name: torch.zeros_like(weights) for name in ("exp_avg", "exp_avg_sq")}
+    edits: tuple[dict[str, Any], ...] = (
+        {"counts": [0, 0, "x", 8, 1]},
+        {"counts": [0, 0, 0, 8, 0]},
+        {"counts": [0.5, 0, 0, 8, 1]},
+        {"evaluations": []},
+        {"evaluations": [{}]},
+        {"evaluations": [evaluation | {"best": False}]},
+        {"evaluations": [evaluation | {"jga": "x"}]},
+        {"seconds": "x"},
+        {"seconds": float("nan")},
+        {"log": 10**6},
+        {"optimizer": {"state": {0: []}}},
+        {"optimizer": {"state": {0: moments | {"step": torch.tensor(-1.0)}}}},
+        {"optimizer": {"state": {0: moments | {"step": torch.tensor(0.0)}}}},
+        {"optimizer": {"state": {0: {"step": torch.tensor(1.0), "exp_avg": torch.zeros(3), "exp_avg_sq": 1}}}},
+    )
+    for edit in edits:
+        torch.save(state | edit, out / "state.pt")
+        with pytest.raises(DstressError, match="no going on with this training"):
+            train(tiny(), out, resume=True)
+    state["optimizer"]["param_groups"][0] |= {"eps": "x", "betas": [1], "lr": 10.0}  # the recipe's count, not these
+    torch.save(state, out / "state.pt")
+    assert train(tiny(), out, resume=True)["steps"] == 8
+
+
 def test_a_training_may_start_from_another(tmp_path: Path) -> None:
     first = train(tiny(), tmp_path / "first")
     again = train(tiny(start=str(tmp_path / "first"), model={}), tmp_path / "second", Session(seconds=0.0))

@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None) -> None:
     except click.ClickException as error:
         shown = io.StringIO()
         error.show(shown)
-        click.echo(_without_secrets(shown.getvalue()), err=True, nl=False)
+        click.echo(shorten(_without_secrets(shown.getvalue())), err=True, nl=False)
         sys.exit(2)
     except BrokenPipeError:
         # Somebody piped us into `head`. Point stdout elsewhere, or Python complains once more while it closes.

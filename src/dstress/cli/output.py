@@ -17,6 +17,7 @@ import msgspec
 
 from dstress.cli.options import Declared, option
 from dstress.cli.progress import waiting
+from dstress.errors import shorten
 from dstress.reports.tables import Table, latex, markdown
 from dstress.storage.atomic import replacing
 from dstress.storage.secrets import redact_text
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _STDOUT = "output to stdout"
 """Where a command remembers which option writes to stdout."""
+_MOST_NOTES = 100
 
 
 class OutputPath(click.Path):
@@ -218,11 +220,13 @@ def print_all(tables: Iterable[Table], remarks: Iterable[str] = (), notes: Itera
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """Things to know about what was just shown."""
+    """Things to know about what was just shown; a server may send any number of them."""
     from rich.markup import escape
 
-    for note in notes:
-        console().print(f"[yellow]note[/yellow]: {escape(note)}")
+    notes = list(notes)
+    more = len(notes) - _MOST_NOTES
+    for note in notes[:_MOST_NOTES] + ([f"{more:,} more"] if more > 0 else []):
+        console().print(f"[yellow]note[/yellow]: {escape(shorten(note))}")
 
 
 def draw_plots(plots: Iterable[Plot], folder: Path) -> None:

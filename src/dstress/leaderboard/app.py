@@ -77,7 +77,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.settings, app.state.database, app.state.files = settings, database, open_files(settings)
     app.state.gauges = monitoring.Gauges()
     app.add_middleware(monitoring.Monitor, gauges=app.state.gauges, on_bug=_on_bug)
-    app.add_middleware(Guard, max_file=settings.max_upload, https=settings.is_https, admit=Uploads(UPLOADS).admit)
+    app.add_middleware(Guard, max_file=settings.max_upload, https=settings.is_https, uploads=Uploads(UPLOADS))
     for router in PAGES:
         app.include_router(router, include_in_schema=False, dependencies=[Depends(check_csrf)])
     for router in API:

@@ -42,6 +42,8 @@ _DAMAGED = (
     LookupError,
     TypeError,
     NotImplementedError,
+    OverflowError,
+    RecursionError,
     SQLAlchemyError,
 )
 OnProgress = Callable[[str, int], None]

@@ -102,7 +102,7 @@ class Platform:
     def __init__(self, server: str, token: str = "") -> None:
         try:
             address = httpx.URL(server)
-        except httpx.InvalidURL:
+        except (httpx.InvalidURL, UnicodeError):
             address = httpx.URL()
         if address.scheme not in ("http", "https") or not address.host:
             raise DstressError(f"{server!r} is no server's address", fix="such as https://board.example.org")

@@ -13,8 +13,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import torch
 
 from dstress._version import __version__
@@ -29,6 +30,16 @@ from dstress.storage.atomic import replacing
 
 _NAMED = 3
 """Examples of a batch that a message names."""
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class _Progress(msgspec.Struct):
+    """What a kept state says beside tensors."""
+
+    counts: tuple[_Count, _Count, _Count, _Count, Annotated[int, msgspec.Meta(ge=1)]]
+    evaluations: list[dict[str, bool | int | float]]
+    seconds: Annotated[float, msgspec.Meta(ge=0)]
+    log: _Count
 
 
 def fit(task: Task, options: TrainingOptions, out: Path, session: Session) -> dict[str, Any]:
@@ -268,22 +279,39 @@ class _Training:
         path = self.out / STATE
         try:
             state = torch.load(path, map_location="cpu", weights_only=True)
+            kept = msgspec.convert(state, _Progress)
+            needed = {"step", "best", self.options.metric}
+            if not kept.evaluations[0]["best"] or any(not needed <= each.keys() for each in kept.evaluations):
+                raise ValueError("evaluations without a step, a score or a best one")
+            if kept.log > (self.out / LOG).stat().st_size:
+                raise ValueError(f"{LOG} is shorter than it was")
             self.task.learner.module.load_state_dict(state["module"])
             if self.average is not None:
                 self.average.load_state_dict(state["average"])
-            self.optimizer.load_state_dict(state["optimizer"])
-            self.step, self.epoch, self.done_in_epoch, self.total, self.pieces = state["counts"]
-            self.evaluations = state["evaluations"]
+            self.step, self.epoch, self.done_in_epoch, self.total, self.pieces = kept.counts
+            self._restore_optimizer(state["optimizer"]["state"])
+            self.evaluations = kept.evaluations
             torch.set_rng_state(state["random"])
             if self.is_cuda and state["cuda_random"] is not None:
                 torch.cuda.set_rng_state(state["cuda_random"], self.session.device)
             with (self.out / LOG).open("r+b") as stream:
-                stream.truncate(state["log"])
+                stream.truncate(kept.log)
         except Exception as error:  # torch refuses files that are torn or foreign in many ways
             problem = f"there is no going on with this training: {f'{type(error).__name__}: {error}'.splitlines()[0]}"
             raise DstressError(problem, where=str(path), fix="train into a new folder") from error
-        self.started -= state["seconds"]
+        self.started -= kept.seconds
         self.session.say(f"going on after step {self.step:,} of {self.total:,}")
+
+    def _restore_optimizer(self, moments: dict[Any, Any]) -> None:
+        """Go on with these moments. Rates and all other settings are the recipe's, whatever the file says of them."""
+        fresh = self.optimizer.state_dict()
+        self.optimizer.load_state_dict(fresh | {"state": moments})
+        for weights in self.task.learner.module.parameters():
+            own = self.optimizer.state.get(weights)
+            if own is not None:
+                shapes = [own[name].shape for name in ("exp_avg", "exp_avg_sq")]
+                if shapes != [weights.shape] * 2 or not 0 < own["step"].item() <= self.step:
+                    raise ValueError("moments of another network, or another step")
 
 
 def compile_blocks(module: Any) -> None:

@@ -149,7 +149,8 @@ def stressors(run: RunFolder) -> Records:
     rows = []
     for variant in run.variants[1:]:
         about = run.variant(variant).quality
-        schema = msgspec.convert(about["schema"], SchemaChange) if "schema" in about else None
+        with run.reading(run.variant(variant).path.with_suffix(".json")):
+            schema = msgspec.convert(about["schema"], SchemaChange) if "schema" in about else None
         quality: Mapping[str, Any] = about.get("quality", {})
         changed, turns, words, values = (quality.get(name, 0) for name in ("changed", "turns", "words", "values"))
         # Where only the schema was to change, nothing is said of turns.

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import msgspec
 
@@ -57,6 +57,36 @@ class _Length(msgspec.Struct):
 
 
 _LENGTH = msgspec.json.Decoder(_Length)
+
+
+class _Quality(TypedDict, total=False):
+    """As much of a quality summary as reports read."""
+
+    turns: int
+    changed: int
+    words: int
+    substituted: int
+    deleted: int
+    inserted: int
+    values: int
+    values_still_said: int
+    fallbacks: dict[str, int]
+    tags: dict[str, int]
+    distinct: dict[str, tuple[float, float]]
+    figures: dict[str, float]
+    similarity: float | None
+
+
+class _Description(TypedDict, total=False):
+    """The same of a stressed corpus's description: another shape is damage."""
+
+    stressor: str
+    seed: int
+    dstress: str
+    plugins: str
+    effect: str
+    scope: str
+    quality: _Quality
 
 
 class Variant:
@@ -105,7 +135,11 @@ class Variant:
         """What the stressor did: the summary that was written with the dialogues; empty for the original."""
         path = self.path.with_suffix(".json")
         with self.run.reading(path):
-            return msgspec.json.decode(path.read_bytes(), type=dict[str, Any]) if path.exists() else {}
+            if not path.exists():
+                return {}
+            content = path.read_bytes()
+            msgspec.json.decode(content, type=_Description)
+            return msgspec.json.decode(content, type=dict[str, Any])
 
     @property
     def has_own_schema(self) -> bool:

@@ -22,11 +22,16 @@ _NAMED = re.compile(r"\$\{(\w+)\}")
 _TELLING = re.compile(r"(?i)(.*[_-])?(api|access|auth)?(key|token|secret|password|passwd|pwd|signature|sig)")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRET_WORD = re.compile(
-    r"(?i)\w*(token|secret|password|passwd|passphrase|apikey|credential)s?|keys?|(ssh)?pass|pwd|pat|auth|jwt|cookies?|dsn"
+    r"(?i)\w*(token|secret|password|passwd|passphrase|apikey|credential)s?|keys?|(ssh|user)?pass|pwd|pat|jwt|cookies?|dsn"
+    r"|o?auth[0-9]?|authorization|bearer|creds?"
 )
 """Words in names of variables that somebody else set for another program: a tracker's error may quote any of them."""
 _IN_ADDRESS = re.compile(r"://[^/\s:@]*:([^/\s]+)@")
 """The password in `postgresql://user:password@host/name`, whatever the variable is called."""
+_IN_SETTINGS = re.compile(r"(?i)(?:key|token|secret|password|pwd|signature|sig)=([^;&\s\"']+)")
+"""The same in `host=db password=...`, `AccountName=a;AccountKey=...` and `https://host/a?sig=...`."""
+_WHOLE_LINE = 16
+"""Letters of a line of a secret, such as a private key's, that is one by itself: an error may quote one line."""
 _PLAIN = re.compile(r"[A-Za-z]{,15}|.{,7}|\d{,9}", re.DOTALL)
 """What such a variable has where it is no secret, or one that is no better than a word of the data."""
 _SAFE = re.compile(r"[A-Za-z0-9_.~-]+")
@@ -101,15 +106,23 @@ def _spellings(
     """
     variables = {os.fsdecode(name): os.fsdecode(value) for name, value in environment}
     secrets = {secret for secret in (*read, *map(variables.get, _KEYS)) if secret and len(secret) >= _SHORTEST}
-    likely = {value for name, value in variables.items() if _is_called_secret(name) and not Path(value).is_absolute()}
+    likely = {value for name, value in variables.items() if _is_called_secret(name) and not _is_path(value)}
+    likely.update(line for value in likely.copy() for line in value.split() if len(line) >= _WHOLE_LINE)
     for value in variables.values():
-        likely.update(form for password in _IN_ADDRESS.findall(value) for form in (password, unquote(password)))
+        inside = (*_IN_ADDRESS.findall(value), *_IN_SETTINGS.findall(value))
+        likely.update(form for password in inside for form in (password, unquote(password)))
     secrets.update(value for value in likely if not _PLAIN.fullmatch(value))
     return [
         (max(_SAFE.findall(secret), key=len, default="").encode(), re.compile(_spell(secret)))
         for secret in sorted(secrets, key=lambda secret: (-len(secret), secret))
         if secret.strip("\\")
     ]
+
+
+def _is_path(value: str) -> bool:
+    """Whether a value is a place on this machine: a key may begin with a slash too."""
+    place = Path(value)
+    return place.is_absolute() and len(place.parts) > 1 and Path(*place.parts[:2]).exists()
 
 
 def _is_called_secret(name: str) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from itertools import islice
 from math import nan
 from pathlib import Path
 from threading import Barrier
@@ -18,8 +20,10 @@ import msgspec
 import pytest
 from sqlalchemy import select
 
+from dstress.conventions import conventions
+from dstress.corpora import load
 from dstress.errors import DstressError
-from dstress.leaderboard.benchmarks.answers import read_answers, take_fingerprint
+from dstress.leaderboard.benchmarks.answers import Reading, read_answers, take_fingerprint
 from dstress.leaderboard.benchmarks.package import Package
 from dstress.leaderboard.benchmarks.results import Result, coarse, score_answers
 from dstress.leaderboard.benchmarks.service import open_package, require_benchmark
@@ -374,6 +378,71 @@ def test_what_a_convention_never_looks_at_makes_no_other_answers(package: Packag
     }
     first, second = (take_fingerprint(package, one) for one in (read, read._replace(predictions=other)))
     assert 0 < (first != second).mean() < 1  # only where the turn is about taxis
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil"), [("mwzeval", "{} zzz"), ("mwzeval", "zzz {}"), ("convlab", "{}|zzz"), ("dstc8", "{} ,")]
+)
+def test_a_whole_file_with_spoiled_values_is_the_same_file(
+    package: Package, answers: dict[str, Path], name: str, spoil: str
+) -> None:
+    """Also where a value was not said, or is dontcare: a few that differ would make it a file of its own."""
+    read, package = read_answers(package, answers["rules"]), Package(package.path)
+    package.key = msgspec.structs.replace(package.key, conventions=(name,))
+    spoiled = {
+        dialogue: {
+            turn: msgspec.structs.replace(
+                answer, state={slot: spoil.format(value) for slot, value in answer.state.items()}
+            )
+            for turn, answer in turns.items()
+        }
+        for dialogue, turns in read.predictions.items()
+    }
+    first, second = (take_fingerprint(package, one) for one in (read, read._replace(predictions=spoiled)))
+    assert (first == second).all()
+
+
+GUISES: list[Callable[[str], str]] = [
+    lambda value: f"  {value} .",
+    lambda value: f"{value} zzz",
+    lambda value: f"zzz {value}",
+    lambda value: f"{value}|zzz",
+    lambda value: value.replace(" ", "-"),
+    lambda value: " ".join(value.split()[::-1]),
+    lambda value: re.sub(r"^(1[3-9]|2[0-3]):(\d\d)$", lambda time: f"{int(time[1]) - 12}:{time[2]} pm", value),
+]
+
+
+@pytest.mark.parametrize("name", ["exact", "trade", "trippy", "dstc8", "multiwoz22", "convlab", "mwzeval"])
+def test_a_value_that_scores_the_same_whatever_gold_says_is_the_same_answer(name: str) -> None:
+    """Whoever spoils every value a little, so that no score changes, has no other file: each convention in turn."""
+    corpus, convention = load("reminder:test"), conventions.create(name)
+    reading, same, apart = Reading(convention, corpus), 0, 0
+
+    def scored(slot: str, value: str, golds: Iterable[str]) -> list[float]:
+        prepared = convention.predicted(slot, value)
+        forms = [convention.gold(slot, (gold,)) for gold in golds]
+        kind = corpus.schema.slots[slot]
+        return [convention.similarity(slot, form, prepared, kind) if form and prepared else 0.0 for form in forms]
+
+    def settled(slot: str, value: str, dialogue: str) -> str | None:
+        prepared = convention.predicted(slot, value)
+        return None if prepared is None else reading.settle(slot, prepared, dialogue)
+
+    for dialogue in islice(corpus, 8):
+        for slot, (value, *_) in dialogue.turns[-1].state.items():
+            golds = [*corpus.schema.slots[slot].values, value]
+            if not any(scored(slot, value, golds)):  # mwzeval counts a predicted dontcare as wrong
+                continue
+            for guise in GUISES:
+                other = guise(value)
+                if scored(slot, value, golds) == scored(slot, other, golds):
+                    same += 1
+                    assert settled(slot, value, dialogue.id) == settled(slot, other, dialogue.id), (slot, value, other)
+            different = {gold for gold in golds if scored(slot, gold, golds) != scored(slot, value, golds)}
+            apart += len(different)
+            assert settled(slot, value, dialogue.id) not in {settled(slot, gold, dialogue.id) for gold in different}
+    assert same > 5 and apart > 20
 
 
 def test_a_number_over_few_turns_is_rounded_by_as_many(package: Package, answers: dict[str, Path]) -> None:

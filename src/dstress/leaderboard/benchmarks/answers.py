@@ -6,9 +6,11 @@ that it claims to have copied, which some scripts look up in gold.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dstress.conventions import conventions
+from dstress.conventions.base import Convention
+from dstress.corpora.base import Corpus
+from dstress.dialogue import DONTCARE
 from dstress.errors import DstressError, PredictionError
 from dstress.leaderboard.benchmarks.inputs import WHOLE, Case
 from dstress.leaderboard.benchmarks.package import Package
@@ -30,6 +35,9 @@ from dstress.storage.sources import Source, open_source, unpacking_at_most
 
 MOST_UNPACKED = 1 << 30
 """What an archive of answers may unpack to, in bytes."""
+_WORDS = re.compile(r"\d[\d:]*|[^\W\d_]+")
+_LONGEST = 200
+"""Letters of a value that a fuzzy convention is asked about: two long ones would take it minutes."""
 _ALL_ASKED = "answer every turn that asked.json of the public inputs names, under its dialogue's id"
 
 
@@ -116,8 +124,8 @@ def take_fingerprint(package: Package, answers: Answers) -> NDArray[np.uint32]:
     """A number for each answer that counts, in the key's order: how far two submissions are the same.
 
     The first row is of states, as the benchmark's first convention reads them: slots that it never looks at are left
-    out, and values lose all but letters and digits. Only where more than states is measured, a second row is of what
-    else the answers say.
+    out, and values that it cannot tell apart are one. Only where more than states is measured, a second row is of
+    what else the answers say.
     """
     convention = conventions.create(package.key.conventions[0])
     by_frame = convention.within_schema or convention.unit == "frame"
@@ -129,21 +137,86 @@ def take_fingerprint(package: Package, answers: Answers) -> NDArray[np.uint32]:
             services[variant, dialogue.id] = [{frame.service for frame in turn.frames} for turn in dialogue.turns]
 
     states, others = [], []
+    readings = {part: Reading(convention, corpus) for part, corpus in package.inputs.items()}
     for case in package.key.cases:
-        schema = package.inputs[case.part].schema.slots
+        reading = readings[case.part]
         for turn in case.asked:
             answer = answers.predictions[case.id][turn]
             own = services[case.variant, case.dialogue][turn] if by_frame else ()
             values = {
-                slot: _fold(value)
+                slot: reading.settle(slot, value, case.id)
                 for slot, written in answer.state.items()
-                if slot in schema and convention.considers(slot, own, schema)
+                if slot in reading.schema and convention.considers(slot, own, reading.schema)
                 if (value := convention.predicted(slot, written)) is not None
             }
             states.append(zlib.crc32(msgspec.json.encode(values, order="deterministic")))
             said = (answer.response, answer.frames, answer.intent, answer.requested, answer.ood)
             others.append(zlib.crc32(_fold(msgspec.json.encode(said).decode()).encode()))
     return np.array([states] if all(kind.needs_states for kind in kinds) else [states, others], np.uint32)
+
+
+class _Said(NamedTuple):
+    """The words of a dialogue, and its text without blanks."""
+
+    words: frozenset[str]
+    text: str
+
+
+_NOTHING = _Said(frozenset(), "")
+
+
+class Reading:
+    """What a convention takes predicted values for, without a look at gold: what it cannot tell apart is one text.
+
+    Fuzzy conventions take more than a value for the value: with words before or after it, or in another order. Not
+    seen through are words of the same dialogue around a value that the schema does not list, a part of such a value,
+    and single letters of long ones.
+    """
+
+    def __init__(self, convention: Convention, corpus: Corpus) -> None:
+        self.schema, self._convention = corpus.schema.slots, convention
+        options = {slot: (*kind.values, DONTCARE) for slot, kind in self.schema.items()}
+        self._options = {slot: {_fold(option): option for option in own} for slot, own in options.items()}
+        self._words = {word for own in options.values() for option in own for word in _words(option)}
+        self._takes_forms, self._takes_words = (
+            any(self._is_right(slot, text, "word") for slot in self.schema) for text in ("word|other", "other word")
+        )
+        self._said: dict[str, _Said] = {}
+        if self._takes_forms or self._takes_words:
+            for dialogue in corpus:
+                text = " ".join(text for turn in dialogue.turns for text in (turn.system, turn.user))
+                self._said[dialogue.id] = _Said(frozenset(_words(text)), _fold(text))
+        self._settled = cache(self._settle)
+
+    def settle(self, slot: str, value: str, dialogue: str) -> str:
+        """What a prepared value counts as in a dialogue."""
+        return self._settled(slot, value, self._said.get(dialogue, _NOTHING))
+
+    def _settle(self, slot: str, value: str, said: _Said) -> str:
+        folded, right = _fold(value), partial(self._is_right, slot, value)
+        options = self._options[slot].items()
+        if fitting := sorted(fold for fold, text in options if (fold in folded or folded in fold) and right(text)):
+            return "|".join(fitting)
+        words = list(dict.fromkeys(_words(value)))
+        # Words that nobody says and no value has make no difference, nor do such alternatives. Numbers are often said
+        # in words.
+        if self._takes_words:
+            known = [word for word in words if word in said.words or word in self._words]
+            return "".join(known or [word for word in words if word[0].isdigit()])
+        if self._takes_forms:
+            forms = sorted({_fold(form) for form in value.split("|")})
+            known = [form for form in forms if form in said.text] or [form for form in forms if form[:1].isdigit()]
+            return "|".join(known or forms)
+        in_order = " ".join(sorted(words))
+        return _fold(in_order) if len(in_order) <= _LONGEST and right(in_order) else folded
+
+    def _is_right(self, slot: str, value: str, gold: str) -> bool:
+        accepted = self._convention.gold(slot, (gold,))
+        return bool(accepted) and self._convention.similarity(slot, accepted, value, self.schema[slot]) == 1
+
+
+def _words(text: str) -> list[str]:
+    return _WORDS.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
 def _fold(text: str) -> str:

@@ -72,13 +72,21 @@ class Places:
     """So many at once in a process; the others wait, where they hold no thread that a reader needs."""
 
     def __init__(self, number: int) -> None:
-        self.number = number
+        self.number, self.waiting = number, 0
         self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
     async def __call__(self) -> AsyncIterator[None]:
         """Hold a place."""
-        async with self._by_loop.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self.number)):
+        places = self._by_loop.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self.number))
+        self.waiting += 1
+        try:
+            await places.acquire()
+        finally:
+            self.waiting -= 1
+        try:
             yield
+        finally:
+            places.release()
 
 
 UPLOAD_SLOT = Depends(Places(2), scope="function")
@@ -157,6 +165,11 @@ class Uploads:
     def __init__(self, roles: Mapping[str, Role]) -> None:
         self.roles = [(compile_path(path)[0], role) for path, role in roles.items()]
         self._places, self._sending = Places(_UPLOADS_AT_ONCE), Counter[int]()
+
+    @property
+    def are_wanted(self) -> bool:
+        """Whether somebody waits for a place."""
+        return self._places.waiting > 0
 
     @asynccontextmanager
     async def admit(self, scope: Any) -> AsyncIterator[bool]:

@@ -64,18 +64,24 @@ def render(request: Request, template: str, user: User | None, *, status: int = 
     return page
 
 
+@cache
+def _unit(metric: str) -> str:
+    """A board asks for it once a cell, and a server's metrics do not change."""
+    return measure_of(metric).unit
+
+
 def show_value(cell: Cell | None) -> str:
     """A cell's number in its unit, without the unit."""
     if cell is None or cell.score is None:
         return PAGE.unknown
-    return PAGE.measured(cell.score.value, measure_of(cell.metric).unit)
+    return PAGE.measured(cell.score.value, _unit(cell.metric))
 
 
 def show_interval(cell: Cell | None) -> str:
     """Where a cell's number lies."""
     if cell is None or cell.score is None:
         return ""
-    return PAGE.measured_interval(cell.score.low, cell.score.high, measure_of(cell.metric).unit)
+    return PAGE.measured_interval(cell.score.low, cell.score.high, _unit(cell.metric))
 
 
 def browser_name(agent: str) -> str:

@@ -17,6 +17,8 @@ from starlette.responses import PlainTextResponse, Response
 
 LARGEST_FORM, _BODY_SECONDS = 1_000_000, 600
 """Bytes of a body that is no file, and seconds in which any body must have come."""
+_GRACE, _PACE = 30, 200_000
+"""While others wait for a place: seconds that a file has, and bytes of it that must come in each further one."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 HEADERS = {
     "Content-Security-Policy": (
@@ -90,11 +92,12 @@ async def check_csrf(request: Request) -> None:
 class Guard:
     """Around the whole server: headers on every answer, no large body but a file's, no zero byte in an address.
 
-    `admit` says whether a request may bring a file, before any of it is read, and holds its place until the answer.
+    `uploads.admit` says whether a request may bring a file, before any of it is read, and holds its place until the
+    answer. Whoever sends slowly loses the place once others wait for it.
     """
 
-    def __init__(self, app: Any, max_file: int, https: bool, admit: Callable[[Any], Any]) -> None:
-        self.app, self.max_file, self.admit = app, max_file, admit
+    def __init__(self, app: Any, max_file: int, https: bool, uploads: Any) -> None:
+        self.app, self.max_file, self.uploads = app, max_file, uploads
         self.headers = HEADERS | ({"Strict-Transport-Security": "max-age=31536000"} if https else {})
 
     async def __call__(self, scope: Any, receive: Callable[[], Awaitable[Any]], send: Any) -> None:
@@ -102,21 +105,27 @@ class Guard:
             await self.app(scope, receive, send)
             return
         stated = dict(scope["headers"]).get(b"content-length", b"0" if scope["method"] in SAFE_METHODS else b"")
-        read, most, end, is_whole = 0, min(LARGEST_FORM, self.max_file), 0.0, False
+        read, most, begun, is_file, is_whole = 0, min(LARGEST_FORM, self.max_file), 0.0, False, False
+        clock = asyncio.get_running_loop().time
 
         async def limited() -> Any:
-            nonlocal read, most, end, is_whole
-            if not end:  # only now, since an error in here becomes an answer
-                end = asyncio.get_running_loop().time() + _BODY_SECONDS
-                if (not stated or int(stated) > most) and await held.enter_async_context(self.admit(scope)):
-                    most = self.max_file
+            nonlocal read, most, begun, is_file, is_whole
+            if not begun:  # only now, since an error in here becomes an answer
+                if not stated or int(stated) > most:
+                    is_file = await held.enter_async_context(self.uploads.admit(scope))
+                most, begun = self.max_file if is_file else most, clock()
                 if int(stated or 0) > most:
                     raise HTTPException(413, f"a request may have {most:,} bytes")
-            try:
-                async with asyncio.timeout_at(None if is_whole else end):
-                    message = await receive()
-            except TimeoutError:
-                raise HTTPException(408, f"a request may take {_BODY_SECONDS} seconds") from None
+            message = None
+            while message is None:
+                if is_file and not is_whole and self.uploads.are_wanted and clock() > begun + _GRACE + read / _PACE:
+                    raise HTTPException(408, "others wait to send a file, and yours comes too slowly; try again later")
+                try:
+                    async with asyncio.timeout_at(None if is_whole else min(begun + _BODY_SECONDS, clock() + 1)):
+                        message = await receive()
+                except TimeoutError:
+                    if clock() > begun + _BODY_SECONDS:
+                        raise HTTPException(408, f"a request may take {_BODY_SECONDS} seconds") from None
             read, is_whole = read + len(message.get("body", b"")), not message.get("more_body")
             if read > most:
                 raise HTTPException(413, f"a request may have {most:,} bytes")
