@@ -77,10 +77,21 @@ class Board(NamedTuple):
         judged = {name for verdict in self.judged.values() for name in verdict.shares}
         return {name: question.title for name, question in questions("systems").items() if name in judged}
 
+    @property
+    def floors(self) -> dict[str, float]:
+        """The floor of each column of combined scores."""
+        return floors_of(self.benchmark, self.view.name)
+
     def share(self, standing: Standing, question: str) -> Share | None:
         """What people said of a system; None where nobody was asked."""
         judged = self.judged.get(standing.row.entry.key)
         return judged.shares.get(question) if judged else None
+
+
+def floors_of(benchmark: Benchmark, view: str) -> dict[str, float]:
+    """The floor of each column of combined scores in a view; a benchmark of an older version has none."""
+    floors: dict[str, float] = benchmark.summary.get("floors", {}).get(view, {})
+    return floors
 
 
 def load_board(db: Session, benchmark: Benchmark, view: str = "", convention: str = "", by: str = "") -> Board:
@@ -204,6 +215,7 @@ def board_content(board: Board) -> dict[str, Any]:
         "convention": board.convention,
         "ordered_by": board.by,
         "columns": board.view.labels,
+        "floors": board.floors,
         "systems": [
             {
                 "rank": standing.row.rank,
