@@ -31,6 +31,7 @@ from dstress.leaderboard.tables import (
 )
 from dstress.reports.tables import Table
 from dstress.runs.folder import Cell
+from dstress.runs.suites.base import ORIGINAL, Column
 from dstress.scoring.metrics.measures import measure_of
 from dstress.studies.human_check.questions import questions
 from dstress.studies.human_check.verdict import Share, Verdict
@@ -82,10 +83,28 @@ class Board(NamedTuple):
         """The floor of each column of combined scores."""
         return floors_of(self.benchmark, self.view.name)
 
+    def mean_of(self, label: str) -> int:
+        """Of how many columns a column is the mean; 0 of one that is no mean."""
+        is_mean = any(average.column == label for average in self.view.averages)
+        return len(self.view.behind(label)) if is_mean else 0
+
+    @property
+    def compared(self) -> dict[str, str]:
+        """The columns of stressed versions, and the column of the same metric on the original."""
+        original = {column.metric: column.name for column in self.view.columns if _is_of(column, stressed=False)}
+        stressed = (column for column in self.view.columns if _is_of(column, stressed=True))
+        return {column.name: original[column.metric] for column in stressed if column.metric in original}
+
     def share(self, standing: Standing, question: str) -> Share | None:
         """What people said of a system; None where nobody was asked."""
         judged = self.judged.get(standing.row.entry.key)
         return judged.shares.get(question) if judged else None
+
+
+def _is_of(column: Column, *, stressed: bool) -> bool:
+    """Whether a column is of a system on a whole version of the corpus, a stressed one or the original."""
+    is_whole = column.slice is None and not measure_of(column.metric).of_data
+    return is_whole and (column.variant != ORIGINAL) == stressed
 
 
 def floors_of(benchmark: Benchmark, view: str) -> dict[str, float]:

@@ -1,7 +1,14 @@
 "use strict";
-// Forms of switches send themselves; plots come when the page is there; pages that wait ask until there is news.
+// Forms of switches send themselves; a field filters rows as a person types; plots come when the page is there; pages that wait ask until there is news.
 for (const form of document.querySelectorAll("form[data-sends-itself]")) {
   form.addEventListener("change", () => form.requestSubmit());
+}
+for (const field of document.querySelectorAll("[data-filters]")) {
+  const rows = document.querySelectorAll(`#${field.dataset.filters} [data-name]`);
+  field.addEventListener("input", () => {
+    const words = field.value.trim().toLowerCase();
+    for (const row of rows) row.hidden = !row.dataset.name.includes(words);
+  });
 }
 for (const place of document.querySelectorAll("[data-loads]")) {
   fetch(place.dataset.loads)
