@@ -170,7 +170,9 @@ def leaderboard(
         rows.append((f"{entry['rank']}{mark}", entry["system"], entry["team"], *scores))
     if floors and rows:
         # The floor is of combined scores, which are points and no shares.
-        rows.append(("", "floor: policy(empty)", "", *(f"{floors[name]:.2f}" if name in floors else "" for name in columns)))
+        rows.append(
+            ("", "floor: policy(empty)", "", *(f"{floors[name]:.2f}" if name in floors else "" for name in columns))
+        )
     whole = Table(("##", "system", "team", *(f"#{name}" for name in columns)), rows)
     if not files.write(board, [whole]):
         print_all(_in_width(whole, console().width))

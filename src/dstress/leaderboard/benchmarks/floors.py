@@ -24,7 +24,7 @@ _MEASURED = "combined"
 
 
 def add_floors(package: Package, on_progress: OnProgress = lambda what, done, total: None) -> None:
-    """Measure the floor of every column of combined scores, and keep it in the benchmark's key; without such, nothing."""
+    """Measure the floor of every column of combined scores and keep it in the benchmark's key, if there are such."""
     columns = {
         name: [label for label in view.labels if {column.metric for column in view.behind(label)} == {_MEASURED}]
         for name, view in views_of(package.suite).items()
@@ -36,7 +36,9 @@ def add_floors(package: Package, on_progress: OnProgress = lambda what, done, to
     with tempfile.TemporaryDirectory(prefix="dstress-") as folder:
         for part, corpus in package.inputs.items():
             path = Path(folder) / part / "answers.jsonl"
-            track_inputs(corpus, asked, create(FLOOR), path, lambda done: on_progress("measuring the floor", done, None))
+            track_inputs(
+                corpus, asked, create(FLOOR), path, lambda done: on_progress("measuring the floor", done, None)
+            )
         answers = read_answers(package, path if len(package.inputs) == 1 else Path(folder))
     result = next(iter(score_answers(package, answers).results.values()))  # conventions are of states, and this is not
     floors = {

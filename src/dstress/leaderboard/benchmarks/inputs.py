@@ -129,9 +129,10 @@ def _tables(corpus: Corpus) -> Collection[str]:
 def _ontology(corpus: Corpus) -> dict[str, list[str]]:
     """What each slot may hold as far as the schema and the database say it; labels have no part in it."""
     values = {name: dict.fromkeys(slot.values) for name, slot in corpus.schema.slots.items()}
-    for name in values if corpus.database else ():
-        service, _, slot = name.partition("-")
-        values[name] |= dict.fromkeys(sorted(corpus.database.values(service, slot.casefold().replace(" ", ""))))
+    if corpus.database:
+        for name, known in values.items():
+            service, _, slot = name.partition("-")
+            known |= dict.fromkeys(sorted(corpus.database.values(service, slot.casefold().replace(" ", ""))))
     return {name: list(known) for name, known in values.items()}
 
 

@@ -35,7 +35,7 @@ class PageChoice(BoardChoice):
     """Which leaderboard; `q` keeps the systems and teams whose names have it, `hide` leaves columns out."""
 
     q: Choice = ""
-    hide: Annotated[list[Annotated[str, StringConstraints(max_length=200)]], Field(max_length=100)] = []
+    hide: Annotated[tuple[Annotated[str, StringConstraints(max_length=200)], ...], Field(max_length=100)] = ()
 
     def address(self, **changes: object) -> str:
         """The page with another choice. A view has columns of its own: what was said of others is forgotten."""

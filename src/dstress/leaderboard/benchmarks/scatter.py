@@ -49,7 +49,7 @@ class Scatter(NamedTuple):
 
 
 def draw_scatter(board: Board) -> Scatter | None:
-    """The picture of a board, of its own metric, or in the suite's table of the first one; None with nothing to show."""
+    """The picture of a board: of its metric, or in the suite's table of the first; None with nothing to show."""
     metric, view = board.view.name, board.view
     if metric == SUITE_TABLE:
         metric, view = next(item for item in board.views.items() if item[0] != SUITE_TABLE)
