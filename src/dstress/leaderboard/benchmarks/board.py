@@ -40,11 +40,11 @@ _MOST_KEPT = 200
 
 
 class Judged(NamedTuple):
-    """A submission in the last closed round that judged it: the share of its items for which most judges said yes."""
+    """A submission in the last closed rounds that judged it: the share of its items for which most judges said yes, and
+    the round, by question."""
 
-    round: int
-    judges: int
     shares: dict[str, Share]
+    rounds: dict[str, int]
 
 
 class Standing(NamedTuple):
@@ -76,7 +76,8 @@ class Board(NamedTuple):
     def questions(self) -> dict[str, str]:
         """What people were asked of any of its systems, and what that measures."""
         judged = {name for verdict in self.judged.values() for name in verdict.shares}
-        return {name: question.title for name, question in questions("systems").items() if name in judged}
+        asked = questions("systems") | questions("conversations")
+        return {name: question.title for name, question in asked.items() if name in judged}
 
     @property
     def floors(self) -> dict[str, float]:
@@ -183,7 +184,9 @@ def judged_systems(db: Session, benchmark: Benchmark) -> dict[int, Judged]:
     for round_, label, submission in db.execute(query):
         verdict = verdict_of(round_)
         if verdict and submission and label in verdict.variants:
-            judged[submission] = Judged(round_.id, len(verdict.judges), verdict.variants[label])
+            shares = verdict.variants[label]
+            before = judged.get(submission, Judged({}, {}))
+            judged[submission] = Judged(before.shares | shares, before.rounds | dict.fromkeys(shares, round_.id))
     return judged
 
 

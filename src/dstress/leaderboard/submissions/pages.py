@@ -20,13 +20,14 @@ from dstress.leaderboard.accounts.service import make_team, teams_of
 from dstress.leaderboard.benchmarks import service as benchmarks
 from dstress.leaderboard.benchmarks.board import floors_of, load_result
 from dstress.leaderboard.benchmarks.results import SUITE_TABLE, unpack
+from dstress.leaderboard.submissions import service
 from dstress.leaderboard.submissions.api import ACTIONS, UPLOADS, Action, AnswersForm, receive
 from dstress.leaderboard.submissions.plots import Drawing
 from dstress.leaderboard.submissions.service import require_submission
 from dstress.leaderboard.tables import DONE, Benchmark, Membership, NotThere, Submission, System, User
 from dstress.leaderboard.web import limits
 from dstress.leaderboard.web.access import UPLOAD_SLOT, Db, Id, SignedIn, Stored, Visitor
-from dstress.leaderboard.web.fields import MULTIPART, Choice, Line, Slug
+from dstress.leaderboard.web.fields import MULTIPART, Choice, FormLine, Line, Slug
 from dstress.leaderboard.web.rendering import redirect, render
 from dstress.predictions import UnknownFormatError, formats
 from dstress.reports.numbers import PAGE
@@ -172,12 +173,20 @@ def _see(db: Session, user: User | None, system_id: int, version: int) -> Seen:
 def show_system(request: Request, user: Visitor, db: Db, system_id: Id, choice: Chosen) -> Response:
     """A version of a system: the newest that is published; for its team, any."""
     seen = _see(db, user, system_id, choice.version)
-    values: dict[str, Any] = seen._asdict() | {"report": None, "convention": ""}
+    is_own = user is not None and db.get(Membership, (user.id, seen.system.team_id)) is not None
+    values: dict[str, Any] = seen._asdict() | {"report": None, "convention": "", "is_own": is_own}
     values["conventions"] = seen.system.benchmark.summary.get("conventions", [])
     if seen.chosen and (result := load_result(db, seen.chosen, choice.convention)):
         floors = floors_of(seen.system.benchmark, SUITE_TABLE)
         values |= {"report": _report(result.scores, floors), "convention": result.scores.convention}
     return render(request, "systems/system.html.j2", user, **values)
+
+
+@router.post("/systems/{system_id}/address")
+def set_address(user: SignedIn, db: Db, system_id: Id, address: FormLine = "") -> Response:
+    """Say where a system of one's own team answers, for judges who talk to it."""
+    service.set_address(db, user, system_id, address)
+    return redirect(f"/systems/{system_id}", "Saved." if address else "The address is gone.")
 
 
 @router.get("/systems/{system_id}/plots")

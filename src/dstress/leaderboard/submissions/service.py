@@ -21,6 +21,7 @@ from dstress.leaderboard.benchmarks import service as benchmarks
 from dstress.leaderboard.benchmarks.answers import read_answers, take_fingerprint
 from dstress.leaderboard.benchmarks.service import EXACT_COSTS, information_left
 from dstress.leaderboard.files import Files
+from dstress.leaderboard.judging.conversation import checked_address
 from dstress.leaderboard.judging.service import has_judged
 from dstress.leaderboard.tables import (
     DONE,
@@ -210,6 +211,15 @@ def require_submission(db: Session, user: User, submission_id: int) -> Submissio
     if submission is None:
         raise NotThere("There is no such submission of yours.")
     return submission
+
+
+def set_address(db: Session, user: User, system_id: int, address: str) -> None:
+    """Say where a system of a person's team answers; empty takes it away."""
+    system = db.get(System, system_id)
+    if system is None or db.get(Membership, (user.id, system.team_id)) is None:
+        raise NotThere("There is no such system of yours.")
+    system.address = checked_address(address)
+    record(db, user, "system.address", str(system_id), address=system.address)
 
 
 def publish(db: Session, user: User, submission: Submission) -> None:
