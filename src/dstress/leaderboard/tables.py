@@ -108,6 +108,8 @@ class User(Base):
     email: Mapped[str | None] = mapped_column(String(254), unique=True)
     """In lower case; None once the account is deleted."""
     name: Mapped[Line]
+    locale: Mapped[str] = mapped_column(String(20), default="")
+    """The language that a person writes best, and where it is spoken: `en-GB`; empty where they have not said."""
     password_hash: Mapped[str | None] = mapped_column(String(200))
     created_at: Mapped[datetime] = mapped_column(default=now)
     deleted_at: Mapped[datetime | None]

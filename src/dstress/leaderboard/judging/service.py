@@ -102,8 +102,8 @@ def start_round(db: Session, files: Files, benchmark: Benchmark, plan: RoundPlan
             fix = "a team says on the page of its system where it answers"
             raise DstressError("no system on the leaderboard has an address at which it can be talked to", fix=fix)
     db.commit()
-    package = open_package(files, benchmark.id)
-    if plan.kind == "conversations":
+    package, spoken = open_package(files, benchmark.id), plan.kind == "conversations"
+    if spoken:
         items = _draw_conversations(package, submissions, plan)
     else:
         items = _draw_data(package, plan) if plan.kind == "data" else _draw_systems(package, files, submissions, plan)
@@ -115,7 +115,7 @@ def start_round(db: Session, files: Files, benchmark: Benchmark, plan: RoundPlan
     labels = dict.fromkeys(label for item in items for label in item.subjects)
     made = JudgingRound(
         benchmark_id=benchmark.id,
-        title=f"{benchmark.title}: {plan.kind} on {plan.variant}"[:200],
+        title=f"{benchmark.title}: {plan.kind}{'' if spoken else f' on {plan.variant}'}"[:200],
         kind=plan.kind,
         plan=plan.model_dump(),
         seats=plan.seats,

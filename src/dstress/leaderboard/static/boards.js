@@ -7,7 +7,12 @@ for (const field of document.querySelectorAll("[data-filters]")) {
   const rows = document.querySelectorAll(`#${field.dataset.filters} [data-name]`);
   field.addEventListener("input", () => {
     const words = field.value.trim().toLowerCase();
-    for (const row of rows) row.hidden = !row.dataset.name.includes(words);
+    let fitting = 0;
+    for (const row of rows) {
+      row.hidden = !row.dataset.name.includes(words);
+      fitting += !row.hidden;
+    }
+    document.getElementById("nothing").hidden = fitting > 0;
   });
 }
 for (const place of document.querySelectorAll("[data-loads]")) {

@@ -1,4 +1,4 @@
-"""Where a system answers, and what judges and systems said to each other."""
+"""Where a system answers, what judges and systems said to each other, and the language that a worker writes best."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Systems have no address until their teams say one."""
+    """Systems have no address until their teams say one, and people no language until they do."""
+    op.add_column("users", sa.Column("locale", sa.String(20), nullable=False, server_default=""))
     op.add_column("systems", sa.Column("address", sa.Text, nullable=False, server_default=""))
     op.create_table(
         "conversations",
@@ -24,6 +25,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Take both away."""
+    """Take all of it away."""
+    op.drop_column("users", "locale")
     op.drop_table("conversations")
     op.drop_column("systems", "address")
