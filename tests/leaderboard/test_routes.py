@@ -225,6 +225,8 @@ def test_every_route_by_who_owns_its_object_and_who_does_not(
         "POST /teams/{team_id}/remove": {"member": 2**31 - 1},
         "POST /judging/new": {"choice": f"{entered.benchmark} systems original", "turns": 1},
         "POST /judging/{round_id}/free": {"seat": 2},
+        "POST /judging/{round_id}/{number}/say": {"text": "hello"},
+        f"POST {_API}/judging/rounds/{{round_id}}/items/{{number}}/say": {"text": "hello"},
         "POST /collecting/tasks/{assignment_id}": written,
         "POST /collecting/tasks/{assignment_id}/check": written,
         "POST /collecting/{collection_id}/vetting": {"answer": [1], "state": "accepted"},

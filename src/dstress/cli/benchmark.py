@@ -175,7 +175,14 @@ def leaderboard(
         )
     whole = Table(("##", "system", "team", *(f"#{name}" for name in columns)), rows)
     if not files.write(board, [whole]):
-        print_all(_in_width(whole, console().width))
+        remarks = {
+            "Avg.c": "Avg. is the mean of all columns that have a task or version, Avg.c of the stressed ones.",
+            "~": "~ is not significantly different from the system above (paired test, Holm, p > 0.05).",
+            "floor": "The floor is what a system scores that understands nothing and answers from templates.",
+        }
+        shown = {*columns, *("~" for entry in board["systems"] if entry["differs_from_above"] is False)}
+        shown |= {"floor"} if floors else set()
+        print_all(_in_width(whole, console().width), [text for name, text in remarks.items() if name in shown])
 
 
 def _in_width(table: Table, width: int) -> list[Table]:

@@ -168,17 +168,17 @@ def test_an_upload_s_error_is_one_line_with_the_nearest_format(
     member: Client, benchmark: str, add_team: Callable[[Client, str], int]
 ) -> None:
     team = add_team(member, "We")
-    files = {"answers": ("Émile's <b>answers</b> (final).txt", b"dialog,utterance\nd1,hello\n")}
+    files = {"answers": ("Émile's <answers> (final).txt", b"dialog,utterance\nd1,hello\n")}
     page = member.submit(f"/benchmarks/{benchmark}/submit", files=files, system="Mine", team=team)
     (problem,) = re.findall(r'<p class="problem named" role="alert">(.*?)</p>', page.text, re.DOTALL)
     assert page.status_code == 400 and "\n" not in problem
-    assert problem.startswith("Émile&#39;s &lt;b&gt;answers&lt;/b&gt; (final).txt is in no format")
-    assert "The nearest is csv: the table needs a dialogue column" in problem
+    assert problem.startswith("Émile&#39;s &lt;answers&gt; (final).txt is in no format")
+    assert "The nearest is csv: the table needs a turn column" in problem
     assert '<a href="#format-csv">' in problem and 'id="format-csv"' in page.text
 
 
 def test_a_file_keeps_its_name(member: Client, hand_in: HandIn, answers: dict[str, Path]) -> None:
-    made = hand_in(member, answers["rules"], name="../Émile's\u202e answers\n (final).jsonl")
+    made = hand_in(member, answers["rules"], name="../Émile's\u202e answers (final).jsonl")
     assert made.status_code == 201
     assert "Émile&#39;s answers (final).jsonl" in member.get(f"/submissions/{made.json()['id']}").text
 

@@ -294,7 +294,7 @@ def say(db: Session, files: Files, seat: JudgingSeat, place: Place, text: str, a
     """
     _require_open(seat.round)
     if seat.round.kind != "conversations":
-        raise NotThere
+        raise DstressError("nobody answers in this round", fix="it is of turns, which are read and judged")
     text = " ".join(text.split())
     if not text or len(text) > LONGEST_UTTERANCE:
         raise DstressError("say something", fix=f"in no more than {LONGEST_UTTERANCE} letters")
