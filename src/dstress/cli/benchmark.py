@@ -180,7 +180,7 @@ def leaderboard(
             "~": "~ is not significantly different from the system above (paired test, Holm, p > 0.05).",
             "floor": "The floor is what a system scores that understands nothing and answers from templates.",
         }
-        shown = {*columns, *("~" for entry in board["systems"] if entry["differs_from_above"] is False)}
+        shown = {*columns, *("~" for entry in board.get("systems", []) if entry["differs_from_above"] is False)}
         shown |= {"floor"} if floors else set()
         print_all(_in_width(whole, console().width), [text for name, text in remarks.items() if name in shown])
 
