@@ -129,7 +129,7 @@ def _take_part(people: People, token: str) -> Iterator[tuple[str, bytes]]:
     yield "benchmark.png", visitor.screenshot()
     yield "leaderboard.png", visitor.locator("section").first.screenshot()
     visitor.get_by_role("region", name="Leaderboard").get_by_role("link", name="Owl rules").click()
-    visitor.get_by_role("heading", name="Cost of each stressor").wait_for()
+    visitor.get_by_role("heading", name="Cost of each stressor").wait_for(timeout=120_000)
     visitor.set_viewport_size({"width": 1280, "height": 1100})
     yield "system.png", visitor.screenshot()
     phone = people.tab(screen=PHONE)

@@ -488,7 +488,7 @@ def test_plots_are_drawn_by_the_worker_once_a_submission_is_published(
     member.submit(f"/submissions/{number}/publish")
     with monkeypatch.context() as patch:
         patch.setattr("dstress.reports.charts.draw_adaptive_svg", None)
-        assert "being drawn" in client.get("/systems/1/plots").text
+        assert "is drawing the plots" in client.get("/systems/1/plots").text
     assert do_work() == 1
     monkeypatch.setattr("dstress.leaderboard.submissions.plots.make_plots", None)
     pages = [client.get("/systems/1/plots", params={"convention": one}).text for one in ("exact", "trade")]

@@ -16,12 +16,14 @@ for (const field of document.querySelectorAll("[data-filters]")) {
   });
 }
 for (const place of document.querySelectorAll("[data-loads]")) {
-  fetch(place.dataset.loads)
-    .then((answer) => (answer.ok ? answer.text() : ""))
-    .then((text) => {
-      const plots = new DOMParser().parseFromString(text, "text/html").getElementById("plots");
-      if (plots) place.replaceChildren(...plots.childNodes);
-    });
+  const load = async () => {
+    const answer = await fetch(place.dataset.loads);
+    const text = answer.ok ? await answer.text() : "";
+    const plots = new DOMParser().parseFromString(text, "text/html").getElementById("plots");
+    if (plots) place.replaceChildren(...plots.childNodes);
+    if (place.querySelector("[data-again]")) window.setTimeout(load, 4000); // a worker is drawing them
+  };
+  load();
 }
 for (const waiting of document.querySelectorAll("[data-waits-for]")) {
   let pause = 700;
