@@ -257,3 +257,35 @@ def test_the_api_collects_too(
     asked = theirs.post(f"/api/v1/collections/{elements}/tasks").json()
     assert all(prompt.keys() == {"kind", "shown", "example", "values"} for prompt in asked["asks"]["prompts"])
     assert asked["names"][0] == "1"
+
+
+def test_a_collection_asks_for_workers_of_a_language(
+    worker: Client, database: Database, start: Callable[..., int], program: Callable[[Client], Client]
+) -> None:
+    number = start(locales="en-gb,  DE")
+    assert "en-GB, de" in worker.get(f"/collecting/{number}").text
+    refused = program(worker).post(f"/api/v1/collections/{number}/tasks")
+    assert refused.status_code == 400 and "en-GB or de" in refused.json()["fix"]
+    assert "Take a task" not in worker.get(f"/collecting/{number}").text
+    profile = {"name": "Worker", "email": "worker@example.org"}
+    for locale, status in (("en-US", 400), ("en", 400), ("de-AT", 303), ("EN-gb", 303)):
+        assert worker.submit("/account", locale=locale, **profile).status_code == 303
+        assert worker.submit(f"/collecting/{number}/take").status_code == status, locale
+    assert worker.submit("/account", locale="English", **profile).status_code == 422
+
+
+def test_a_collection_asks_for_workers_whose_answers_are_accepted(
+    worker: Client, organiser: Client, database: Database, start: Callable[..., int]
+) -> None:
+    first, second = start(turns=1), start(turns=1, approval=80, seed=2)
+    assert "Take a task" in worker.get(f"/collecting/{second}").text  # nothing is vetted yet
+    do_all(worker, database, first)
+    with database.session(write=False) as db:
+        ids = [answer.id for answer in store.list_answers(db, db.get_one(Collection, first), "pending")]
+    organiser.submit(f"/collecting/{first}/vetting", answer=ids, state="accepted")
+    organiser.submit(f"/collecting/{first}/vetting", answer=ids[:1], state="rejected")
+    page = worker.get(f"/collecting/{second}").text
+    assert "80 % were accepted; of yours, 75 % were" in page and "Take a task" not in page
+    assert worker.submit(f"/collecting/{second}/take").status_code == 400
+    organiser.submit(f"/collecting/{first}/vetting", answer=ids[:1], state="accepted")
+    assert worker.submit(f"/collecting/{second}/take").status_code == 303

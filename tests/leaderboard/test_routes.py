@@ -84,6 +84,7 @@ RIGHTS: list[tuple[set[str], str]] = [
         POST /account/tokens/{token_id}/revoke; GET /teams/{team_id}; POST /teams/{team_id}/invite
         POST /teams/{team_id}/remove; GET /submissions/{submission_id}; GET /submissions/{submission_id}/state
         POST /submissions/{submission_id}/{action}; GET /systems/{system_id}; GET /systems/{system_id}/plots
+        POST /systems/{system_id}/address
         GET /api/v1/submissions/{submission_id}; GET /api/v1/submissions/{submission_id}/scores
         POST /api/v1/submissions/{submission_id}/{action}
         """,
@@ -112,6 +113,8 @@ RIGHTS: list[tuple[set[str], str]] = [
         """
         POST /judging/{round_id}/clear; GET /judging/{round_id}/{number}; POST /judging/{round_id}/{number}
         GET /api/v1/judging/rounds/{round_id}/items; PUT /api/v1/judging/rounds/{round_id}/items/{number}
+        POST /judging/{round_id}/{number}/say; POST /judging/{round_id}/{number}/again
+        POST /api/v1/judging/rounds/{round_id}/items/{number}/say
         """,
     ),
     ({"worker", "admin"}, "POST /collecting/{collection_id}/take; POST /api/v1/collections/{collection_id}/tasks"),
@@ -222,6 +225,8 @@ def test_every_route_by_who_owns_its_object_and_who_does_not(
         "POST /teams/{team_id}/remove": {"member": 2**31 - 1},
         "POST /judging/new": {"choice": f"{entered.benchmark} systems original", "turns": 1},
         "POST /judging/{round_id}/free": {"seat": 2},
+        "POST /judging/{round_id}/{number}/say": {"text": "hello"},
+        f"POST {_API}/judging/rounds/{{round_id}}/items/{{number}}/say": {"text": "hello"},
         "POST /collecting/tasks/{assignment_id}": written,
         "POST /collecting/tasks/{assignment_id}/check": written,
         "POST /collecting/{collection_id}/vetting": {"answer": [1], "state": "accepted"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import click
@@ -19,7 +20,7 @@ from dstress.cli.options import (
     token_option,
     verb,
 )
-from dstress.cli.output import OutputFiles, console, json_option
+from dstress.cli.output import OutputFiles, console, json_option, print_all
 from dstress.cli.progress import counting, waiting
 from dstress.reports.tables import Table
 from dstress.spec import parse_list
@@ -76,6 +77,7 @@ def create(
       dstress benchmark create raddle --corpus multiwoz21:test --title "Winter" --to https://board.example.org
         --conventions trade,exact --daily-limit 2 --deadline 2027-05-31
     """
+    from dstress.leaderboard.benchmarks.floors import add_floors
     from dstress.leaderboard.benchmarks.package import Plan, create_package, pack_package
     from dstress.leaderboard.client import Facts, Platform
 
@@ -86,6 +88,7 @@ def create(
     with tempfile.TemporaryDirectory(prefix="dstress-") as folder:
         with counting() as show:
             package = create_package(Path(folder) / "package", plan, show)
+            add_floors(package, show)
         archive = Path(folder) / "package.zip"
         with archive.open("wb") as out:
             pack_package(package, out)
@@ -159,13 +162,51 @@ def leaderboard(
     server, slug = parse_address(address)
     chosen = {"view": view, "convention": convention, "by": by}
     board = Platform(server).ask("GET", f"/benchmarks/{slug}/leaderboard", Ranked, params=chosen)
+    columns, floors = board.get("columns", []), board.get("floors", {})
     rows = []
     for entry in board.get("systems", []):
         mark = "~" if entry["differs_from_above"] is False else ""
-        scores = (_shown(entry["scores"].get(name)) for name in board.get("columns", []))
+        scores = (_shown(entry["scores"].get(name)) for name in columns)
         rows.append((f"{entry['rank']}{mark}", entry["system"], entry["team"], *scores))
-    columns = ("##", "system", "team", *(f"#{name}" for name in board.get("columns", [])))
-    files.show(board, [Table(columns, rows)])
+    if floors and rows:
+        # The floor is of combined scores, which are points and no shares.
+        rows.append(
+            ("", "floor: policy(empty)", "", *(f"{floors[name]:.2f}" if name in floors else "" for name in columns))
+        )
+    whole = Table(("##", "system", "team", *(f"#{name}" for name in columns)), rows)
+    if not files.write(board, [whole]):
+        remarks = {
+            "Avg.c": "Avg. is the mean of all columns that have a task or version, Avg.c of the stressed ones.",
+            "~": "~ is not significantly different from the system above (paired test, Holm, p > 0.05).",
+            "floor": "The floor is what a system scores that understands nothing and answers from templates.",
+        }
+        shown = {*columns, *("~" for entry in board.get("systems", []) if entry["differs_from_above"] is False)}
+        shown |= {"floor"} if floors else set()
+        print_all(_in_width(whole, console().width), [text for name, text in remarks.items() if name in shown])
+
+
+def _in_width(table: Table, width: int) -> list[Table]:
+    """The table, or several of its columns that fit a width, each with the place and the name of every system."""
+    if sum(max(map(len, column)) + 2 for column in zip(table.names, *table.rows, strict=True)) - 2 <= width:
+        return [table]
+    names = [name.replace(" ", "\n") for name in table.columns]
+    rows = [(place, fill(system, width // 3), *others) for place, system, *others in table.rows]
+    longest = [
+        max(len(line) for text in (name.lstrip("#"), *column) for line in text.split("\n"))
+        for name, column in zip(names, zip(*rows, strict=True), strict=True)
+    ]
+    named, blocks = (0, 1), [list[int]()]
+    for column in range(2, len(longest)):
+        if blocks[-1] and sum(longest[each] + 2 for each in (*named, *blocks[-1], column)) - 2 > width:
+            blocks.append([])
+        blocks[-1].append(column)
+    return [
+        Table(
+            [names[each] for each in (*named, *block)],
+            [[row[each] for each in (*named, *block)] for row in rows if any(row[each] for each in block)],
+        )
+        for block in blocks
+    ]
 
 
 @verb("delete", command)

@@ -55,8 +55,8 @@ def command(
     """Serve the platform: benchmarks, submissions, leaderboards, judging and collection.
 
     Every option can be given as DSTRESS_<NAME> in the environment, and so can DSTRESS_SMTP, DSTRESS_SENDER,
-    DSTRESS_S3_ENDPOINT, DSTRESS_MAX_UPLOAD and DSTRESS_SESSION_DAYS. A subcommand works on the same server:
-    give it the same --folder or --database.
+    DSTRESS_S3_ENDPOINT, DSTRESS_MAX_UPLOAD, DSTRESS_PRIVATE_HOSTS and DSTRESS_SESSION_DAYS. A subcommand works on the
+    same server: give it the same --folder or --database.
 
     \b
     Examples

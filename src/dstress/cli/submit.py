@@ -118,12 +118,12 @@ def _table(scores: dict[str, Any], view: str) -> Any:
     from dstress.reports.tables import Table
     from dstress.scoring.metrics.measures import measure_of
 
-    rows = []
+    rows, floors = [], scores.get("floors", {}).get(view, {})
     for cell in scores["cells"].get(view, ()):
         if score := cell["score"]:
             unit = measure_of(cell["metric"]).unit
             low, high = (float("nan") if score[end] is None else score[end] for end in ("low", "high"))
-            rows.append(
-                (cell["column"], PLAIN.measured(score["value"], unit), PLAIN.measured_interval(low, high, unit))
-            )
-    return Table((view, "#%", "#95 % interval"), rows)
+            shown = PLAIN.measured(score["value"], unit), PLAIN.measured_interval(low, high, unit)
+            floor = floors.get(cell["column"])
+            rows.append((cell["column"], *shown, *([PLAIN.measured(floor, unit) if floor else ""] if floors else [])))
+    return Table((view, "#%", "#95 % interval", *(["#floor"] if floors else [])), rows)

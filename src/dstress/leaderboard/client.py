@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import httpx
 import msgspec
@@ -74,6 +74,8 @@ class Scored(TypedDict):
     """What a submission has reached, in each view."""
 
     cells: dict[str, list[_Cell]]
+    floors: NotRequired[dict[str, dict[str, float]]]
+    """View -> column -> what a system scores there that understands nothing."""
 
 
 class _System(TypedDict):
@@ -88,6 +90,7 @@ class Ranked(TypedDict, total=False):
     """A leaderboard; nothing while its benchmark is being made."""
 
     columns: list[str]
+    floors: dict[str, float]
     systems: list[_System]
 
 

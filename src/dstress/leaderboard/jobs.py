@@ -33,6 +33,7 @@ from dstress._version import __version__
 from dstress.engines import Engine, Local
 from dstress.errors import DstressError
 from dstress.leaderboard.benchmarks.answers import read_answers
+from dstress.leaderboard.benchmarks.floors import add_floors
 from dstress.leaderboard.benchmarks.package import Plan, create_package
 from dstress.leaderboard.benchmarks.results import score_answers
 from dstress.leaderboard.benchmarks.service import open_package, save_package, summarise
@@ -224,6 +225,7 @@ def _make(store: JobStore, job: Job) -> bool:
     with tempfile.TemporaryDirectory(prefix="dstress-") as folder:
         try:
             package = create_package(Path(folder) / "package", plan)
+            add_floors(package)
         except DstressError as error:  # not where: that is a place on this machine
             return store.finish(job, " ".join(filter(None, (error.problem, error.fix))))
         save_package(store.files, job.id, package)

@@ -36,6 +36,8 @@ class Settings:
     max_upload: int = 200_000_000
     """Bytes of a file that is submitted."""
     session_days: int = 30
+    private_hosts: str = ""
+    """Hosts, with commas between, at which submitted systems may be talked to though their addresses are private."""
 
     def __post_init__(self) -> None:
         if self.sign_up not in SIGN_UP:

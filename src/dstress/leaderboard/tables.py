@@ -108,6 +108,8 @@ class User(Base):
     email: Mapped[str | None] = mapped_column(String(254), unique=True)
     """In lower case; None once the account is deleted."""
     name: Mapped[Line]
+    locale: Mapped[str] = mapped_column(String(20), default="")
+    """The language that a person writes best, and where it is spoken: `en-GB`; empty where they have not said."""
     password_hash: Mapped[str | None] = mapped_column(String(200))
     created_at: Mapped[datetime] = mapped_column(default=now)
     deleted_at: Mapped[datetime | None]
@@ -293,6 +295,8 @@ class System(Base):
     team_id: Mapped[int] = mapped_column(ForeignKey("teams.id", ondelete="CASCADE"), index=True)
     name: Mapped[Line]
     about: Mapped[str] = mapped_column(Text, default="")
+    address: Mapped[str] = mapped_column(Text, default="")
+    """Where it answers, for judges who talk to it; only its team sees it."""
     created_at: Mapped[datetime] = mapped_column(default=now)
 
     benchmark: Mapped[Benchmark] = relationship()
@@ -415,6 +419,17 @@ class JudgingAnswer(Base):
     question: Mapped[str] = mapped_column(String(40), primary_key=True)
     answer: Mapped[bool]
     answered_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class Conversation(Base):
+    """What one judge and the system of an item said to each other."""
+
+    item_id: Mapped[int] = mapped_column(ForeignKey("judging_items.id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, index=True)
+    name: Mapped[str] = mapped_column(String(40))
+    """The dialogue's id, by which a system knows it again."""
+    turns: Mapped[list[dict[str, str]]] = mapped_column(JSON)
+    """`user`, and `system` or why there is none, `failed`."""
 
 
 PENDING, ACCEPTED, REJECTED = "pending", "accepted", "rejected"

@@ -20,6 +20,7 @@ __all__ = [
     "Format",
     "FramePrediction",
     "Prediction",
+    "UnknownFormatError",
     "detect",
     "formats",
     "read_predictions",
@@ -58,6 +59,12 @@ formats: Registry[Format] = Registry(
 """In the order in which they are tried."""
 
 
+class UnknownFormatError(PredictionError):
+    """A file in no known format. `nearest` is the format that it is most like, and `lacks` what it lacks of it."""
+
+    nearest = lacks = ""
+
+
 def detect(source: Source) -> Format:
     """The format whose shape the source has. No match is an error that says what the nearest format lacks."""
     for name in formats.usable():
@@ -65,14 +72,18 @@ def detect(source: Source) -> Format:
             return formats.create(name)
     shape = shape_of(source)
     problem, fix = f"no known prediction format looks like this: {shape}", "docs/predictions.md shows every format"
+    nearest = lacks = ""
     try:
         nearest = _nearest(shape)
         for _ in formats.create(nearest).read(source):
             break
     except PredictionError as error:
         if shape.head.strip():
-            problem, fix = f"{problem}; the nearest is {nearest}: {error.problem}", f"{error.fix}; {fix}".lstrip("; ")
-    raise PredictionError(problem, where=source.address, fix=fix)
+            lacks = error.problem
+            problem, fix = f"{problem}; the nearest is {nearest}: {lacks}", f"{error.fix}; {fix}".lstrip("; ")
+    unknown = UnknownFormatError(problem, where=source.address, fix=fix)
+    unknown.nearest, unknown.lacks = nearest if lacks else "", lacks
+    raise unknown
 
 
 def _nearest(shape: Shape) -> str:

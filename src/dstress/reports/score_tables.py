@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from statistics import fmean
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -12,7 +14,7 @@ from dstress.dialogue import LOST, RECOVERABLE
 from dstress.display import make_tables
 from dstress.reports.numbers import PLAIN, NumberFormat
 from dstress.reports.tables import Table
-from dstress.runs.folder import Manifest, RunFolder, Scores
+from dstress.runs.folder import Cell, Manifest, RunFolder, Scores
 from dstress.scoring.metrics.base import POINTS
 from dstress.scoring.metrics.measures import AVERAGE, measure_of
 from dstress.scoring.scorecard import UNITS, Score, Scorecard, SlotErrors, signature_text
@@ -165,25 +167,46 @@ def repeats(scores: Scores, numbers: NumberFormat = PLAIN) -> Table:
     return Table(("variant", "#spread of jga", "#turns that differ %", *ways), rows, caption)
 
 
-def tasks(scores: Scores, numbers: NumberFormat = PLAIN, title: str = "") -> Table:
-    """The columns that have a task as in RADDLE's table 2: a row a task, with its mean; then the means over tasks."""
+def tasks(
+    scores: Scores,
+    numbers: NumberFormat = PLAIN,
+    title: str = "",
+    by: Literal["task", "aspect"] = "task",
+    floors: Mapping[str, float] = MappingProxyType({}),
+) -> Table:
+    """The columns that have a task as in RADDLE's table 2: a row a task, with its mean; then the means over tasks.
+
+    By aspect it is coarser: a row has the means of the aspect's tasks. Floors, by column, are named beside the values.
+    """
     cells = [cell for cell in scores.table if cell.task]
     measures = list(dict.fromkeys(cell.measure for cell in cells))
     rows, records = [], []
-    for task in dict.fromkeys(cell.task for cell in cells):
-        scored = {cell.measure: (cell.metric, cell.score.value) for cell in cells if cell.task == task and cell.score}
-        shown = {name: numbers.measured(value, measure_of(metric).unit) for name, (metric, value) in scored.items()}
-        points = [measure_of(metric).scale * value for metric, value in scored.values()]
-        mean = sum(points) / len(points) if points else math.nan
-        values = (shown.get(measure, numbers.unknown) for measure in measures)
-        rows.append((task, numbers.measured(mean, POINTS), *values))
-        records.append({"task": task} | {name: value for name, (_, value) in scored.items()} | {"mean": mean})
+    for name in dict.fromkeys(getattr(cell, by) for cell in cells):
+        scored: dict[str, list[tuple[Cell, float]]] = {}
+        for cell in cells:
+            if getattr(cell, by) == name and cell.score:
+                scored.setdefault(cell.measure, []).append((cell, cell.score.value))
+        means = {measure: fmean(value for _, value in own) for measure, own in scored.items()}
+        shown = {
+            measure: numbers.measured(means[measure], measure_of(own[0][0].metric).unit)
+            for measure, own in scored.items()
+        }
+        for measure, own in scored.items():
+            if all(cell.column in floors for cell, _ in own):
+                floor = fmean(floors[cell.column] for cell, _ in own)
+                shown[measure] += f" (floor {numbers.measured(floor, POINTS)})"
+        points = [measure_of(cell.metric).scale * value for own in scored.values() for cell, value in own]
+        mean = fmean(points) if points else math.nan
+        rows.append(
+            (name, numbers.measured(mean, POINTS), *(shown.get(measure, numbers.unknown) for measure in measures))
+        )
+        records.append({by: name} | means | {"mean": mean})
     for cell in scores.table if cells else ():
         if cell.metric == AVERAGE:
             mean = cell.score.value if cell.score else math.nan
             rows.append((cell.column, numbers.measured(mean, POINTS), *[""] * len(measures)))
-            records.append({"task": cell.column, "mean": mean})
-    return Table(("task", "#mean", *(f"#{measure}" for measure in measures)), rows, title, records)
+            records.append({by: cell.column, "mean": mean})
+    return Table((by, "#mean", *(f"#{measure}" for measure in measures)), rows, title, records)
 
 
 @make_tables.register

@@ -135,12 +135,20 @@ def test_a_board_in_every_form(
     page = client.get(f"/benchmarks/{benchmark}").text
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert 'class="scatter"' in page and page.count('class="spot"') == 2
+    assert "not significantly different" in page or "≈" not in page
+    fewer = client.get(f"/benchmarks/{benchmark}", params={"view": "jga", "hide": ["typos", "Avg."]}).text
+    shown = re.findall(r'<th scope="col" class="number"[^>]*><a[^>]*>([^<]*)</a>', fewer)
+    assert shown == ["Avg.c", "original", "entities"] and ">Show </span>typos" in fewer
+    assert re.search(r'class="loss">−\d', fewer) and "change from the original" in fewer
     assert "&lt;script&gt;" in client.get("/systems/2").text
     badge = client.get(f"/benchmarks/{benchmark}/badges/1.svg")
     assert badge.headers["content-type"] == "image/svg+xml"
     assert "#1" in badge.text
     assert client.get(f"/benchmarks/{benchmark}/badges/77.svg").status_code == 404
-    assert client.get(f"/benchmarks/{benchmark}", params={"q": "nobody"}).text.count("No system fits") == 1
+    assert client.get(f"/benchmarks/{benchmark}", params={"q": "nobody"}).text.count("<tr data-name=") == 2
+    nobody = client.get(f"/benchmarks/{benchmark}", params={"q": "nobody"}).text  # hidden, so that a script can show
+    assert len(re.findall(r"<tr data-name=[^>]* hidden>", nobody)) == 2 and 'role="status">No system fits' in nobody
     assert client.get(f"/benchmarks/{benchmark}", params={"view": "nonsense"}).status_code == 400
     assert client.get(f"/benchmarks/{benchmark}", params={"by": "nonsense"}).status_code == 400
 
@@ -157,6 +165,25 @@ def test_a_flawed_file_is_told_at_once_and_kept_nowhere(
     assert [name for name in app.state.files.names() if name.startswith("submissions/")] == []
     with database.session(write=False) as db:
         assert db.scalar(select(Submission)) is None
+
+
+def test_an_upload_s_error_is_one_line_with_the_nearest_format(
+    member: Client, benchmark: str, add_team: Callable[[Client, str], int]
+) -> None:
+    team = add_team(member, "We")
+    files = {"answers": ("Émile's <answers> (final).txt", b"dialog,utterance\nd1,hello\n")}
+    page = member.submit(f"/benchmarks/{benchmark}/submit", files=files, system="Mine", team=team)
+    (problem,) = re.findall(r'<p class="problem named" role="alert">(.*?)</p>', page.text, re.DOTALL)
+    assert page.status_code == 400 and "\n" not in problem
+    assert problem.startswith("Émile&#39;s &lt;answers&gt; (final).txt is in no format")
+    assert "The nearest is csv: the table needs a turn column" in problem
+    assert '<a href="#format-csv">' in problem and 'id="format-csv"' in page.text
+
+
+def test_a_file_keeps_its_name(member: Client, hand_in: HandIn, answers: dict[str, Path]) -> None:
+    made = hand_in(member, answers["rules"], name="../Émile's\u202e answers (final).jsonl")
+    assert made.status_code == 201
+    assert "Émile&#39;s answers (final).jsonl" in member.get(f"/submissions/{made.json()['id']}").text
 
 
 def test_no_message_quotes_a_long_name_whole(
@@ -529,7 +556,7 @@ def test_plots_are_drawn_by_the_worker_once_a_submission_is_published(
     member.submit(f"/submissions/{number}/publish")
     with monkeypatch.context() as patch:
         patch.setattr("dstress.reports.charts.draw_adaptive_svg", None)
-        assert "being drawn" in client.get("/systems/1/plots").text
+        assert "is drawing the plots" in client.get("/systems/1/plots").text
     assert do_work() == 1
     monkeypatch.setattr("dstress.leaderboard.submissions.plots.make_plots", None)
     pages = [client.get("/systems/1/plots", params={"convention": one}).text for one in ("exact", "trade")]

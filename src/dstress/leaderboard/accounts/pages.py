@@ -33,7 +33,7 @@ from dstress.leaderboard.tables import (
 )
 from dstress.leaderboard.web import limits
 from dstress.leaderboard.web.access import Admin, Db, Id, SignedIn, Visitor, client_address, get_settings
-from dstress.leaderboard.web.fields import FormEmail, FormLine, FormSecret
+from dstress.leaderboard.web.fields import FormEmail, FormLine, FormLocale, FormSecret
 from dstress.leaderboard.web.limits import Limit
 from dstress.leaderboard.web.rendering import own_address, redirect, render
 from dstress.leaderboard.web.security import cookie_name, digest, set_cookie
@@ -199,12 +199,12 @@ def show_account(request: Request, user: SignedIn) -> Response:
 
 @router.post("/account")
 def change_account(
-    request: Request, user: SignedIn, db: Db, name: FormLine, email: FormEmail, password: FormSecret = ""
+    user: SignedIn, db: Db, name: FormLine, email: FormEmail, password: FormSecret = "", locale: FormLocale = ""
 ) -> Response:
-    """A new name, or with the password a new address."""
+    """A new name or language, or with the password a new address."""
     if email != user.email:
         _check_password(db, user, password)
-    accounts.change_profile(db, user, name, email)
+    accounts.change_profile(db, user, name, email, locale)
     return redirect("/account", "Saved.")
 
 

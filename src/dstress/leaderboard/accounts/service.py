@@ -113,15 +113,15 @@ def set_roles(db: Session, user: User, roles: set[Role], by: User | None) -> Non
     record(db, by, "account.roles", str(user.id), roles=sorted(roles))
 
 
-def change_profile(db: Session, user: User, name: str, email: str) -> None:
-    """Another name or address."""
+def change_profile(db: Session, user: User, name: str, email: str, locale: str) -> None:
+    """Another name, address or language."""
     if not name:
         raise AccountError("a name is needed")
     if email != user.email and find_user(db, email):
         raise AccountError("there is an account with this address")
     if email != user.email:
         end_resets(db, user)
-    user.name, user.email = name, email
+    user.name, user.email, user.locale = name, email, locale
     record(db, user, "account.change")
 
 
@@ -360,5 +360,6 @@ def delete_account(db: Session, user: User) -> None:
         db.flush()
         _keep_an_owner(db, membership.team_id)
     user.email, user.name, user.password_hash, user.granted = None, "deleted account", None, []
+    user.locale = ""
     user.deleted_at = now()
     record(db, user, "account.delete")

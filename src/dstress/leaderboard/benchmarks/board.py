@@ -31,6 +31,7 @@ from dstress.leaderboard.tables import (
 )
 from dstress.reports.tables import Table
 from dstress.runs.folder import Cell
+from dstress.runs.suites.base import ORIGINAL, Column
 from dstress.scoring.metrics.measures import measure_of
 from dstress.studies.human_check.questions import questions
 from dstress.studies.human_check.verdict import Share, Verdict
@@ -39,11 +40,11 @@ _MOST_KEPT = 200
 
 
 class Judged(NamedTuple):
-    """A submission in the last closed round that judged it: the share of its items for which most judges said yes."""
+    """A submission in the last closed rounds that judged it: the share of its items for which most judges said yes, and
+    the round, by question."""
 
-    round: int
-    judges: int
     shares: dict[str, Share]
+    rounds: dict[str, int]
 
 
 class Standing(NamedTuple):
@@ -75,12 +76,42 @@ class Board(NamedTuple):
     def questions(self) -> dict[str, str]:
         """What people were asked of any of its systems, and what that measures."""
         judged = {name for verdict in self.judged.values() for name in verdict.shares}
-        return {name: question.title for name, question in questions("systems").items() if name in judged}
+        asked = questions("systems") | questions("conversations")
+        return {name: question.title for name, question in asked.items() if name in judged}
+
+    @property
+    def floors(self) -> dict[str, float]:
+        """The floor of each column of combined scores."""
+        return floors_of(self.benchmark, self.view.name)
+
+    def mean_of(self, label: str) -> int:
+        """Of how many columns a column is the mean; 0 of one that is no mean."""
+        is_mean = any(average.column == label for average in self.view.averages)
+        return len(self.view.behind(label)) if is_mean else 0
+
+    @property
+    def compared(self) -> dict[str, str]:
+        """The columns of stressed versions, and the column of the same metric on the original."""
+        original = {column.metric: column.name for column in self.view.columns if _is_of(column, stressed=False)}
+        stressed = (column for column in self.view.columns if _is_of(column, stressed=True))
+        return {column.name: original[column.metric] for column in stressed if column.metric in original}
 
     def share(self, standing: Standing, question: str) -> Share | None:
         """What people said of a system; None where nobody was asked."""
         judged = self.judged.get(standing.row.entry.key)
         return judged.shares.get(question) if judged else None
+
+
+def _is_of(column: Column, *, stressed: bool) -> bool:
+    """Whether a column is of a system on a whole version of the corpus, a stressed one or the original."""
+    is_whole = column.slice is None and not measure_of(column.metric).of_data
+    return is_whole and (column.variant != ORIGINAL) == stressed
+
+
+def floors_of(benchmark: Benchmark, view: str) -> dict[str, float]:
+    """The floor of each column of combined scores in a view; a benchmark of an older version has none."""
+    floors: dict[str, float] = benchmark.summary.get("floors", {}).get(view, {})
+    return floors
 
 
 def load_board(db: Session, benchmark: Benchmark, view: str = "", convention: str = "", by: str = "") -> Board:
@@ -153,7 +184,9 @@ def judged_systems(db: Session, benchmark: Benchmark) -> dict[int, Judged]:
     for round_, label, submission in db.execute(query):
         verdict = verdict_of(round_)
         if verdict and submission and label in verdict.variants:
-            judged[submission] = Judged(round_.id, len(verdict.judges), verdict.variants[label])
+            shares = verdict.variants[label]
+            before = judged.get(submission, Judged({}, {}))
+            judged[submission] = Judged(before.shares | shares, before.rounds | dict.fromkeys(shares, round_.id))
     return judged
 
 
@@ -204,6 +237,7 @@ def board_content(board: Board) -> dict[str, Any]:
         "convention": board.convention,
         "ordered_by": board.by,
         "columns": board.view.labels,
+        "floors": board.floors,
         "systems": [
             {
                 "rank": standing.row.rank,

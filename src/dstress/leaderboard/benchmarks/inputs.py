@@ -2,7 +2,8 @@
 
 Gold leaks in more ways than by labels. So a public dialogue has words only: no states, frames, acts, goals, flags or
 records of what a stressor did, and not what the system says after the last turn. Its id is keyed, so that nobody can
-tell which dialogues are versions of one. Dialogues of all variants lie together, in the order of those ids.
+tell which dialogues are versions of one. Dialogues of all variants lie together, in the order of those ids. What a
+system looks things up in belongs to no dialogue: the corpus's tables are public, and so is what a slot may hold.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,6 +19,7 @@ import msgspec
 
 from dstress.corpora import importers
 from dstress.corpora.base import Corpus
+from dstress.corpora.database import Database, table_file
 from dstress.corpora.unfold import unfold
 from dstress.dialogue import Dialogue, Frame, Schema, Turn
 from dstress.errors import CorpusError
@@ -26,6 +28,8 @@ from dstress.storage.atomic import replacing
 
 LAYOUTS = ("dstress", "sgd", "unified", "trade", "multiwoz")
 """The layouts that trackers read; those of MultiWOZ alone are left out for other schemas."""
+_WITHOUT_VALUES = ("trade", "multiwoz")
+"""Layouts in which a schema does not come along, and with it what slots may hold."""
 SPLIT = "test"
 WHOLE = -1
 """In place of a turn: all turns of the dialogue are asked for."""
@@ -34,10 +38,11 @@ _LONG_AGO = (2000, 1, 1, 0, 0, 0)
 _README = """Public inputs of the benchmark {title}.
 
 Answer every dialogue under its id, turn by turn, in any prediction format that `dstress score` reads. A dialogue that
-ends with a stressed turn may be answered in its last turn only: `asked.json` names the turns that are asked for.{parts}
+ends with a stressed turn may be answered in its last turn only: `asked.json` names the turns that are asked for.{more}
 
 Licence of the data: {licence}
 """
+_DATABASE = "\nFiles such as `{file}` are the database, in which a system looks up what it offers."
 _PARTS = "\nEach folder has a schema of its own: submit a zip with a folder of the same name for each."
 
 
@@ -94,12 +99,19 @@ def _in_public(dialogue: Dialogue, public_id: str, tell_services: bool) -> Dialo
 def write_archives(parts: dict[str, Corpus], cases: Sequence[Case], folder: Path, title: str, licence: str) -> None:
     """Write the inputs as a zip for each layout that their schemas fit."""
     asked = {case.id: list(case.asked) for case in sorted(cases, key=lambda case: case.id)}
-    readme = _README.format(title=title, licence=licence or "see the corpus", parts=_PARTS if len(parts) > 1 else "")
+    tables = next((table_file(service) for corpus in parts.values() for service in _tables(corpus)), "")
+    more = (_DATABASE.format(file=tables) if tables else "") + (_PARTS if len(parts) > 1 else "")
+    readme = _README.format(title=title, licence=licence or "see the corpus", more=more)
     for layout in LAYOUTS:
         with TemporaryDirectory() as unpacked:
             try:
                 for name, corpus in parts.items():
-                    importers.create(layout).write(corpus, Path(unpacked) / (name if len(parts) > 1 else ""))
+                    inside = Path(unpacked) / (name if len(parts) > 1 else "")
+                    importers.create(layout).write(corpus, inside)
+                    if corpus.database:
+                        corpus.database.write(inside)
+                    if layout in _WITHOUT_VALUES:
+                        (inside / "ontology.json").write_bytes(msgspec.json.encode(_ontology(corpus)))
             except CorpusError:
                 continue
             written = (path for path in Path(unpacked).rglob("*") if path.is_file())
@@ -110,12 +122,28 @@ def write_archives(parts: dict[str, Corpus], cases: Sequence[Case], folder: Path
                 archive.writestr(zipfile.ZipInfo(name, _LONG_AGO), content, zipfile.ZIP_DEFLATED)
 
 
-def public_corpus(path: Path, schema: Schema) -> Corpus:
-    """Public dialogues, read as they are iterated."""
+def _tables(corpus: Corpus) -> Collection[str]:
+    return corpus.database.tables.keys() if corpus.database else ()
+
+
+def _ontology(corpus: Corpus) -> dict[str, list[str]]:
+    """What each slot may hold as far as the schema and the database say it; labels have no part in it."""
+    values = {name: dict.fromkeys(slot.values) for name, slot in corpus.schema.slots.items()}
+    if corpus.database:
+        for name, known in values.items():
+            service, _, slot = name.partition("-")
+            known |= dict.fromkeys(sorted(corpus.database.values(service, slot.casefold().replace(" ", ""))))
+    return {name: list(known) for name, known in values.items()}
+
+
+def public_corpus(path: Path, schema: Schema, open_database: Callable[[], Database | None]) -> Corpus:
+    """Public dialogues, read as they are iterated, and the database."""
 
     def read() -> Iterator[Dialogue]:
         with path.open("rb") as lines:
             for line in lines:
                 yield msgspec.json.decode(line, type=Dialogue)
 
-    return Corpus("inputs", SPLIT, schema, read)
+    corpus = Corpus("inputs", SPLIT, schema, read)
+    corpus.open_database = open_database
+    return corpus

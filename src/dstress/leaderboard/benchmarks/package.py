@@ -62,6 +62,8 @@ class Key(msgspec.Struct, frozen=True):
     conventions: tuple[str, ...]
     parts: tuple[str, ...]
     cases: tuple[Case, ...]
+    floors: dict[str, dict[str, float]] = {}
+    """View -> column -> the floor of its combined score (`floors.add_floors`)."""
 
 
 class Package:
@@ -85,7 +87,11 @@ class Package:
         """The public dialogues by part."""
         parts = part_names(self.gold)
         schemas = {part: self.gold.variant(variant).schema for variant, part in reversed(parts.items())}
-        return {part: public_corpus(self.path / "inputs" / f"{part}.jsonl", schemas[part]) for part in self.key.parts}
+        folder, gold = self.path / "inputs", self.gold
+        return {
+            part: public_corpus(folder / f"{part}.jsonl", schemas[part], lambda: gold.database)
+            for part in self.key.parts
+        }
 
     @property
     def suite(self) -> Suite:

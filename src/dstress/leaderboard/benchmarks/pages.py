@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 import msgspec
 from fastapi import APIRouter, Form, Query, Request
-from pydantic import Field
+from pydantic import Field, StringConstraints
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
@@ -17,6 +18,7 @@ from dstress.leaderboard.benchmarks import api, service
 from dstress.leaderboard.benchmarks.api import BoardChoice, TermsForm
 from dstress.leaderboard.benchmarks.board import Board, board_content, board_table, load_board, load_history
 from dstress.leaderboard.benchmarks.package import Plan
+from dstress.leaderboard.benchmarks.scatter import draw_scatter
 from dstress.leaderboard.benchmarks.service import require_benchmark
 from dstress.leaderboard.tables import DONE, NotThere, User
 from dstress.leaderboard.web.access import Db, Id, Organiser, Stored, Visitor
@@ -30,9 +32,23 @@ _Whole = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
 class PageChoice(BoardChoice):
-    """Which leaderboard; `q` keeps the systems and teams whose names have it."""
+    """Which leaderboard; `q` keeps the systems and teams whose names have it, `hide` leaves columns out."""
 
     q: Choice = ""
+    hide: Annotated[tuple[Annotated[str, StringConstraints(max_length=200)], ...], Field(max_length=100)] = ()
+
+    def address(self, **changes: object) -> str:
+        """The page with another choice. A view has columns of its own: what was said of others is forgotten."""
+        chosen = self.model_dump(exclude_defaults=True)
+        if "view" in changes:
+            chosen = {name: text for name, text in chosen.items() if name not in ("by", "hide")}
+        kept = {name: text for name, text in (chosen | changes).items() if text}
+        return f"?{urlencode(kept, doseq=True)}#board"
+
+    def toggled(self, label: str) -> str:
+        """The page with one column more, or one less."""
+        others = [name for name in self.hide if name != label]
+        return self.address(hide=others if label in self.hide else [*others, label])
 
 
 class PlanForm(TermsForm):
@@ -96,12 +112,10 @@ def show_benchmark(
 ) -> Response:
     """A benchmark and its leaderboard."""
     benchmark = require_benchmark(db, slug)
-    values: dict[str, Any] = {"benchmark": benchmark, "board": None, "q": chosen.q, "own": [], "left": None}
+    values: dict[str, Any] = {"benchmark": benchmark, "board": None, "chosen": chosen, "own": [], "left": None}
     if benchmark.state == DONE:
         board = load_board(db, benchmark, chosen.view, chosen.convention, chosen.by)
-        words = chosen.q.casefold()
-        shown = [place for place in board.standings if words in place.names.casefold()]
-        values["board"] = board._replace(standings=shown)
+        values |= {"board": board, "scatter": draw_scatter(board)}
         if user:
             values["own"] = service.list_submissions(db, user, benchmark)[:5]
             left = (service.left_today(db, benchmark, user, team.id) for team in teams_of(db, user))

@@ -183,6 +183,8 @@ def summarise(package: Package) -> dict[str, Any]:
         "dialogues": len(package.key.cases),
         "turns": sum(len(case.asked) for case in package.key.cases),
         "original_dialogues": sum(case.variant == package.gold.variants[0] for case in package.key.cases),
+        "tables": sorted(package.gold.database.tables) if package.gold.database else [],
+        "floors": package.key.floors,
         "layouts": {name: path.stat().st_size for name, path in package.archives.items()},
     }
 

@@ -31,6 +31,10 @@ class CollectionState(BaseModel):
     corpus: str
     licence: str
     closed: bool
+    locales: str
+    """Who may take tasks: those who write one of these languages best; empty is all."""
+    approval: int
+    """And of whose vetted answers so many percent were accepted."""
     tasks_wanted: int
     tasks_done: int
     answers: dict[str, int]
@@ -41,6 +45,8 @@ def _state(db: Session, collection: Collection) -> CollectionState:
     return CollectionState(
         **{name: getattr(collection, name) for name in ("id", "title", "kind", "corpus", "licence")},
         closed=bool(collection.closed_at),
+        locales=collection.plan.get("locales", ""),
+        approval=collection.plan.get("approval", 0),
         tasks_wanted=wanted,
         tasks_done=done,
         answers=answers,

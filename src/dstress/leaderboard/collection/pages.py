@@ -54,6 +54,7 @@ def show_collection(request: Request, user: SignedIn, db: Db, collection_id: Id)
     collection = require(db, Collection, collection_id)
     values: dict[str, Any] = {"wordings": WORDINGS[collection.kind], "progress": service.progress_of(db, collection)}
     values |= {"collection": collection, "is_mine": may_change(user, collection)}
+    values["misfit"] = service.misfit(db, collection, user)
     return render(request, "collecting/collection.html.j2", user, **values)
 
 

@@ -42,7 +42,7 @@ from dstress.leaderboard.tables import (
     record,
 )
 from dstress.leaderboard.web import limits
-from dstress.leaderboard.web.fields import Line
+from dstress.leaderboard.web.fields import Line, Locales
 from dstress.leaderboard.web.limits import Limit
 
 _NEW_COLLECTIONS = Limit(20, 3600)
@@ -61,6 +61,10 @@ class CollectionPlan(BaseModel):
     workers: int = Field(default=1, ge=1, le=50)
     """How many people do each task."""
     seed: int = Field(default=1, ge=0, le=2**31 - 1)
+    locales: Locales = ""
+    """Who may take tasks: people who write one of these languages best; `en` stands for every `en-..`. Empty: all."""
+    approval: int = Field(default=0, ge=0, le=100)
+    """And of whose vetted answers at least so many percent were accepted. Whoever has none yet may begin."""
 
 
 def start_collection(db: Session, plan: CollectionPlan, by: User) -> Collection:
@@ -104,6 +108,26 @@ def _of(collection: Collection, query: Any) -> Any:
     return query.join(CollectionTask).where(CollectionTask.collection_id == collection.id)
 
 
+def misfit(db: Session, collection: Collection, user: User) -> str:
+    """Why a worker may not take tasks of a collection, by its criteria; empty where they may."""
+    locales = [name for name in collection.plan.get("locales", "").split(", ") if name]
+    if locales and not any(user.locale == name or user.locale.startswith(f"{name}-") for name in locales):
+        return f"it is for people whose language is {' or '.join(locales)}; yours is on the page Account"
+    wanted = collection.plan.get("approval", 0)
+    rate = approval_rate(db, user) if wanted else None
+    if rate is not None and 100 * rate < wanted:
+        return f"it is for people of whose answers {wanted} % were accepted; of yours, {100 * rate:.0f} % were"
+    return ""
+
+
+def approval_rate(db: Session, user: User) -> float | None:
+    """The share of a worker's vetted answers that were accepted, over all collections; None before the first."""
+    states = select(CollectedAnswer.state, func.count()).where(CollectedAnswer.user_id == user.id)
+    counts = {row[0]: row[1] for row in db.execute(states.group_by(CollectedAnswer.state))}
+    vetted = counts.get(ACCEPTED, 0) + counts.get(REJECTED, 0)
+    return counts.get(ACCEPTED, 0) / vetted if vetted else None
+
+
 def take_task(db: Session, collection: Collection, user: User) -> Assignment | None:
     """The task that a worker has in hand, else a new one; None where there is nothing left for this worker."""
     own = _of(collection, select(Assignment)).where(Assignment.user_id == user.id)
@@ -112,6 +136,8 @@ def take_task(db: Session, collection: Collection, user: User) -> Assignment | N
         return in_hand
     if collection.closed_at:
         raise DstressError("this collection is closed", fix="choose another one")
+    if reason := misfit(db, collection, user):
+        raise DstressError("you cannot take tasks of this collection", fix=reason)
     late = _of(collection, select(Assignment.id)).where(Assignment.done_at.is_(None))
     db.execute(delete(Assignment).where(Assignment.id.in_(late.where(Assignment.taken_at < now() - _TAKEN_FOR))))
     seen = {_subject(collection, assignment.task.key) for assignment in mine}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Depends, Path, Request
 from pydantic import AliasPath, BaseModel, ConfigDict, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -15,8 +15,18 @@ from dstress.leaderboard.benchmarks.service import require, require_benchmark
 from dstress.leaderboard.judging import service
 from dstress.leaderboard.judging.service import RoundPlan, require_seat
 from dstress.leaderboard.tables import JudgingRound, NotThere
-from dstress.leaderboard.web.access import Db, Id, Judge, Organiser, SignedIn, Stored, Visitor
-from dstress.leaderboard.web.fields import Line
+from dstress.leaderboard.web.access import (
+    Db,
+    Id,
+    Judge,
+    Organiser,
+    Places,
+    SignedIn,
+    Stored,
+    Visitor,
+    get_settings,
+)
+from dstress.leaderboard.web.fields import Line, Text
 
 router = APIRouter(prefix="/judging/rounds", tags=["judging"])
 Number = Annotated[int, Path(ge=1, le=100_000)]
@@ -53,6 +63,16 @@ def facts_of(db: Session, round_: JudgingRound) -> Round:
     return facts
 
 
+CONVERSATION_SLOT = Depends(Places(4), scope="function")
+"""A system may take long to answer, and readers need threads too."""
+
+
+def private_hosts(request: Request) -> list[str]:
+    """The hosts with private addresses that the server's owner lets judges talk to."""
+    names = get_settings(request).private_hosts.casefold().split(",")
+    return [name.strip() for name in names if name.strip()]
+
+
 class Item(BaseModel):
     """One turn as a judge sees it, with the judge's own answers: a `Place`."""
 
@@ -72,6 +92,8 @@ class Answers(BaseModel):
     human_like: bool | None = None
     correct: bool | None = None
     appropriate: bool | None = None
+    success: bool | None = None
+    appropriate_talk: bool | None = None
 
 
 @router.get("")
@@ -121,3 +143,19 @@ def answer_item(user: Judge, db: Db, round_id: Id, number: Number, answers: Answ
     seat = require_seat(db, round_id, user)
     service.give_answers(db, seat, service.require_place(db, seat, number), answers.model_dump(exclude_unset=True))
     return Item.model_validate(service.require_place(db, seat, number))
+
+
+class Utterance(BaseModel):
+    """What a judge says to a system."""
+
+    text: Text
+
+
+@router.post("/{round_id}/items/{number}/say", dependencies=[CONVERSATION_SLOT])
+def say(
+    request: Request, user: Judge, db: Db, files: Stored, round_id: Id, number: Number, said: Utterance
+) -> list[dict[str, str]]:
+    """Say something to the system of an item; gives the conversation so far."""
+    seat = require_seat(db, round_id, user)
+    place = service.require_place(db, seat, number)
+    return service.say(db, files, seat, place, said.text, private_hosts(request)).turns

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from dstress.leaderboard.benchmarks.board import verdict_of
 from dstress.leaderboard.benchmarks.service import list_benchmarks, may_change, require
 from dstress.leaderboard.judging import service
-from dstress.leaderboard.judging.api import Number
+from dstress.leaderboard.judging.api import CONVERSATION_SLOT, Number, Utterance, private_hosts
 from dstress.leaderboard.judging.service import RoundPlan, RoundSize, require_seat
 from dstress.leaderboard.tables import DONE, Benchmark, JudgingItem, JudgingRound, JudgingSeat, NotThere, Role
 from dstress.leaderboard.web.access import Db, Id, Judge, Organiser, SignedIn, Stored, Visitor
@@ -37,6 +37,8 @@ class ItemForm(BaseModel):
     human_like: Choice = ""
     correct: Choice = ""
     appropriate: Choice = ""
+    success: Choice = ""
+    appropriate_talk: Choice = ""
 
 
 @router.get("")
@@ -61,7 +63,8 @@ def show_new(request: Request, user: Organiser, db: Db) -> Response:
         benchmark for benchmark in list_benchmarks(db) if benchmark.state == DONE and may_change(user, benchmark)
     ]
     entered = {benchmark.id for benchmark in benchmarks if service.top_submissions(db, benchmark, 1)}
-    values: dict[str, Any] = {"benchmarks": benchmarks, "entered": entered, "plan": RoundSize()}
+    spoken = {benchmark.id for benchmark in benchmarks if service.has_address(db, benchmark)}
+    values: dict[str, Any] = {"benchmarks": benchmarks, "entered": entered, "spoken": spoken, "plan": RoundSize()}
     return render(request, "judging/new.html.j2", user, **values)
 
 
@@ -147,6 +150,9 @@ def show_item(request: Request, user: Judge, db: Db, round_id: Id, number: Numbe
         "done": sum(place.is_done for place in places),
         "coming": coming if coming and coming.number != number else None,
         "asked": questions(seat.round.kind),
+        "conversation": service.conversation_of(db, seat, places[number - 1]),
+        "longest": service.LONGEST_UTTERANCE,
+        "most": service.MOST_TURNS,
     }
     return render(request, "judging/item.html.j2", user, **values)
 
@@ -162,3 +168,27 @@ def answer_item(user: Judge, db: Db, round_id: Id, number: Number, form: Annotat
     if coming is None:
         return redirect(f"/judging/{round_id}", "Everything is answered. You can still change answers.")
     return redirect(f"/judging/{round_id}/{coming.number}")
+
+
+@router.post("/{round_id}/{number}/say", dependencies=[CONVERSATION_SLOT])
+def say(
+    request: Request,
+    user: Judge,
+    db: Db,
+    files: Stored,
+    round_id: Id,
+    number: Number,
+    form: Annotated[Utterance, Form()],
+) -> Response:
+    """Say something to the system of an item, and show what it answers."""
+    seat = require_seat(db, round_id, user)
+    service.say(db, files, seat, service.require_place(db, seat, number), form.text, private_hosts(request))
+    return redirect(f"/judging/{round_id}/{number}#say")
+
+
+@router.post("/{round_id}/{number}/again")
+def start_again(user: Judge, db: Db, round_id: Id, number: Number) -> Response:
+    """Forget a conversation and begin it anew."""
+    seat = require_seat(db, round_id, user)
+    service.start_again(db, seat, service.require_place(db, seat, number))
+    return redirect(f"/judging/{round_id}/{number}")

@@ -7,6 +7,7 @@ on the benchmark gets no seat and sees none, and whoever has had a seat cannot c
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
@@ -24,10 +25,12 @@ from dstress.leaderboard.benchmarks.package import Package
 from dstress.leaderboard.benchmarks.service import open_package, require, require_right
 from dstress.leaderboard.database import upsert_into
 from dstress.leaderboard.files import Files
+from dstress.leaderboard.judging.conversation import ask_system, draw_goals
 from dstress.leaderboard.tables import (
     DONE,
     AuditEntry,
     Benchmark,
+    Conversation,
     JudgingAnswer,
     JudgingItem,
     JudgingRound,
@@ -45,6 +48,7 @@ from dstress.leaderboard.tables import (
 from dstress.leaderboard.web import limits
 from dstress.leaderboard.web.fields import Line
 from dstress.leaderboard.web.limits import Limit
+from dstress.llm.post import Unanswered
 from dstress.runs.suites.base import ORIGINAL
 from dstress.studies.human_check.questions import Kind, questions
 from dstress.studies.human_check.sheets import Item, choose_variants, draw_items, find_variants
@@ -56,6 +60,11 @@ _NEW_ROUNDS = Limit(20, 3600)
 _SEAT_TAKEN = "judging.seat"
 _HISTORY = 2
 """Turns before the one that is judged."""
+MOST_TURNS, LONGEST_UTTERANCE = 40, 500
+"""Of a conversation, and letters of what a judge says in a turn of it."""
+_UTTERANCES = Limit(600, 3600)
+"""How much a judge may say in an hour."""
+_WITH_SYSTEMS = ("systems", "conversations")
 
 
 class RoundSize(BaseModel):
@@ -84,12 +93,20 @@ def start_round(db: Session, files: Files, benchmark: Benchmark, plan: RoundPlan
         raise NotThere("there is no such benchmark")
     if plan.variant not in benchmark.summary.get("variants", ()):
         raise unknown("version of the corpus", plan.variant, benchmark.summary.get("variants", ()))
-    submissions = top_submissions(db, benchmark, plan.top) if plan.kind == "systems" else []
-    if plan.kind == "systems" and not submissions:
+    submissions = top_submissions(db, benchmark, plan.top) if plan.kind in _WITH_SYSTEMS else []
+    if plan.kind in _WITH_SYSTEMS and not submissions:
         raise DstressError("there is no system to judge", fix="a round is for systems that are on the leaderboard")
+    if plan.kind == "conversations":
+        submissions = [submission for submission in submissions if submission.system.address]
+        if not submissions:
+            fix = "a team says on the page of its system where it answers"
+            raise DstressError("no system on the leaderboard has an address at which it can be talked to", fix=fix)
     db.commit()
-    package = open_package(files, benchmark.id)
-    items = _draw_data(package, plan) if plan.kind == "data" else _draw_systems(package, files, submissions, plan)
+    package, spoken = open_package(files, benchmark.id), plan.kind == "conversations"
+    if spoken:
+        items = _draw_conversations(package, submissions, plan)
+    else:
+        items = _draw_data(package, plan) if plan.kind == "data" else _draw_systems(package, files, submissions, plan)
     if not items:
         raise DstressError("no turn can be judged", fix="draw from another version of the corpus")
     for number, item in enumerate(items, start=1):
@@ -98,7 +115,7 @@ def start_round(db: Session, files: Files, benchmark: Benchmark, plan: RoundPlan
     labels = dict.fromkeys(label for item in items for label in item.subjects)
     made = JudgingRound(
         benchmark_id=benchmark.id,
-        title=f"{benchmark.title}: {plan.kind} on {plan.variant}"[:200],
+        title=f"{benchmark.title}: {plan.kind}{'' if spoken else f' on {plan.variant}'}"[:200],
         kind=plan.kind,
         plan=plan.model_dump(),
         seats=plan.seats,
@@ -134,6 +151,19 @@ def _draw_data(package: Package, plan: RoundPlan) -> list[JudgingItem]:
     return [_item(item, questions("data"), [item.variant]) for item in items]
 
 
+def _draw_conversations(package: Package, submissions: Iterable[Submission], plan: RoundPlan) -> list[JudgingItem]:
+    """Every system for each goal."""
+    original = package.gold.variant(ORIGINAL)
+    goals = draw_goals(original.dialogues(), package.gold.database, plan.turns, plan.seed)
+    return [
+        JudgingItem(
+            shown={"goal": goal}, questions=list(questions("conversations")), subjects=[str(submission.id)], place={}
+        )
+        for goal in goals
+        for submission in submissions
+    ]
+
+
 def _item(turn: Outcome | Item, asked: Iterable[str], subjects: Iterable[str]) -> JudgingItem:
     shown = {name: getattr(turn, name, "") for name in ("history", "system", "user", "goal", "response")}
     place = {"dialogue": turn.dialogue, "turn": turn.turn}
@@ -144,6 +174,13 @@ def top_submissions(db: Session, benchmark: Benchmark, top: int) -> list[Submiss
     """The systems that lead the benchmark's first board."""
     standings = load_board(db, benchmark).standings[:top]
     return [db.get_one(Submission, standing.row.entry.key) for standing in standings]
+
+
+def has_address(db: Session, benchmark: Benchmark) -> bool:
+    """Whether a system on the leaderboard can be talked to."""
+    published = (Submission.published_at.is_not(None), Submission.withdrawn_at.is_(None))
+    query = select(System.id).join(Submission).where(System.benchmark_id == benchmark.id, *published)
+    return db.scalar(query.where(System.address != "").limit(1)) is not None
 
 
 def require_seat(db: Session, round_id: int, user: User) -> JudgingSeat:
@@ -245,9 +282,65 @@ def next_unanswered(places: Sequence[Place], after: int = 0) -> Place | None:
     return next((place for place in (*places[after:], *places[:after]) if not place.is_done), None)
 
 
+def conversation_of(db: Session, seat: JudgingSeat, place: Place) -> Conversation | None:
+    """What a judge and the system of an item have said so far."""
+    return db.get(Conversation, (place.item.id, seat.user_id))
+
+
+def say(db: Session, files: Files, seat: JudgingSeat, place: Place, text: str, allowed: Sequence[str]) -> Conversation:
+    """Say something to the system of an item, and keep what it answers, or that it does not.
+
+    An answer takes a while, and no transaction is held meanwhile.
+    """
+    _require_open(seat.round)
+    if seat.round.kind != "conversations":
+        raise DstressError("nobody answers in this round", fix="it is of turns, which are read and judged")
+    text = " ".join(text.split())
+    if not text or len(text) > LONGEST_UTTERANCE:
+        raise DstressError("say something", fix=f"in no more than {LONGEST_UTTERANCE} letters")
+    limits.count(db, f"say:{seat.user_id}", _UTTERANCES)
+    key = (place.item.id, seat.user_id)
+    if conversation_of(db, seat, place) is None:
+        db.add(Conversation(item_id=key[0], user_id=key[1], name=f"d{secrets.token_hex(8)}", turns=[]))
+        db.flush()
+    conversation = db.get_one(Conversation, key)
+    before, name = list(conversation.turns), conversation.name
+    if len(before) >= MOST_TURNS:
+        raise DstressError(f"a conversation has at most {MOST_TURNS} turns", fix="judge it as it is")
+    (subject,) = place.item.subjects
+    submission, benchmark_id = db.get(Submission, int(subject)), seat.round.benchmark_id
+    address = submission.system.address if submission else ""
+    db.commit()
+
+    turn = {"user": text, "system": "", "failed": ""}
+    try:
+        if not address:
+            raise Unanswered("unreachable")
+        schema = open_package(files, benchmark_id).gold.variant(ORIGINAL).schema
+        said = [(each["user"], each["system"]) for each in before]
+        turn["system"] = ask_system(address, schema, name, said, text, allowed)
+    except Unanswered as problem:  # its kind alone: the details may tell of the server's own network
+        turn["failed"] = problem.category
+
+    conversation = db.get_one(Conversation, key, with_for_update=True, populate_existing=True)
+    if len(conversation.turns) != len(before):
+        raise DstressError("you said something else meanwhile", fix="look at the conversation, and go on")
+    conversation.turns = [*before, turn]
+    return conversation
+
+
+def start_again(db: Session, seat: JudgingSeat, place: Place) -> None:
+    """Forget the conversation of an item, and what was said of it."""
+    give_answers(db, seat, place, dict.fromkeys(place.item.questions))
+    db.execute(delete(Conversation).where(Conversation.item_id == place.item.id, Conversation.user_id == seat.user_id))
+
+
 def give_answers(db: Session, seat: JudgingSeat, place: Place, answers: Mapping[str, bool | None]) -> None:
     """Keep a judge's answers to an item; None clears one."""
     _require_open(seat.round)
+    is_answer = any(answer is not None for answer in answers.values())
+    if seat.round.kind == "conversations" and is_answer and not conversation_of(db, seat, place):
+        raise DstressError("nothing was said yet", fix="talk to the system first, then judge it")
     for question, answer in answers.items():
         if question not in place.item.questions:
             raise unknown("question", question, place.item.questions)
@@ -263,7 +356,8 @@ def clear_answers(db: Session, seat: JudgingSeat) -> None:
     """Forget all that a judge said in a round."""
     _require_open(seat.round)
     items = select(JudgingItem.id).where(JudgingItem.round_id == seat.round_id)
-    db.execute(delete(JudgingAnswer).where(JudgingAnswer.user_id == seat.user_id, JudgingAnswer.item_id.in_(items)))
+    for table in (JudgingAnswer, Conversation):
+        db.execute(delete(table).where(table.user_id == seat.user_id, table.item_id.in_(items)))
 
 
 def _require_open(round_: JudgingRound) -> None:

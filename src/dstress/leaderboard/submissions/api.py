@@ -112,10 +112,11 @@ def show_submission(user: SignedIn, db: Db, submission_id: Id) -> SubmissionFact
 
 @router.get("/submissions/{submission_id}/scores")
 def show_scores(user: SignedIn, db: Db, submission_id: Id, convention: Choice = "") -> dict[str, Any]:
-    """What a submission has reached: a run's `scores.json` without what names gold, and the cells of each view."""
-    result = load_result(db, require_submission(db, user, submission_id), convention)
+    """What a submission has reached: a run's `scores.json` without what names gold, the cells of each view, floors."""
+    submission = require_submission(db, user, submission_id)
+    result = load_result(db, submission, convention)
     scores: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(result)) if result else {}
-    return scores
+    return scores | {"floors": submission.system.benchmark.summary.get("floors", {})} if scores else {}
 
 
 @router.post("/submissions/{submission_id}/{action}")

@@ -6,6 +6,7 @@ A system's page has its versions, and the views of the report that reveal nothin
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request
@@ -14,26 +15,28 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from dstress.errors import DstressError
+from dstress.errors import DstressError, shorten
 from dstress.leaderboard.accounts.service import make_team, teams_of
 from dstress.leaderboard.benchmarks import service as benchmarks
-from dstress.leaderboard.benchmarks.board import load_result
-from dstress.leaderboard.benchmarks.results import unpack
+from dstress.leaderboard.benchmarks.board import floors_of, load_result
+from dstress.leaderboard.benchmarks.results import SUITE_TABLE, unpack
+from dstress.leaderboard.submissions import service
 from dstress.leaderboard.submissions.api import ACTIONS, UPLOADS, Action, AnswersForm, receive
 from dstress.leaderboard.submissions.plots import Drawing
 from dstress.leaderboard.submissions.service import require_submission
 from dstress.leaderboard.tables import DONE, Benchmark, Membership, NotThere, Submission, System, User
 from dstress.leaderboard.web import limits
 from dstress.leaderboard.web.access import UPLOAD_SLOT, Db, Id, SignedIn, Stored, Visitor
-from dstress.leaderboard.web.fields import MULTIPART, Choice, Line, Slug
+from dstress.leaderboard.web.fields import MULTIPART, Choice, FormLine, Line, Slug
 from dstress.leaderboard.web.rendering import redirect, render
-from dstress.predictions import formats
+from dstress.predictions import UnknownFormatError, formats
 from dstress.reports.numbers import PAGE
 from dstress.reports.score_tables import tasks
 from dstress.reports.tables import Table
 from dstress.reports.views import cards, headline, slots
 from dstress.runs.folder import Scores
 from dstress.scoring.metrics.measures import measure_of
+from dstress.scoring.scorecard import Scorecard
 
 router = APIRouter()
 _DONE = {
@@ -57,7 +60,12 @@ def show_form(request: Request, user: SignedIn, db: Db, slug: Slug) -> Response:
 
 
 def _form(
-    request: Request, db: Session, user: User, benchmark: Benchmark, filled: dict[str, Any], problem: str = ""
+    request: Request,
+    db: Session,
+    user: User,
+    benchmark: Benchmark,
+    filled: dict[str, Any],
+    problem: DstressError | None = None,
 ) -> Response:
     teams = teams_of(db, user)
     values = {
@@ -65,8 +73,9 @@ def _form(
         "teams": teams,
         "left": {team.id: benchmarks.left_today(db, benchmark, user, team.id) for team in teams},
         "filled": defaultdict(str, filled),
-        "problem": problem,
-        "formats": list(formats.usable()),
+        "problem": _one_line(problem) if problem else "",
+        "nearest": problem.nearest if isinstance(problem, UnknownFormatError) else "",
+        "formats": {name: formats.summary(name) for name in formats.usable()},
     }
     return render(request, "submissions/new.html.j2", user, status=400 if problem else 200, **values)
 
@@ -83,8 +92,18 @@ def hand_in(
         submission = receive(files, user, db, slug, team, form)
     except DstressError as error:
         db.rollback()
-        return _form(request, db, user, benchmark, form.model_dump(exclude={"answers"}), str(error))
+        return _form(request, db, user, benchmark, form.model_dump(exclude={"answers"}), error)
     return redirect(f"/submissions/{submission.id}", "The answers are taken. They will be scored in a moment.")
+
+
+def _one_line(error: DstressError) -> str:
+    """What is wrong with an upload, in the words of the page: its reader has a form, and no command line."""
+    if isinstance(error, UnknownFormatError):
+        nearest = f"The nearest is {error.nearest}: {error.lacks}." if error.nearest else "It is empty."
+        return shorten(f"{error.where} is in no format that can be read here. {nearest}".replace("\n", " "))
+    head = f"{error.where}: {error.problem}" if error.where else f"{error.problem[:1].upper()}{error.problem[1:]}"
+    fix = f" {error.fix[:1].upper()}{error.fix[1:]}" if error.fix else ""
+    return shorten(f"{head}.{fix}{'' if fix.endswith('?') or not fix else '.'}".replace("\n", " "))
 
 
 @router.get("/submissions")
@@ -99,6 +118,7 @@ def show_submission(request: Request, user: SignedIn, db: Db, submission_id: Id)
     submission = require_submission(db, user, submission_id)
     left = benchmarks.information_left(db, submission.system.benchmark, user, submission.system.team_id)
     values: dict[str, Any] = {"submission": submission, "result": load_result(db, submission), "left": left}
+    values["floors"] = submission.system.benchmark.summary.get("floors", {})
     return render(request, "submissions/submission.html.j2", user, **values)
 
 
@@ -153,11 +173,20 @@ def _see(db: Session, user: User | None, system_id: int, version: int) -> Seen:
 def show_system(request: Request, user: Visitor, db: Db, system_id: Id, choice: Chosen) -> Response:
     """A version of a system: the newest that is published; for its team, any."""
     seen = _see(db, user, system_id, choice.version)
-    values: dict[str, Any] = seen._asdict() | {"report": None, "convention": ""}
+    is_own = user is not None and db.get(Membership, (user.id, seen.system.team_id)) is not None
+    values: dict[str, Any] = seen._asdict() | {"report": None, "convention": "", "is_own": is_own}
     values["conventions"] = seen.system.benchmark.summary.get("conventions", [])
     if seen.chosen and (result := load_result(db, seen.chosen, choice.convention)):
-        values |= {"report": _report(result.scores), "convention": result.scores.convention}
+        floors = floors_of(seen.system.benchmark, SUITE_TABLE)
+        values |= {"report": _report(result.scores, floors), "convention": result.scores.convention}
     return render(request, "systems/system.html.j2", user, **values)
+
+
+@router.post("/systems/{system_id}/address")
+def set_address(user: SignedIn, db: Db, system_id: Id, address: FormLine = "") -> Response:
+    """Say where a system of one's own team answers, for judges who talk to it."""
+    service.set_address(db, user, system_id, address)
+    return redirect(f"/systems/{system_id}", "Saved." if address else "The address is gone.")
 
 
 @router.get("/systems/{system_id}/plots")
@@ -174,8 +203,8 @@ def show_plots(request: Request, user: Visitor, db: Db, system_id: Id, choice: C
     return render(request, "systems/plots.html.j2", user, system=seen.system, drawings=drawings, state=plots.state)
 
 
-def _report(scores: Scores) -> dict[str, Any]:
-    """What the report says of scores, as far as it names no gold."""
+def _report(scores: Scores, floors: Mapping[str, float]) -> dict[str, Any]:
+    """What the report says of scores, as far as it names no gold; floors are of columns of the suite's table."""
     scorecards = scores.variants
     original = next(iter(scorecards.values()))
     metric = next(iter(original.metrics))
@@ -192,9 +221,23 @@ def _report(scores: Scores) -> dict[str, Any]:
     return {
         "cards": cards(scores, {variant: variant for variant in scorecards}),
         "headline": headline(scores),
-        "tasks": tasks(scores, PAGE),
+        "tasks": tasks(scores, PAGE, floors=floors),
+        "aspects": tasks(scores, PAGE, by="aspect", floors=floors),
+        "floors": floors,
+        "metrics": _metrics(scorecards),
         "slots": slots(scores),
         "slices": slices,
         "metric": metric,
         "signature": original.signature,
     }
+
+
+def _metrics(scorecards: Mapping[str, Scorecard]) -> Table:
+    """A row for each metric: inform, success and BLEU too, of which the suite's table may show only the sum."""
+    names = dict.fromkeys(metric for card in scorecards.values() for metric in card.metrics)
+    rows = []
+    for name in names:
+        unit = measure_of(name).unit
+        values = (card.metrics[name].value if name in card.metrics else None for card in scorecards.values())
+        rows.append((name, *(PAGE.measured(value, unit) for value in values)))
+    return Table(("metric", *(f"#{variant}" for variant in scorecards)), rows)

@@ -21,6 +21,7 @@ from dstress.leaderboard.benchmarks import service as benchmarks
 from dstress.leaderboard.benchmarks.answers import read_answers, take_fingerprint
 from dstress.leaderboard.benchmarks.service import EXACT_COSTS, information_left
 from dstress.leaderboard.files import Files
+from dstress.leaderboard.judging.conversation import checked_address
 from dstress.leaderboard.judging.service import has_judged
 from dstress.leaderboard.tables import (
     DONE,
@@ -47,7 +48,8 @@ REFUSALS = 10
 _REFUSED_COPY, _REFUSED_NEAR_COPY = "submission.refuse_copy", "submission.refuse_near_copy"
 _WATCHED = timedelta(days=7)
 _ENDINGS = re.compile(r"(?:\.[a-z0-9]{1,8}){1,2}$")
-_UNSAFE = re.compile(r"[^A-Za-z0-9._ -]+")
+_LONGEST_NAME = 180
+"""Bytes of a file's name: a disk takes 255, and its folder may be long."""
 
 
 class SubmissionError(DstressError):
@@ -77,8 +79,7 @@ def submit(db: Session, files: Files, benchmark: Benchmark, entrant: Entrant, up
         raise DstressError(f"no format {upload.format!r} is known", fix=f"one of {', '.join(formats.usable())}")
     _require_place(db, benchmark, entrant)
     db.commit()
-    # The file's own name is kept and shown, as far as it is plain: its ending says what is inside.
-    name = _UNSAFE.sub("_", upload.name.replace("\\", "/").rpartition("/")[2]).strip(". ")[-120:] or "answers"
+    name = _file_name(upload.name)  # kept and shown as it was: its ending says what is inside
     ending = match[0] if (match := _ENDINGS.search(name.lower())) else ""
     file = f"submissions/{secrets.token_hex(16)}{ending}"
     with tempfile.TemporaryDirectory(prefix="dstress-") as folder:
@@ -121,6 +122,13 @@ def submit(db: Session, files: Files, benchmark: Benchmark, entrant: Entrant, up
         files.delete(file)
         raise
     return submission
+
+
+def _file_name(sent: str) -> str:
+    """A file's name as it was, without the folder that some browsers put before it, and what does not show."""
+    name = "".join(letter for letter in sent.replace("\\", "/").rpartition("/")[2] if letter.isprintable())
+    shortened = name.encode("utf-8", "replace")[-_LONGEST_NAME:].decode("utf-8", "ignore")
+    return shortened.strip(". ") or "answers"
 
 
 def _require_place(db: Session, benchmark: Benchmark, entrant: Entrant) -> None:
@@ -203,6 +211,15 @@ def require_submission(db: Session, user: User, submission_id: int) -> Submissio
     if submission is None:
         raise NotThere("There is no such submission of yours.")
     return submission
+
+
+def set_address(db: Session, user: User, system_id: int, address: str) -> None:
+    """Say where a system of a person's team answers; empty takes it away."""
+    system = db.get(System, system_id)
+    if system is None or db.get(Membership, (user.id, system.team_id)) is None:
+        raise NotThere("There is no such system of yours.")
+    system.address = checked_address(address)
+    record(db, user, "system.address", str(system_id), address=system.address)
 
 
 def publish(db: Session, user: User, submission: Submission) -> None:

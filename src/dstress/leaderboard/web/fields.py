@@ -53,11 +53,23 @@ def clean_email(text: str) -> str:
     return text
 
 
+def clean_locales(text: str) -> str:
+    """Languages such as `en` or `en-GB`, as they are usually written, with commas between."""
+    parts = [part.strip().partition("-") for part in text.split(",") if part.strip()]
+    for language, _, country in parts:
+        if not re.fullmatch(r"[A-Za-z]{2,3}", language) or not re.fullmatch(r"[A-Za-z]{2}|", country):
+            raise ValueError("a language is written as en or en-GB")
+    return ", ".join(f"{language.lower()}-{country.upper()}".rstrip("-") for language, _, country in parts)
+
+
 Line = Annotated[str, StringConstraints(max_length=200), AfterValidator(clean_line)]
 Text = Annotated[str, StringConstraints(max_length=20_000), AfterValidator(clean_text)]
 Email = Annotated[str, StringConstraints(max_length=254), AfterValidator(clean_email)]
 Secret = Annotated[str, StringConstraints(max_length=1000)]
 """A password, a link's secret: taken as it is."""
+
+Locales = Annotated[str, StringConstraints(max_length=200), AfterValidator(clean_locales)]
+FormLocale = Annotated[str, StringConstraints(max_length=6), AfterValidator(clean_locales), Form()]
 
 FormLine = Annotated[Line, Form()]
 FormEmail = Annotated[Email, Form()]

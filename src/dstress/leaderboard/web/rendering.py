@@ -34,6 +34,7 @@ def templates() -> Environment:
         "PAGE": PAGE,
         "show_value": show_value,
         "show_interval": show_interval,
+        "show_change": show_change,
     }
     environment.filters["browser"] = browser_name
     return environment
@@ -82,6 +83,14 @@ def show_interval(cell: Cell | None) -> str:
     if cell is None or cell.score is None:
         return ""
     return PAGE.measured_interval(cell.score.low, cell.score.high, _unit(cell.metric))
+
+
+def show_change(cell: Cell | None, original: Cell | None) -> str:
+    """How far a cell's number is from that on the original, in its unit; nothing where one of them is not known."""
+    if not (cell and cell.score and original and original.score):
+        return ""
+    shown = PAGE.measured_change(cell.score.value - original.score.value, measure_of(cell.metric).unit)
+    return "" if shown == PAGE.unknown else shown
 
 
 def browser_name(agent: str) -> str:

@@ -10,8 +10,8 @@ import msgspec
 from dstress.dialogue import DONTCARE, State
 from dstress.text.tables import read_table
 
-Kind = Literal["data", "systems"]
-"""What is judged: the turns of a corpus, or what systems make of a turn."""
+Kind = Literal["data", "systems", "conversations"]
+"""What is judged: the turns of a corpus, what systems make of a turn, or systems in a conversation for a goal."""
 
 
 class Question(msgspec.Struct, frozen=True):
