@@ -138,7 +138,7 @@ def render_many_html(study: ManyRuns) -> str:
     return render_page(
         "runs.html.j2",
         ["report.css", "runs.css"],
-        ["report.js", "runs.js"],
+        ["report.js", "figures.js", "runs.js"],
         manifest=systems.first.manifest,
         systems=systems.every,
         names=list(systems.runs),

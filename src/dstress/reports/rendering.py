@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dstress.reports.charts import NARROW, WIDE, Plot, draw_adaptive_svg
+from dstress.reports.charts import NARROW, WIDE, Plot, draw_adaptive_svg, draw_pdf
 from dstress.reports.numbers import PAGE
 from dstress.storage.atomic import replacing
 
@@ -84,9 +84,14 @@ def json_in_script(content: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def draw_plots(plots: Mapping[str, Plot]) -> dict[str, dict[str, str]]:
-    """Draw every plot for a wide and for a narrow screen, with its title."""
+def draw_plots(plots: Mapping[str, Plot], *, is_linked: bool = False) -> dict[str, dict[str, str]]:
+    """Draw every plot for a wide and for a narrow screen, with its title; the PDF is an address that holds all of it."""
     return {
-        name: {"title": plot.title, "wide": draw_adaptive_svg(plot, WIDE), "narrow": draw_adaptive_svg(plot, NARROW)}
+        name: {
+            "title": plot.title,
+            "wide": draw_adaptive_svg(plot, WIDE, is_linked=is_linked),
+            "narrow": draw_adaptive_svg(plot, NARROW, is_linked=is_linked),
+            "pdf": f"data:application/pdf;base64,{base64.b64encode(draw_pdf(plot)).decode()}",
+        }
         for name, plot in plots.items()
     }
