@@ -154,7 +154,7 @@ def render_many_html(study: ManyRuns) -> str:
         mean=MEAN,
         tables=study.tables(PAGE),
         heat=[_heat(systems, system) for system in systems.every] if not study.along else [],
-        heat_steps=STEPS,
+        heat_steps=list(zip((None, *STEPS), (*STEPS, None), strict=True)),
         differences=study.differences,
         commands=[(name, command(run.manifest)) for name, run in systems.runs.items()],
         convention=systems.every[0].scores[0].convention,
@@ -172,7 +172,7 @@ def _heat(systems: Systems, system: System) -> dict[str, Any]:
         before = system.recall(ORIGINAL, slot)
         changes = [system.recall(variant, slot) - before for variant in stressed]
         cells = [
-            ("", -1) if isnan(change) else (PAGE.points(change, 0), bisect_right(STEPS, round(100 * change, 6)))
+            ("", -1) if isnan(change) else (PAGE.points(change, 0), bisect_right(STEPS, float(f"{100 * change:.0f}")))
             for change in changes
         ]
         rows.append((slot, PAGE.percent(before, 0), cells))
