@@ -210,18 +210,29 @@ def draw_svg(plot: Plot) -> str:
 def draw_adaptive_svg(plot: Plot, layout: Layout, *, is_linked: bool = True) -> str:
     """The plot as SVG for the page: its colours follow the page's, it shrinks where it must, and its marks tell what
     they are and, on a page with examples, lead to their turns.
+    """
+    return adapt(draw(plot, layout, is_linked=is_linked))
+
+
+def adapt(drawn: str) -> str:
+    """A drawn plot for the page.
 
     Marks are no stops of the tab key, which would be hundreds: the page's tables have the same links.
     """
-    spec, version = _spec(plot, layout)
-    if is_linked:
-        _add_links(spec)
-    drawn = _shorten(str(import_module("vl_convert").vegalite_to_svg(spec, vl_version=version)))
+    drawn = _shorten(drawn)
     drawn = _COLOR.sub(lambda match: f"var(--plot-{_VARIABLES[match[0]]}, {match[0]})", drawn)
     drawn = _EMPTY.sub(r"<g\1/>", drawn)
     drawn = _LETTERS.sub(r"\1", drawn)
     drawn = _LINK.sub(r'<a href="\1" tabindex="-1">', _SIZE.sub(r"\1", drawn, count=1))
     return _MARK.sub(r"<\1\3><title>\2</title></\1>", drawn)
+
+
+def draw(plot: Plot, layout: Layout, *, is_linked: bool = False) -> str:
+    """The plot as SVG for a layout, in the palette's own colours; linked, its marks lead to their turns."""
+    spec, version = _spec(plot, layout)
+    if is_linked:
+        _add_links(spec)
+    return str(import_module("vl_convert").vegalite_to_svg(spec, vl_version=version))
 
 
 def _shorten(drawn: str) -> str:
@@ -231,10 +242,9 @@ def _shorten(drawn: str) -> str:
     return _PLACE.sub(lambda place: place[1] + _LONG.sub(lambda number: f"{float(number[0]):.4g}", place[2]), drawn)
 
 
-def draw_pdf(plot: Plot) -> bytes:
-    """The plot as PDF, with its fonts."""
-    spec, version = _spec(plot, WIDE)
-    return bytes(import_module("vl_convert").vegalite_to_pdf(spec, vl_version=version))
+def to_pdf(drawn: str) -> bytes:
+    """A drawn plot as PDF, with its fonts."""
+    return bytes(import_module("vl_convert").svg_to_pdf(drawn))
 
 
 def _add_links(part: Any) -> None:
@@ -251,7 +261,7 @@ def export(plot: Plot, folder: Path) -> list[Path]:
     files = {
         ".svg": draw_svg(plot).encode(),
         ".png": bytes(import_module("vl_convert").vegalite_to_png(spec, vl_version=version, scale=_PNG_SCALE)),
-        ".pdf": draw_pdf(plot),
+        ".pdf": to_pdf(draw(plot, WIDE)),
         ".vl.json": msgspec.json.format(msgspec.json.encode(spec), indent=2) + b"\n",
     }
     for suffix, data in files.items():

@@ -26,6 +26,8 @@ from dstress.reports.systems import System, Systems, group_runs
 from dstress.reports.tables import Table
 from dstress.reports.views import command
 from dstress.runs.folder import ORIGINAL, RunFolder
+from dstress.runs.judged import judge_run
+from dstress.runs.scores import find_errors
 from dstress.scoring.metrics.measures import describe, measure_of
 from dstress.scoring.score import COMPARING, ScoringOptions
 
@@ -113,8 +115,16 @@ def study_runs(
     Seeds of a system and points on a line are no rivals, and are not.
     """
     systems = group_runs(sorted(runs, key=place_of) if along else runs, seeds=seeds)
-    ranking = None if seeds or along else rank_runs(systems.runs, systems.variants, metric, options)
-    return ManyRuns(systems, ranking, gather_differences(systems.runs, systems.variants), along)
+    if seeds or along:
+        differences = gather_differences(systems.runs, systems.variants, map(find_errors, systems.runs.values()))
+        return ManyRuns(systems, None, differences, along)
+    judged = {  # the answers are read once, for the ranking and for the turns
+        name: judge_run(run, options, variants=systems.variants, metrics=[metric], with_errors=True)[0]
+        for name, run in systems.runs.items()
+    }
+    ranking = rank_runs(judged, systems.variants, metric, options)
+    errors = ({name: variant.errors for name, variant in run.variants.items()} for run in judged.values())
+    return ManyRuns(systems, ranking, gather_differences(systems.runs, systems.variants, errors))
 
 
 def write_many_html(study: ManyRuns, path: Path) -> Path:

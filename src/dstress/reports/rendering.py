@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dstress.reports.charts import NARROW, WIDE, Plot, draw_adaptive_svg, draw_pdf
+from dstress.reports.charts import NARROW, WIDE, Plot, adapt, draw, to_pdf
 from dstress.reports.numbers import PAGE
 from dstress.storage.atomic import replacing
 
@@ -86,12 +86,9 @@ def json_in_script(content: Any) -> str:
 
 def draw_plots(plots: Mapping[str, Plot], *, is_linked: bool = False) -> dict[str, dict[str, str]]:
     """Draw every plot for a wide and for a narrow screen, with its title; the PDF is an address that holds all of it."""
-    return {
-        name: {
-            "title": plot.title,
-            "wide": draw_adaptive_svg(plot, WIDE, is_linked=is_linked),
-            "narrow": draw_adaptive_svg(plot, NARROW, is_linked=is_linked),
-            "pdf": f"data:application/pdf;base64,{base64.b64encode(draw_pdf(plot)).decode()}",
-        }
-        for name, plot in plots.items()
-    }
+    drawn = {}
+    for name, plot in plots.items():
+        wide, narrow = (draw(plot, layout, is_linked=is_linked) for layout in (WIDE, NARROW))
+        pdf = f"data:application/pdf;base64,{base64.b64encode(to_pdf(wide)).decode()}"
+        drawn[name] = {"title": plot.title, "wide": adapt(wide), "narrow": adapt(narrow), "pdf": pdf}
+    return drawn

@@ -538,7 +538,7 @@
     if (!given) return;
     begun = true;
     await start(given);
-    byId("explore").scrollIntoView();
+    byId("explore").scrollIntoView({ behavior: "instant" });
     shown.focus({ preventScroll: true });
   }
 
