@@ -6,7 +6,7 @@ Like the page of one run it is one file that opens offline, and nothing but its 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,6 +51,7 @@ class ManyRuns(NamedTuple):
     def notes(self) -> list[str]:
         """What the numbers stand on, where that needs a word."""
         notes = [f"only some of the runs have it: {variant}" for variant in self.systems.left_out]
+        notes += [f"{name} is a baseline, the {end}" for name, end in self.systems.baselines.items()]
         for system in self.systems.every:
             if system.failed:
                 notes.append(f"{system.name}: {system.failed:,} turns have no answer and count as wrong")
@@ -141,8 +142,9 @@ def render_many_html(study: ManyRuns) -> str:
     cards = [("runs", f"{len(systems.runs)}", f"of {turns:,} turns each")]
     for version, where in ((ORIGINAL, "best on the original"), (MEAN, "best over the stressors")):
         if ranking and version in ranking.orders:
-            name, standing = next(iter(ranking.orders[version].standings.items()))
-            if standing.group:
+            standings = ranking.orders[version].standings
+            name = next((name for name in standings if name not in systems.baselines), next(iter(standings)))
+            if (standing := standings[name]).group:
                 interval = PAGE.measured_interval(standing.low, standing.high, unit)
                 cards.append((where, name, f"{ranking.metric} {PAGE.measured(standing.value, unit)} {interval}"))
     return render_page(
@@ -159,6 +161,10 @@ def render_many_html(study: ManyRuns) -> str:
         findings=study.findings,
         notes=study.notes,
         ranking=ranking,
+        baselines=systems.baselines,
+        leaders={version: _leading(order.groups, systems.baselines) for version, order in ranking.orders.items()}
+        if ranking
+        else {},
         measure=describe(ranking.metric) if ranking else "",
         unit=unit,
         mean=MEAN,
@@ -172,6 +178,12 @@ def render_many_html(study: ManyRuns) -> str:
         colors=len(SERIES),
         packet=study.differences.packet,
     )
+
+
+def _leading(groups: Sequence[Sequence[str]], baselines: Collection[str]) -> list[str]:
+    """The systems that no other one, but for a baseline, is significantly above."""
+    competing = ([name for name in group if name not in baselines] for group in groups)
+    return next(filter(None, competing), [])
 
 
 def _heat(systems: Systems, system: System) -> dict[str, Any]:
