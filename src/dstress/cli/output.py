@@ -216,17 +216,20 @@ def make_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> RichTab
 
 
 def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int | None = None) -> list[int]:
-    """How wide each column is; with little room, how wide it is at least."""
+    """How wide each column is; with little room, how wide it is at least: the first one gets what others leave."""
     from rich.cells import cell_len
 
-    widths = []
+    full, least = [], []
     for number, column in enumerate(columns):
         head = column.lstrip("#")
         cells = max((cell_len(line) for row in rows for line in row[number].splitlines()), default=0)
-        least = max(cells, *map(cell_len, head.split() or [""])) if column.startswith("#") else _LEAST
-        least = least if number else max(least, room // 2 if room else 0)
-        widths.append(min(max(cells, cell_len(head)), least) if room else max(cells, cell_len(head)))
-    return widths
+        full.append(max(cells, cell_len(head)))
+        words = [cells, *map(cell_len, head.split())] if column.startswith("#") else [_LEAST]
+        least.append(min(full[-1], max(words)))
+    if room is None:
+        return full
+    left = max(_LEAST, min(room // 2, room - 2 - max(least[1:], default=0)))
+    return [min(full[0], left), *least[1:]]
 
 
 def _total(widths: Sequence[int]) -> int:
@@ -245,7 +248,9 @@ def print_table(table: Table) -> None:
         blocks[-1].append(column)
     for block in blocks:
         part = [[row[column] for column in block] for row in table.rows]
-        console().print(make_table([table.columns[column] for column in block], part), *[""] * (block is not blocks[-1]))
+        console().print(
+            make_table([table.columns[column] for column in block], part), *[""] * (block is not blocks[-1])
+        )
     console().print(f"[dim]{escape(table.caption)}[/dim]\n" if table.caption else "")
 
 

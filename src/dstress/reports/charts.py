@@ -58,6 +58,9 @@ _UNPAINTED = re.compile(r'<path class="(?:back|fore)ground" aria-hidden="true" d
 _DEFAULT = re.compile(r' (?:(?:stroke-width|opacity)="1"|[xy]2="0"|pointer-events="none")')
 _PLACE = re.compile(r'(?<= )((?:transform|d|width|height|[xy]2?)=")([^"]*)')
 _LONG = re.compile(r"\d+\.\d{3,}")
+_RESOURCES = re.compile(rb"(?:^ +/[a-z]+\d+ \d+ 0 R\n){2,}", re.MULTILINE)
+_FONTS = re.compile(rb"/FontName /\w+\+(\S+)")
+_TRIES = 100
 _PNG_SCALE = 2
 _SMALL = 400
 _LETTER = 6.5
@@ -236,15 +239,23 @@ def draw(plot: Plot, layout: Layout, *, is_linked: bool = False) -> str:
 
 
 def _shorten(drawn: str) -> str:
-    """The same drawing in fewer bytes: without what paints nothing or is the default; a hundredth of a pixel is enough."""
+    """The same drawing in fewer bytes: without what paints nothing or is the default, and with short numbers."""
     font = f' font-family="{_FONT}"'
     drawn = _DEFAULT.sub("", _UNPAINTED.sub("", drawn)).replace(font, "").replace("<svg", f"<svg{font}", 1)
     return _PLACE.sub(lambda place: place[1] + _LONG.sub(lambda number: f"{float(number[0]):.4g}", place[2]), drawn)
 
 
 def to_pdf(drawn: str) -> bytes:
-    """A drawn plot as PDF, with its fonts."""
-    return bytes(import_module("vl_convert").svg_to_pdf(drawn))
+    """A drawn plot as PDF, with its fonts.
+
+    The converter writes fonts and resources in any order, and the same plot must be the same file: resources are
+    sorted, and of several fonts the order by name is waited for.
+    """
+    for _ in range(_TRIES):
+        pdf = bytes(import_module("vl_convert").svg_to_pdf(drawn))
+        if (fonts := _FONTS.findall(pdf)) == sorted(fonts):
+            break
+    return _RESOURCES.sub(lambda lines: b"".join(sorted(lines[0].splitlines(keepends=True))), pdf)
 
 
 def _add_links(part: Any) -> None:

@@ -42,8 +42,10 @@ class JudgedTurn(NamedTuple):
     turn: Turn
     wrong: dict[str, dict[str, str]]
     differs: bool
-    """Some runs have it right and others wrong. Of a stressed variant only turns that the stressor changed differ, since
-    the others are those of the original."""
+    """Some runs have it right and others wrong.
+
+    Of a stressed variant only turns that the stressor changed differ: the others are those of the original.
+    """
 
 
 def judge_turns(
@@ -120,7 +122,7 @@ def gather_differences(
         content, before, any_differs = [], dict[str, str](), False
         for _, _, _, turn, wrong, differs in turns:
             after = first_forms(turn.state)
-            gold = {slot: value for slot, value in after.items() if before.get(slot) != value}
+            gold: dict[str, str | None] = {slot: value for slot, value in after.items() if before.get(slot) != value}
             gold |= dict.fromkeys(slot for slot in before if slot not in after)
             said = [part for name, answer in wrong.items() for part in (names.index(name), flat(answer))]
             content.append([turn.system, turn.user, flat(gold), said, int(differs)])
@@ -131,7 +133,7 @@ def gather_differences(
                     counts[right, other][variant] += 1
         if any_differs:
             packed.setdefault(dialogue, []).append([variants.index(variant), content])
-    kept, room = [], _MOST_TURNS
+    kept, room = list[str](), _MOST_TURNS
     for name in sorted(packed, key=lambda name: blake2b(name.encode(), digest_size=8).digest()):  # evenly drawn
         if (room := room - sum(len(turns) for _, turns in packed[name])) < 0 and kept:
             break

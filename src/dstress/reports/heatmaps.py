@@ -32,7 +32,9 @@ def heat_chart(rows: Rows, field: str, layout: Layout) -> Chart:
     labels = {"labelAngle": angle, "labelLimit": 150, "labelPadding": 16 if lines else 6, **lines}
     axis = alt.Axis(orient="top", title=None, domain=False, grid=False, **labels)
     names, sort = [row[field] for row in rows], alt.EncodingSortField("change", op="mean")
-    shown = [row | {"change": float(f"{row['change']:.0f}"), "shown": PAGE.points(row["change"] / 100, 0)} for row in rows]
+    shown = [
+        row | {"change": float(f"{row['change']:.0f}"), "shown": PAGE.points(row["change"] / 100, 0)} for row in rows
+    ]
     base = alt.Chart(alt.Data(values=shown)).encode(
         x=alt.X("stressor:N", sort=across, axis=axis),
         y=layout.names_axis(f"{field}:N", names, sort, grid=False),

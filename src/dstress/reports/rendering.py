@@ -85,7 +85,7 @@ def json_in_script(content: Any) -> str:
 
 
 def draw_plots(plots: Mapping[str, Plot], *, is_linked: bool = False) -> dict[str, dict[str, str]]:
-    """Draw every plot for a wide and for a narrow screen, with its title; the PDF is an address that holds all of it."""
+    """Draw every plot for a wide and for a narrow screen, with its title and as an address that holds it as PDF."""
     drawn = {}
     for name, plot in plots.items():
         wide, narrow = (draw(plot, layout, is_linked=is_linked) for layout in (WIDE, NARROW))

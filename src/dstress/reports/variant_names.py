@@ -16,11 +16,11 @@ from dstress.schema_names import names_back
 
 
 def variant_names(suite: Suite) -> dict[str, str]:
-    """A name for each variant: its stressor, if no other variant has it; else its task, or what its first column says
-    beside the metric; else its spec.
+    """A name for each variant: its stressor, if it has no arguments and no other variant has it; else its task, or what
+    its first column says beside the metric; else its spec.
 
-    So `paraphrase` has this name on every page, and `PI` is left to the table. A column of a slice speaks of a part of the variant, and a name that two variants would share tells neither, nor
-    does one that is the spec of another.
+    So `paraphrase` has this name on every page, and `PI` is left to the table. A column of a slice speaks of a part of
+    the variant, and a name that two variants would share tells neither, nor does one that is the spec of another.
     """
     names: dict[str, str] = {}
     stressors = Counter(variant.partition("(")[0] for variant in suite.variants)

@@ -89,7 +89,9 @@ def create_viewer(folder: Path) -> FastAPI:
                 "a comparison needs two runs or more", fix=f"tick 2 to {_MOST_COMPARED} runs in the list"
             )
         try:
-            return HTMLResponse(shelf.comparison(names), headers={"Content-Security-Policy": _REPORT_POLICY, **_HEADERS})
+            return HTMLResponse(
+                shelf.comparison(names), headers={"Content-Security-Policy": _REPORT_POLICY, **_HEADERS}
+            )
         except DstressError as error:
             with reading_any(", ".join(names)):
                 beside = side_by_side({name: shelf.open(name).scores for name in names})

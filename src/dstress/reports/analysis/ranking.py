@@ -84,7 +84,9 @@ class Ranking(msgspec.Struct, frozen=True):
     """Over the original and the stressors."""
 
 
-def rank_runs(judged: Mapping[str, JudgedRun], variants: Sequence[str], metric: str, options: ScoringOptions) -> Ranking:
+def rank_runs(
+    judged: Mapping[str, JudgedRun], variants: Sequence[str], metric: str, options: ScoringOptions
+) -> Ranking:
     """Rank runs by a metric on the variants on which all of them have it; raises where there are none."""
     versions = {variant: {name: run.measured(variant) for name, run in judged.items()} for variant in variants}
     if ranking := rank_found(metric, versions, options):

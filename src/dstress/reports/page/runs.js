@@ -113,7 +113,7 @@
           ...each.news.map(([slot, value]) => make("small", { dir: "auto" }, `${data.slots[slot]} = ${value ?? "(none)"}`))),
         ...systems.map(name => answerOf(each, name))));
       const head = ["turn, and what the label adds", ...systems].map(name => make("th", { scope: "col" }, name));
-      details.append(make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "The whole dialogue" },
+      details.append(make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${turn.dialogue} under ${turn.variant}, turn ${turn.turn}` },
         make("table", { class: "dialogue" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows))));
     }, { once: true });
     return details;

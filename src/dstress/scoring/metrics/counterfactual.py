@@ -11,7 +11,6 @@ from dstress.scoring.metrics.base import Floats, Metric, over_units
 from dstress.text.edits import differing_words
 from dstress.text.mentions import find_value
 
-
 UNCHANGED = "no stressor changed a turn"
 """What always holds of the original."""
 
