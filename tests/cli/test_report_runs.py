@@ -160,7 +160,7 @@ def test_runs_of_something_else_are_refused(
     dev = evaluate("quick", "gold", "reminder:dev", tmp_path / "dev", FEW)
     with pytest.raises(SystemExit):
         main(["report", str(runs[0]), str(dev.path)])
-    assert "the data of original" in capsys.readouterr().err
+    assert "they differ in the corpus, reminder:test and reminder:dev" in capsys.readouterr().err
 
 
 def test_one_run_takes_no_line_and_no_seeds(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
