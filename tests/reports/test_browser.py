@@ -73,6 +73,7 @@ def test_search_finds_words_of_any_script(visit: Visit) -> None:
     assert tab.inner_text("#example") == ""
 
 
+@pytest.mark.slow
 def test_what_is_searched_for_is_marked(visit: Visit) -> None:
     hits = "() => [...(CSS.highlights.get('hit') ?? [])].map(range => range.toString().toLowerCase())"
     tab = visit.open()
@@ -83,8 +84,9 @@ def test_what_is_searched_for_is_marked(visit: Visit) -> None:
     assert set(tab.evaluate(hits)) == {word}
 
 
+@pytest.mark.slow
 def test_pointing_near_a_mark_says_what_it_is(visit: Visit) -> None:
-    tab = visit.open("#summary")
+    tab = visit.open("")  # a page that scrolls to a section hides the hint
     plot = tab.locator("#plot-drops .wide svg")
     told = plot.locator("title").all_text_contents()
     mark = plot.locator("title").first.evaluate("title => title.parentNode.getBoundingClientRect().toJSON()")
@@ -96,6 +98,7 @@ def test_pointing_near_a_mark_says_what_it_is(visit: Visit) -> None:
     assert tab.locator(".tip").is_hidden() and plot.locator("title").all_text_contents() == told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "start"), [("SVG", b"<svg"), ("PNG", b"\x89PNG"), ("PDF", b"%PDF")])
 def test_a_plot_is_downloaded_from_the_page(visit: Visit, kind: str, start: bytes) -> None:
     tab = visit.open("#summary")
@@ -106,6 +109,7 @@ def test_a_plot_is_downloaded_from_the_page(visit: Visit, kind: str, start: byte
     assert content.startswith(start) and b"var(" not in content
 
 
+@pytest.mark.slow
 def test_the_first_screen_has_plot_broken_turn_and_findings(chromium: Any, page: Path) -> None:
     visited = Visit(chromium, page, viewport={"width": 1280, "height": 800})
     tab = visited.open("")

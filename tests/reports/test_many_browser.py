@@ -69,6 +69,7 @@ def test_filters_by_stressor_and_slot(visit: Visit, study: ManyRuns) -> None:
     assert "slot=hotel-na" in tab.evaluate("() => location.hash")
 
 
+@pytest.mark.slow
 def test_a_link_to_a_pair_scrolls_there_when_the_page_is_opened(visit: Visit) -> None:
     tab = visit.open("#differ?right=gold&wrong=it")
     tab.wait_for_selector("#turns > li")
@@ -78,6 +79,7 @@ def test_a_link_to_a_pair_scrolls_there_when_the_page_is_opened(visit: Visit) ->
     assert tab.locator("#turns > li p").last.evaluate(line) == "none"
 
 
+@pytest.mark.slow
 def test_two_systems_are_shown_turn_by_turn(visit: Visit, study: ManyRuns) -> None:
     tab = at_turns(visit, "?right=gold&wrong=it&stressor=original")
     first = tab.locator("#turns > li").first

@@ -174,6 +174,7 @@ def test_only_this_machine_s_names_are_answered(client: Any) -> None:
     assert client.get("/", headers={"Host": "localhost:8050"}).status_code == 200
 
 
+@pytest.mark.slow
 def test_a_comparison_is_the_page_of_several_runs(client: Any, runs: Path) -> None:
     shown = client.get("/compare", params={"run": ["first", "by seed/2"], "baseline": "by seed/2"})
     study = study_runs([RunFolder.open(runs / "by seed/2"), RunFolder.open(runs / "first")])
@@ -182,6 +183,7 @@ def test_a_comparison_is_the_page_of_several_runs(client: Any, runs: Path) -> No
     assert client.get("/compare", params={"run": "first"}).status_code == 404
 
 
+@pytest.mark.slow
 def test_an_unfinished_run_says_how_far_it_is_and_its_row_is_fetched_again(
     client: Any, runs: Path, tmp_path: Path
 ) -> None:
