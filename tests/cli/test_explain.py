@@ -157,7 +157,7 @@ def test_names_of_files_cannot_bring_markup_along(tmp_path: Path) -> None:
     page, figures = tmp_path / "bias.html", tmp_path / "figures"
     called("analyse", "bias", file, "--html", page, "--plots", figures)
     drawn = [path.name for path in figures.iterdir()]
-    assert len(drawn) == 6 and all(re.fullmatch(r"[\w.+-]+", name) for name in drawn)
+    assert len(drawn) == 8 and all(re.fullmatch(r"[\w.+-]+", name) for name in drawn)
     text = page.read_text("utf-8")
     assert "<b>x" not in text and "<i>0" not in text and "&lt;b&gt;x&amp;y" in text
     assert "hotel-area" in called("explain", file).output

@@ -242,7 +242,7 @@ def test_other_stressors_and_other_data_are_refused(runs: dict[str, Run], tmp_pa
     assert "the stressors, typos, entities+typos, typos(rate=0.5) and typos(rate=0.3), entities+typos(rate=0.3)" in told
     (tmp_path / "fewer.toml").write_text(GROUPED)
     fewer = evaluate(str(tmp_path / "fewer.toml"), "gold", sample("reminder", None, 3), tmp_path / "fewer", QUICK)
-    assert "the data of original, typos, entities+typos, typos(rate=0.5) (made from" in refused(
+    assert "the data of original, typos, entities+typos, typos(rate=0.5), although both" in refused(
         way, runs["gold"], fewer
     )
 

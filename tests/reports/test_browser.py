@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pytest
+
 from dstress.corpora.base import Corpus
 from dstress.pipeline.evaluate import evaluate
 from dstress.reports.html import write_html
@@ -69,6 +71,53 @@ def test_search_finds_words_of_any_script(visit: Visit) -> None:
     tab.fill("[name=q]", "nothing says this")
     tab.wait_for_selector("text=No example is like this.")
     assert tab.inner_text("#example") == ""
+
+
+@pytest.mark.slow
+def test_what_is_searched_for_is_marked(visit: Visit) -> None:
+    hits = "() => [...(CSS.highlights.get('hit') ?? [])].map(range => range.toString().toLowerCase())"
+    tab = visit.open()
+    assert tab.evaluate(hits) == []
+    word = ARABIC.split()[0]
+    tab.fill("[name=q]", word)
+    until(tab, lambda status: " of " in status)
+    assert set(tab.evaluate(hits)) == {word}
+
+
+@pytest.mark.slow
+def test_pointing_near_a_mark_says_what_it_is(visit: Visit) -> None:
+    tab = visit.open("")  # a page that scrolls to a section hides the hint
+    plot = tab.locator("#plot-drops .wide svg")
+    told = plot.locator("title").all_text_contents()
+    mark = plot.locator("title").first.evaluate("title => title.parentNode.getBoundingClientRect().toJSON()")
+    x, y = mark["x"] + mark["width"] / 2, mark["y"] + mark["height"] / 2
+    tab.mouse.move(x, y + 30)
+    tab.mouse.move(x, y + 6)
+    assert tab.inner_text(".tip") == told[0] and "points" in told[0]
+    tab.mouse.move(5, 5)
+    assert tab.locator(".tip").is_hidden() and plot.locator("title").all_text_contents() == told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "start"), [("SVG", b"<svg"), ("PNG", b"\x89PNG"), ("PDF", b"%PDF")])
+def test_a_plot_is_downloaded_from_the_page(visit: Visit, kind: str, start: bytes) -> None:
+    tab = visit.open("#summary")
+    with tab.expect_download() as download:
+        tab.locator("#plot-drops .csv > *", has_text=kind).click()
+    assert download.value.suggested_filename == f"drops.{kind.lower()}"
+    content = Path(download.value.path()).read_bytes()
+    assert content.startswith(start) and b"var(" not in content
+
+
+@pytest.mark.slow
+def test_the_first_screen_has_plot_broken_turn_and_findings(chromium: Any, page: Path) -> None:
+    visited = Visit(chromium, page, viewport={"width": 1280, "height": 800})
+    tab = visited.open("")
+    for part in ("#plot-drops .wide svg", ".broken thead", ".cards > div:nth-child(4)", ".findings li:first-child"):
+        place = tab.locator(part).bounding_box()
+        assert place["y"] + place["height"] < 800, part
+    assert tab.locator(".findings details[open]").count() == 0
+    tab.context.close()
 
 
 def test_order_by_edits(visit: Visit) -> None:

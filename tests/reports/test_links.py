@@ -75,7 +75,7 @@ def test_the_pairs_of_a_slot_are_all_of_its_errors(visit: Visit, run: RunFolder)
     tab = visit.open("#confusion")
     tab.select_option("[name=picked]", "hotel-area")
     heads = tab.locator("#confusions thead th").all_inner_texts()
-    assert heads == ["gold", "answer", "original", "typos", "names", "entities+disfluency"]
+    assert heads == ["gold", "answer", "original", "typos", "entities", "entities+disfluency"]
     for column, variant in enumerate(run.variants, start=3):
         cells = tab.locator(f"#confusions tbody tr > :nth-child({column})").all_inner_texts()
         errors = run.scores.variants[variant].slots["hotel-area"]
@@ -98,9 +98,9 @@ def test_every_link_of_the_page_leads_somewhere(page: Path) -> None:
 def test_the_explorer_calls_stressors_as_the_table_does(visit: Visit) -> None:
     tab = visit.open()
     names = [re.sub(r" \([\d,]+\)$", "", name) for name in tab.locator("[name=stressor] option").all_inner_texts()]
-    assert names == ["all", "original", f"typos · {TYPOS}", "names · entities", "entities+disfluency"]
+    assert names == ["all", "original", f"typos · {TYPOS}", "entities", "entities+disfluency"]
     tab.select_option("[name=stressor]", "entities")
-    tab.wait_for_selector("th:has-text('answer, names')")
+    tab.wait_for_selector("th:has-text('answer, entities')")
 
 
 def test_a_link_to_where_one_is_leads_there_again(visit: Visit) -> None:

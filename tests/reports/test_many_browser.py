@@ -12,6 +12,7 @@ import pytest
 
 from dstress.reports.many_runs import ManyRuns, study_runs, write_many_html
 from dstress.runs.folder import RunFolder
+from dstress.runs.scores import find_errors
 from dstress.scoring.score import ScoringOptions
 from tests.parts import need
 from tests.reports.test_browser import PHONE, TYPOS, Visit
@@ -68,6 +69,38 @@ def test_filters_by_stressor_and_slot(visit: Visit, study: ManyRuns) -> None:
     assert "slot=hotel-na" in tab.evaluate("() => location.hash")
 
 
+@pytest.mark.slow
+def test_a_link_to_a_pair_scrolls_there_when_the_page_is_opened(visit: Visit) -> None:
+    tab = visit.open("#differ?right=gold&wrong=it")
+    tab.wait_for_selector("#turns > li")
+    tab.wait_for_timeout(300)
+    assert abs(tab.evaluate("() => document.getElementById('differ').getBoundingClientRect().top")) < 100
+    line = "p => getComputedStyle(p).textDecorationLine"
+    assert tab.locator("#turns > li p").last.evaluate(line) == "none"
+
+
+@pytest.mark.slow
+def test_two_systems_are_shown_turn_by_turn(visit: Visit, study: ManyRuns) -> None:
+    tab = at_turns(visit, "?right=gold&wrong=it&stressor=original")
+    first = tab.locator("#turns > li").first
+    name = first.locator(".meta").inner_text().split(",")[0]
+    first.locator("summary").click()
+    rows = first.locator("table.dialogue tbody tr")
+    run = study.systems.runs["it"]
+    (dialogue,) = (one for one in run.variant("original").dialogues() if one.id == name)
+    errors = find_errors(run)["original"]
+    assert (
+        rows.count() == len(dialogue.turns)
+        and rows.locator("td:nth-child(2)").all_inner_texts() == ["✓"] * rows.count()
+    )
+    for number, turn in enumerate(dialogue.turns):
+        shown = rows.nth(number).locator("td").last.inner_text()
+        wrong = errors.wrong(name, number)
+        assert turn.user in rows.nth(number).locator("th").inner_text()
+        assert shown == "✓" if not wrong else all(error.slot in shown for error in wrong)
+    assert rows.locator("xpath=self::*[@class='here']").count() == 1
+
+
 def test_nobody_differs_from_himself(visit: Visit) -> None:
     tab = at_turns(visit)
     tab.select_option("[name=right]", "gold")
@@ -79,9 +112,9 @@ def test_nobody_differs_from_himself(visit: Visit) -> None:
 def test_systems_sort_by_any_column(visit: Visit) -> None:
     tab = visit.open("")
     names = "table.standings tbody th"
-    assert tab.locator(names).first.inner_text() == "gold"
+    assert tab.locator(names).first.inner_text().split() == ["gold", "ceiling"]
     tab.click("table.standings thead th:nth-child(2) button")
-    assert tab.locator(names).first.inner_text() == "empty"
+    assert tab.locator(names).first.inner_text().split() == ["empty", "floor"]
 
 
 @pytest.mark.parametrize("how", [{"viewport": PHONE}, {"viewport": PHONE, "color_scheme": "dark"}])
@@ -99,7 +132,7 @@ def test_a_phone_shows_it_without_scrolling_sideways(chromium: Any, many_page: P
 def test_the_same_colour_is_the_same_system_in_table_and_plot(visit: Visit) -> None:
     tab = visit.open("")
     chips = {
-        row.inner_text(): row.locator(".chip").evaluate("e => getComputedStyle(e).backgroundColor")
+        row.inner_text().splitlines()[0]: row.locator(".chip").evaluate("e => getComputedStyle(e).backgroundColor")
         for row in tab.locator("table.standings tbody th").all()
     }
     drawn = "#plot-ranks .wide .role-legend"

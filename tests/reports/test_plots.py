@@ -12,20 +12,24 @@ import msgspec
 import pytest
 
 from dstress.reports.charts import (
+    ABOUT,
     ACCENT,
     HEAT,
     INK,
     LOSS,
     NARROW,
+    SEE,
     SURFACE,
     WIDE,
     Layout,
     Plot,
+    draw,
     draw_adaptive_svg,
     draw_svg,
     export,
+    to_pdf,
 )
-from dstress.reports.heatmaps import STEPS
+from dstress.reports.heatmaps import STEPS, heat_chart
 from dstress.reports.plots import make_plots
 from dstress.reports.variant_names import variant_names
 from dstress.runs.folder import RunFolder, Scores
@@ -73,10 +77,30 @@ def test_names_cannot_bring_markup_along(drawn: dict[str, Plot]) -> None:
 
 def test_a_plot_is_exported_as_svg_png_and_specification(drawn: dict[str, Plot], tmp_path: Path) -> None:
     files = export(drawn["drops"], tmp_path / "figures")
-    assert [file.name for file in files] == ["drops.svg", "drops.png", "drops.vl.json"]
+    assert [file.name for file in files] == ["drops.svg", "drops.png", "drops.pdf", "drops.vl.json"]
     assert files[0].read_text().startswith("<svg")
     assert "var(" not in files[0].read_text()
     assert files[1].read_bytes().startswith(b"\x89PNG")
+    assert files[2].read_bytes().startswith(b"%PDF")
+
+
+def test_a_plot_is_the_same_pdf_each_time(drawn: dict[str, Plot]) -> None:
+    """Panels have names in bold, and so two fonts, which the converter writes in any order."""
+    profile = draw(drawn["profile"], WIDE)
+    assert len({to_pdf(profile) for _ in range(6)}) == 1
+
+
+def test_cells_with_the_same_number_have_the_same_colour() -> None:
+    rows = [
+        {"slot": slot, "stressor": "typos", "change": change, ABOUT: slot, SEE: "#"}
+        for slot, change in {"a": -5.4, "b": -4.6, "c": -0.4, "d": 0.4, "e": 0.6, "f": 1.4}.items()
+    ]
+    plot = Plot("heat", "heat", lambda layout: heat_chart(rows, "slot", layout))
+    page = draw_adaptive_svg(plot, WIDE)
+    cells = re.findall(r'fill="var\(--plot-(heat\d), #\w+\)"[^>]*><title>(\w)</title>', page)
+    color = {slot: heat for heat, slot in cells}
+    assert color["a"] == color["b"] and color["c"] == color["d"] and color["e"] == color["f"]
+    assert len(set(color.values())) == 3
 
 
 def test_without_stressors_there_is_nothing_to_plot(run: RunFolder) -> None:

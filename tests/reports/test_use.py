@@ -150,15 +150,15 @@ def downloaded(tab: Any, selector: str) -> tuple[str, list[dict[str, str]]]:
 def test_tables_are_downloaded_with_full_numbers(visit: Visit, run: RunFolder) -> None:
     tab = visit.open("#summary")
     for section, table in (("summary", "measures"), ("cost", "stressors"), ("profile", "metrics")):
-        name, rows = downloaded(tab, f"#{section} .csv a")
+        name, rows = downloaded(tab, f"#{section} .csv a[download='{table}.csv']")
         assert name == f"{table}.csv"
         assert rows == list(csv.DictReader(io.StringIO(run.to_csv(table=table))))
-    name, rows = downloaded(tab, "#slots .csv a")
+    name, rows = downloaded(tab, "#slots .csv a[download='slots.csv']")
     slots = run.scores.variants["entities"].slots
     mine = {row["slot"]: row for row in rows if row["variant"] == "entities"}
     assert name == "slots.csv" and mine.keys() == slots.keys()
     assert all(int(mine[slot]["missed"]) == errors.missed for slot, errors in slots.items())
-    name, rows = downloaded(tab, "#services .csv a")
+    name, rows = downloaded(tab, "#services .csv a[download='services.csv']")
     jga = run.scores.variants["entities"].slices["service"]["taxi"]["jga"]
     assert [float(row["jga"]) for row in rows if (row["variant"], row["service"]) == ("entities", "taxi")] == [jga]
     name, rows = downloaded(tab, "#confusion .csv a")

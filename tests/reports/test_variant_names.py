@@ -8,22 +8,27 @@ from hypothesis import strategies as st
 
 from dstress.reports.findings import findings
 from dstress.reports.variant_names import rename_variants, variant_names
-from dstress.runs.folder import ORIGINAL, RunFolder
+from dstress.runs.folder import RunFolder
 from dstress.runs.suites import Column, Suite, load
 from dstress.runs.suites.base import names as suite_names
 
 
-def test_papers_names_are_used() -> None:
-    assert variant_names(load("checkdst")) == {
-        ORIGINAL: ORIGINAL,
-        "paraphrase": "PI",
-        "disfluency": "SDI",
-        "entities": "NED",
-    }
-    assert variant_names(load("raddle"))["unseen_entities"] == "Unseen"
+def test_a_stressor_has_its_own_name_on_every_page() -> None:
+    assert variant_names(load("checkdst")) == {name: name for name in load("checkdst").variants}
+    assert variant_names(load("raddle"))["unseen_entities"] == "unseen_entities"
+
+
+def test_papers_names_tell_variants_of_one_stressor_apart() -> None:
     coco = variant_names(load("coco"))
     assert coco["counterfactual(values=I, combinations=freq, fallback=values)"] == "CoCo+ freq (I)"
     assert coco["paraphrase(strength=mild)"] == "BT"
+
+
+def test_abbreviations_of_a_table_are_spelled_out() -> None:
+    checkdst, raddle = load("checkdst"), load("raddle")
+    assert checkdst.spell_out("PI cJGA", "JGA")["PI"] == "paraphrase invariance"
+    assert list(checkdst.spell_out("PI cJGA", "JGA")) == ["PI", "cJGA"]
+    assert "without Standard" in raddle.spell_out("Avg.c")["Avg.c"] and raddle.spell_out("Speech, lost") == {}
 
 
 def test_a_variant_without_a_column_keeps_its_spec() -> None:

@@ -21,7 +21,7 @@ class Visit:
         self.tab.on("request", self._note)
 
     def _note(self, request: Any) -> None:
-        if request.url.split("#")[0] != self.address and not request.url.startswith(("data:text/csv", "blob:")):
+        if request.url.split("#")[0] != self.address and not request.url.startswith(("data:", "blob:")):
             self.complaints.append(request.url)
 
     def open(self, fragment: str = "#explore?") -> Any:

@@ -123,3 +123,10 @@ def test_a_failed_turn_says_nothing_and_the_responses_of_the_others_are_scored(t
     )
     card = run.scores.variants[ORIGINAL]
     assert run.scores.failed[ORIGINAL] == 3 and 0 < card["bleu"].value < 100
+
+
+def test_what_always_holds_of_the_original_is_no_note(tmp_path: Path) -> None:
+    suite = Suite("small", metrics=("jga", "words-changed"), stressors=("typos",))
+    run = evaluate(suite, "gold", dstress.load("reminder:test")[:2], tmp_path / "run", OPTIONS)
+    assert "words-changed" in run.scores.variants["typos"] and "words-changed" not in run.scores.variants["original"]
+    assert not any("words-changed" in note for note in run.scores.notes)

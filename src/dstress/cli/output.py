@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 import msgspec
@@ -188,25 +188,69 @@ def _write_csv(tables: Mapping[str, Table], file: str) -> None:
             table.to_csv(Path(file).with_stem(f"{Path(file).stem}-{name}"))
 
 
+_LEAST = 12
+"""So many letters of a line of text stay together in a narrow terminal."""
+
+
 def make_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> RichTable:
-    """A table in the house style: names to the left, numbers (`#`-columns) to the right; no cell is read as markup."""
+    """A table in the house style: names to the left, numbers (`#`-columns) to the right; no cell is read as markup.
+
+    In a narrow terminal texts wrap, but for the first column, which says what a row is, as long as there is room for
+    it; numbers and intervals never do.
+    """
     from rich.markup import escape
     from rich.table import Table as RichTable
 
-    table = RichTable(header_style="bold", box=None, pad_edge=False)
-    for column in columns:
+    table, rows = RichTable(header_style="bold", box=None, pad_edge=False), list(rows)
+    widths = _widths(columns, rows)
+    if _total(widths) > (room := console().width):
+        widths = _widths(columns, rows, room)
+    for number, column in enumerate(columns):
         is_number = column.startswith("#")
-        table.add_column(escape(column.lstrip("#")), justify="right" if is_number else "left", no_wrap=is_number)
+        width = widths[number] if is_number or not number else None
+        side: Literal["left", "right"] = "right" if is_number else "left"
+        table.add_column(escape(column.lstrip("#")), justify=side, width=width, overflow="fold")
     for row in rows:
         table.add_row(*map(escape, row))
     return table
 
 
+def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int | None = None) -> list[int]:
+    """How wide each column is; with little room, how wide it is at least: the first one gets what others leave."""
+    from rich.cells import cell_len
+
+    full, least = [], []
+    for number, column in enumerate(columns):
+        head = column.lstrip("#")
+        cells = max((cell_len(line) for row in rows for line in row[number].splitlines()), default=0)
+        full.append(max(cells, cell_len(head)))
+        words = [cells, *map(cell_len, head.split())] if column.startswith("#") else [_LEAST]
+        least.append(min(full[-1], max(words)))
+    if room is None:
+        return full
+    left = max(_LEAST, min(room // 2, room - 2 - max(least[1:], default=0)))
+    return [min(full[0], left), *least[1:]]
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + 2 * (len(widths) - 1)
+
+
 def print_table(table: Table) -> None:
-    """A table on the console, its caption below."""
+    """A table on the console, its caption below. What is too wide goes on below, with the first column again."""
     from rich.markup import escape
 
-    console().print(make_table(table.columns, table.rows))
+    room, blocks = console().width, [[0]]
+    widths = _widths(table.columns, table.rows, room)
+    for column in range(1, len(widths)):
+        if len(blocks[-1]) > 1 and _total([widths[one] for one in (*blocks[-1], column)]) > room:
+            blocks.append([0])
+        blocks[-1].append(column)
+    for block in blocks:
+        part = [[row[column] for column in block] for row in table.rows]
+        console().print(
+            make_table([table.columns[column] for column in block], part), *[""] * (block is not blocks[-1])
+        )
     console().print(f"[dim]{escape(table.caption)}[/dim]\n" if table.caption else "")
 
 

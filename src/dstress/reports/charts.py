@@ -47,11 +47,20 @@ _COLOR = re.compile("|".join(_VARIABLES))
 _FONT = "Arial, Helvetica, 'Liberation Sans', sans-serif"
 _SIZE = re.compile(r'(<svg[^>]*?) width="[\d.]+" height="[\d.]+"')
 _LINK = re.compile(r'<a xlink:href="[^"#]*(#[^"]*)">')
+_LETTERS = re.compile(r"<a [^>]*>(<text.*?</text>)</a>")
+"""Letters in a cell, which has the link."""
 _MARK = re.compile(
     r'<(path|line|rect) aria-label="([^"]*)" role="graphics-symbol" aria-roledescription="[^"]*"([^>]*)/>'
 )
 _EMPTY = re.compile(r'<g([^>]*?) role="graphics-symbol"[^>]*/>')
 """A layer that has no mark here, such as that of differences beyond chance: a symbol that says nothing."""
+_UNPAINTED = re.compile(r'<path class="(?:back|fore)ground" aria-hidden="true" d="[^"]*"(?: [a-z-]+="none")*/>')
+_DEFAULT = re.compile(r' (?:(?:stroke-width|opacity)="1"|[xy]2="0"|pointer-events="none")')
+_PLACE = re.compile(r'(?<= )((?:transform|d|width|height|[xy]2?)=")([^"]*)')
+_LONG = re.compile(r"\d+\.\d{3,}")
+_RESOURCES = re.compile(rb"(?:^ +/[a-z]+\d+ \d+ 0 R\n){2,}", re.MULTILINE)
+_FONTS = re.compile(rb"/FontName /\w+\+(\S+)")
+_TRIES = 100
 _PNG_SCALE = 2
 _SMALL = 400
 _LETTER = 6.5
@@ -204,17 +213,49 @@ def draw_svg(plot: Plot) -> str:
 def draw_adaptive_svg(plot: Plot, layout: Layout, *, is_linked: bool = True) -> str:
     """The plot as SVG for the page: its colours follow the page's, it shrinks where it must, and its marks tell what
     they are and, on a page with examples, lead to their turns.
+    """
+    return adapt(draw(plot, layout, is_linked=is_linked))
+
+
+def adapt(drawn: str) -> str:
+    """A drawn plot for the page.
 
     Marks are no stops of the tab key, which would be hundreds: the page's tables have the same links.
     """
+    drawn = _shorten(drawn)
+    drawn = _COLOR.sub(lambda match: f"var(--plot-{_VARIABLES[match[0]]}, {match[0]})", drawn)
+    drawn = _EMPTY.sub(r"<g\1/>", drawn)
+    drawn = _LETTERS.sub(r"\1", drawn)
+    drawn = _LINK.sub(r'<a href="\1" tabindex="-1">', _SIZE.sub(r"\1", drawn, count=1))
+    return _MARK.sub(r"<\1\3><title>\2</title></\1>", drawn)
+
+
+def draw(plot: Plot, layout: Layout, *, is_linked: bool = False) -> str:
+    """The plot as SVG for a layout, in the palette's own colours; linked, its marks lead to their turns."""
     spec, version = _spec(plot, layout)
     if is_linked:
         _add_links(spec)
-    drawn = str(import_module("vl_convert").vegalite_to_svg(spec, vl_version=version))
-    drawn = _COLOR.sub(lambda match: f"var(--plot-{_VARIABLES[match[0]]}, {match[0]})", drawn)
-    drawn = _EMPTY.sub(r"<g\1/>", drawn)
-    drawn = _LINK.sub(r'<a href="\1" tabindex="-1">', _SIZE.sub(r"\1", drawn, count=1))
-    return _MARK.sub(r"<\1\3><title>\2</title></\1>", drawn)
+    return str(import_module("vl_convert").vegalite_to_svg(spec, vl_version=version))
+
+
+def _shorten(drawn: str) -> str:
+    """The same drawing in fewer bytes: without what paints nothing or is the default, and with short numbers."""
+    font = f' font-family="{_FONT}"'
+    drawn = _DEFAULT.sub("", _UNPAINTED.sub("", drawn)).replace(font, "").replace("<svg", f"<svg{font}", 1)
+    return _PLACE.sub(lambda place: place[1] + _LONG.sub(lambda number: f"{float(number[0]):.4g}", place[2]), drawn)
+
+
+def to_pdf(drawn: str) -> bytes:
+    """A drawn plot as PDF, with its fonts.
+
+    The converter writes fonts and resources in any order, and the same plot must be the same file: resources are
+    sorted, and of several fonts the order by name is waited for.
+    """
+    for _ in range(_TRIES):
+        pdf = bytes(import_module("vl_convert").svg_to_pdf(drawn))
+        if (fonts := _FONTS.findall(pdf)) == sorted(fonts):
+            break
+    return _RESOURCES.sub(lambda lines: b"".join(sorted(lines[0].splitlines(keepends=True))), pdf)
 
 
 def _add_links(part: Any) -> None:
@@ -226,11 +267,12 @@ def _add_links(part: Any) -> None:
 
 
 def export(plot: Plot, folder: Path) -> list[Path]:
-    """Write the plot as SVG, PNG and as its Vega-Lite specification."""
+    """Write the plot as SVG, PNG, PDF and as its Vega-Lite specification."""
     spec, version = _spec(plot, WIDE)
     files = {
         ".svg": draw_svg(plot).encode(),
         ".png": bytes(import_module("vl_convert").vegalite_to_png(spec, vl_version=version, scale=_PNG_SCALE)),
+        ".pdf": to_pdf(draw(plot, WIDE)),
         ".vl.json": msgspec.json.format(msgspec.json.encode(spec), indent=2) + b"\n",
     }
     for suffix, data in files.items():

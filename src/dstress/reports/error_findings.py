@@ -53,7 +53,7 @@ def _fixes(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
         steps = ", ".join(f"{step.slot} ({PAGE.percent(step.accuracy)} %)" for step in study.fixes)
         text = f"Fixed one after another: {steps}."
         sentences.append(evidence.say(text, "fixes", *({"step": step.step} for step in study.fixes)))
-    yield tell(f"Fix {first.slot} first", sentences, 1.95, ORIGINAL, first.slot)
+    yield tell(f"Fix {first.slot} first", sentences, 1.95, ORIGINAL, first.slot, first.at_stake)
 
 
 def _weakest(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
@@ -142,7 +142,7 @@ def _interactions(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:
         keys = ({"slot": row.slot, "stressor": row.stressor} for row in others)
         sentences.append(evidence.say(f"Likewise {named}{more}.", "interactions", *keys))
     title = f"{first.stressor} hits {first.slot} harder than other slots"
-    yield tell(title, sentences, 1.7 - first.change, first.stressor, first.slot)
+    yield tell(title, sentences, 1.7 - 0.2 * first.change, first.stressor, first.slot)
 
 
 def _names(study: ErrorStudy, evidence: Evidence) -> Iterator[Finding]:

@@ -51,7 +51,10 @@ class Sentence(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One finding: a title, then the numbers. `variant` and `slot` say where to find examples."""
+    """One finding: a title, then the numbers. `variant` and `slot` say where to find examples.
+
+    `effect` is the change of joint goal accuracy that it is about, if it is about one.
+    """
 
     title: str
     text: str
@@ -59,11 +62,24 @@ class Finding(msgspec.Struct, frozen=True):
     variant: str = ""
     slot: str = ""
     sentences: tuple[Sentence, ...] = ()
+    effect: float | None = None
 
 
-def tell(title: str, sentences: Sequence[Sentence], interest: float, variant: str = "", slot: str = "") -> Finding:
-    """Make a finding from its sentences."""
-    return Finding(title, " ".join(sentence.text for sentence in sentences), interest, variant, slot, tuple(sentences))
+def tell(
+    title: str,
+    sentences: Sequence[Sentence],
+    interest: float,
+    variant: str = "",
+    slot: str = "",
+    effect: float | None = None,
+) -> Finding:
+    """Make a finding from its sentences.
+
+    Its interest is 2 and more where a stressor changes joint goal accuracy, and grows with the change; 3 and more where
+    the numbers are not to be trusted; else below 2.
+    """
+    text = " ".join(sentence.text for sentence in sentences)
+    return Finding(title, text, interest, variant, slot, tuple(sentences), effect)
 
 
 class Evidence:
@@ -150,7 +166,7 @@ def _worst(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
         if len(scores.drops) > 1:
             text = f"{len(losses)} of {len(scores.drops)} stressors lower it significantly."
             sentences.append(evidence.say(text, "stressors", *({"stressor": name} for name in losses)))
-        yield tell(f"{variant} costs the most", sentences, 2 - drop.difference, variant)
+        yield tell(f"{variant} costs the most", sentences, 2 - drop.difference, variant, effect=drop.difference)
 
 
 def _change(evidence: Evidence, variant: str, drop: Drop, verb: str) -> Sentence:
@@ -164,9 +180,9 @@ def _change(evidence: Evidence, variant: str, drop: Drop, verb: str) -> Sentence
 def _gain(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
     """A stressor under which accuracy rises, which is a surprise."""
     for variant, drop in scores.drops.items():
-        if significant(drop) and drop.difference > 0:
+        if significant(drop) and (rise := drop.difference) > 0:
             sentences = [_change(evidence, variant, drop, "rises")]
-            yield tell(f"Accuracy rises under {variant}", sentences, 1.9 + drop.difference, variant)
+            yield tell(f"Accuracy rises under {variant}", sentences, 2 + rise, variant, effect=rise)
 
 
 def _harmless(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
@@ -255,7 +271,7 @@ def _broken(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
             title, interest = f"{variant} breaks more than the total shows", 1.6
         rows = ({"stressor": variant, "metric": metric} for metric in ("newly-wrong", "newly-right"))
         sentence = evidence.say(f"{text}{hidden}.", "pairs", *rows)
-        yield tell(title, [sentence], interest + broken.low, variant)
+        yield tell(title, [sentence], interest + 0.3 * broken.low, variant)
 
 
 def unit_of(scores: Scores, variant: str) -> str:
@@ -283,7 +299,7 @@ def _hidden(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
             loss = PAGE.percent(-drop.difference)
             text = f"Under {variant}, JGA falls by {loss} points; {metric} goes from {start} to {end}."
             rows = [{"variant": name, "metric": shown} for name in (ORIGINAL, variant) for shown in ("jga", metric)]
-            interest = 1.2 - drop.difference - before.value + after.value
+            interest = 1.2 + 0.5 * (after.value - before.value - drop.difference)
             yield tell(f"{metric} hardly moves", [evidence.say(text, "metrics", *rows)], interest, variant)
 
 
@@ -305,7 +321,7 @@ def _disagreement(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
                 )
                 rows = [{"variant": name, "metric": shown} for name in (first, second) for shown in ("jga", metric)]
                 title = f"JGA and {metric} disagree on which stressor is worse"
-                yield tell(title, [evidence.say(text, "metrics", *rows)], 2.2 + gap, first)
+                yield tell(title, [evidence.say(text, "metrics", *rows)], 1.9 + 0.1 * gap, first)
 
 
 def recall(errors: SlotErrors) -> float:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dstress.reports.charts import ABOUT, HEAT, INK, SURFACE, Chart, Layout, Rows, altair, in_two_lines
 from dstress.reports.numbers import PAGE
 
-STEPS = (-60, -40, -20, -10, -5, -1, 1, 5, 20)
-"""Where a colour ends and the next begins, in points."""
+STEPS = (-60, -40, -20, -10, -5, 0, 1, 5, 20)
+"""Where a colour ends and the next begins, in whole points, as cells show them: equal numbers have equal colours."""
 
 _STRONG = STEPS[2], STEPS[8]
 """Beyond these a cell is so dark that its number must be light."""
@@ -32,7 +32,9 @@ def heat_chart(rows: Rows, field: str, layout: Layout) -> Chart:
     labels = {"labelAngle": angle, "labelLimit": 150, "labelPadding": 16 if lines else 6, **lines}
     axis = alt.Axis(orient="top", title=None, domain=False, grid=False, **labels)
     names, sort = [row[field] for row in rows], alt.EncodingSortField("change", op="mean")
-    shown = [row | {"shown": PAGE.points(row["change"] / 100, 0)} for row in rows]
+    shown = [
+        row | {"change": float(f"{row['change']:.0f}"), "shown": PAGE.points(row["change"] / 100, 0)} for row in rows
+    ]
     base = alt.Chart(alt.Data(values=shown)).encode(
         x=alt.X("stressor:N", sort=across, axis=axis),
         y=layout.names_axis(f"{field}:N", names, sort, grid=False),

@@ -53,7 +53,7 @@ def render_html(run: RunFolder, errors: Mapping[str, TurnErrors], earlier: Seque
 
         forgotten = find_forgotten([*earlier, run])
     with ThreadPoolExecutor(1) as pool, without_collection():
-        drawn = pool.submit(draw_plots, plots)
+        drawn = pool.submit(draw_plots, plots, is_linked=True)
         explored, findings = explore(run, errors), explain_run(run, errors, scores).opening
 
     notes = [f"{names[variant]}: {note}" for variant, card in scores.variants.items() for note in card.notes]
@@ -74,7 +74,7 @@ def render_html(run: RunFolder, errors: Mapping[str, TurnErrors], earlier: Seque
     return render_page(
         "report.html.j2",
         ["report.css"],
-        ["report.js", "confusions.js", "explorer.js"],
+        ["report.js", "figures.js", "confusions.js", "explorer.js"],
         manifest=run.manifest,
         scores=scores,
         convention=scores.convention,

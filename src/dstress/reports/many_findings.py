@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import combinations, permutations
 
 from dstress.reports.analysis.ranking import MEAN, Order, Ranking
@@ -18,15 +18,17 @@ _MOST = 3
 
 def system_findings(systems: Systems, ranking: Ranking) -> list[Finding]:
     """Return who leads with and without stress, pairs that a stressor reverses, and metrics that disagree."""
-    return [*_leaders(ranking), *find_reversals(ranking), *_first_places(systems)]
+    return [*_leaders(ranking, systems.baselines), *find_reversals(ranking), *_first_places(systems)]
 
 
-def _leaders(ranking: Ranking) -> Iterator[Finding]:
+def _leaders(ranking: Ranking, baselines: Collection[str]) -> Iterator[Finding]:
+    """Who leads of the systems that are no baselines; of one alone, where it stands."""
     unit = measure_of(ranking.metric).unit
     for version, where in ((ORIGINAL, "on the original"), (MEAN, "on average over the stressors")):
         order = ranking.orders.get(version)
-        ranked = [name for name, standing in order.standings.items() if standing.group] if order else []
-        if order is None or len(ranked) < 2:
+        standings = order.standings.items() if order else ()
+        ranked = [name for name, standing in standings if standing.group and name not in baselines]
+        if order is None or not ranked:
             continue
         best, *others = ranked
         standing = order.standings[best]
@@ -38,6 +40,8 @@ def _leaders(ranking: Ranking) -> Iterator[Finding]:
         if not near and len(level) < len(others):
             rest = " All other systems differ significantly."
         title = f"{', '.join((best, *level))} are equal {where}" if level else f"{best} leads {where}"
+        if not others:
+            rest, title = " It is the only system beside the baselines.", f"{best} {where}"
         yield Finding(title, f"{describe(ranking.metric)} {value}, 95 % interval {ends}.{rest}", 2)
 
 
@@ -65,10 +69,14 @@ def find_reversals(ranking: Ranking) -> Iterator[Finding]:
 def _first_places(systems: Systems) -> Iterator[Finding]:
     """Metrics that rank another system first (GCA, section 5.1.1), and how many pairs they order differently."""
     values = {
-        metric: {name: measure_of(metric).sign * score.value for name, (score, _) in systems.ranked(metric).items()}
+        metric: {
+            name: measure_of(metric).sign * score.value
+            for name, (score, _) in systems.ranked(metric).items()
+            if name not in systems.baselines
+        }
         for metric in systems.metrics()
     }
-    if len(values) < 2:
+    if len(values) < 2 or not all(values.values()):
         return
     first = next(iter(values))
     pairs = list(combinations(values[first], 2))

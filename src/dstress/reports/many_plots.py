@@ -9,8 +9,9 @@ from typing import Any
 
 from dstress.reports import charts
 from dstress.reports.analysis.ranking import Ranking
-from dstress.reports.charts import INK, MUTED, SURFACE, Chart, Layout, Plot, Rows, altair
+from dstress.reports.charts import ABOUT, INK, MUTED, SURFACE, Chart, Layout, Plot, Rows, altair
 from dstress.reports.findings import FLOOR, significant
+from dstress.reports.numbers import PAGE
 from dstress.reports.systems import Systems
 from dstress.runs.folder import ORIGINAL
 from dstress.scoring.metrics.base import PERCENT
@@ -33,11 +34,14 @@ def make_system_plots(systems: Systems, ranking: Ranking | None) -> dict[str, Pl
 
 def _ranks(ranking: Ranking) -> Iterator[Plot]:
     """Ranks on every version, and bars over those that cannot be told apart: critical differences, one per column."""
-    names, versions = list(ranking.mean_rank), list(ranking.orders)
+    names, versions, unit = list(ranking.mean_rank), list(ranking.orders), measure_of(ranking.metric).unit
     rows: Rows = []
     bars: Rows = []
     for version, order in ranking.orders.items():
-        rows += [{"version": version, "system": name, "rank": own.rank} for name, own in order.standings.items()]
+        for name, own in order.standings.items():
+            value, ends = PAGE.measured(own.value, unit), PAGE.measured_interval(own.low, own.high, unit)
+            about = f"{name}, {version}: rank {own.rank:g}, {ranking.metric} {value} {ends}"
+            rows.append({"version": version, "system": name, "rank": own.rank, ABOUT: about})
         for number, group in enumerate(group for group in order.groups if len(group) > 1):
             first, last = (order.standings[name].rank for name in (group[0], group[-1]))
             bars.append({"version": version, "from": first - 0.12, "to": last + 0.12, "offset": number})
@@ -46,7 +50,7 @@ def _ranks(ranking: Ranking) -> Iterator[Plot]:
         alt = altair()
         x = _across("version:N", versions, layout)
         base, marks = charts.marks_of(rows, x=x, y=_rank_axis(len(names))), charts.system_marks(names, layout)
-        line = base.mark_line(strokeWidth=1.5, opacity=0.45).encode(color=marks["color"])
+        line = base.mark_line(strokeWidth=1.5, opacity=0.45, aria=False).encode(color=marks["color"])
         width, room = (3, 8) if layout.narrow else (5, 12)
         groups = []
         for offset in sorted({bar["offset"] for bar in bars}):
@@ -74,21 +78,24 @@ def _gains(ranking: Ranking) -> Iterator[Plot]:
     first, *others = ranking.mean_rank
     measure = measure_of(ranking.metric)
     rows: Rows = [
-        _change(name, version, test, measure.scale, beyond=test.significant)
+        _change(name, version, test, measure.unit, beyond=test.significant)
         for version, order in ranking.orders.items()
         for name in others
         for test in [order.test(name, first)]
         if isfinite(test.low) and isfinite(test.high)
     ]
     if rows:
-        title = f"{describe(ranking.metric)} less that of {first}" + (", points" if measure.unit == PERCENT else "")
+        title = f"{describe(ranking.metric)} minus that of {first}" + (", points" if measure.unit == PERCENT else "")
         chart = partial(_change_chart, rows, list(ranking.mean_rank), list(ranking.orders), title)
         yield Plot("gains", f"Against {first}", chart)
 
 
-def _change(system: str, variant: str, test: TestedDifference, scale: int, *, beyond: bool) -> dict[str, Any]:
+def _change(system: str, variant: str, test: TestedDifference, unit: str, *, beyond: bool) -> dict[str, Any]:
+    scale = 100 if unit == PERCENT else 1
     ends = {"change": scale * test.difference, "low": scale * test.low, "high": scale * test.high}
-    return {"system": system, "variant": variant, "beyond": beyond, **ends}
+    change = "{} {}".format(*PAGE.change(test, unit))
+    about = f"{system}, {variant}: {change}, {'significant' if beyond else 'not significant'}"
+    return {"system": system, "variant": variant, "beyond": beyond, ABOUT: about, **ends}
 
 
 def _across(field: str, values: Sequence[str], layout: Layout) -> Chart:
@@ -112,6 +119,7 @@ def _profile(systems: Systems) -> Iterator[Plot]:
                     low, high = (score.value if isnan(end) else end for end in (score.low, score.high))
                     floor = system.score(variant, FLOOR) if metric == "jga" else None
                     row = {"system": system.name, "variant": variant, "metric": metric, "value": 100 * score.value}
+                    row[ABOUT] = f"{system.name}, {metric}, {variant}: {PAGE.scored(score, PERCENT)}"
                     ends = {"low": 100 * low, "high": 100 * high, "floor": 100 * floor.value if floor else None}
                     rows.append(row | ends)
     order = sorted(systems.variants, key=lambda variant: (variant != ORIGINAL, _mean(systems, variant)))
@@ -157,7 +165,7 @@ def _mean(systems: Systems, variant: str) -> float:
 def _drops(systems: Systems) -> Iterator[Plot]:
     """What each stressor costs each system, with its interval; of a single run each, whose tests are known."""
     rows: Rows = [
-        _change(system.name, variant, drop, 100, beyond=significant(drop))
+        _change(system.name, variant, drop, PERCENT, beyond=significant(drop))
         for system in systems.every
         if len(system.runs) == 1
         for variant, drop in system.scores[0].drops.items()
@@ -188,6 +196,7 @@ def _parallel(systems: Systems) -> Iterator[Plot]:
     metrics = [name for name in systems.metrics() if measure_of(name).unit == PERCENT][:_MOST_PARALLEL]
     rows: Rows = [
         {"system": name, "metric": metric, "value": 100 * score.value, "rank": rank}
+        | {ABOUT: f"{name}, {metric}: {PAGE.percent(score.value)}, rank {rank:g}"}
         for metric in metrics
         for name, (score, rank) in systems.ranked(metric).items()
     ]
@@ -199,7 +208,7 @@ def _parallel(systems: Systems) -> Iterator[Plot]:
         values = alt.Y("value:Q", title="%", scale=charts.free_scale(), axis=alt.Axis(tickCount=5))
         panels = []
         for y, height in ((values, 190), (_rank_axis(count), 26 * count + 20)):
-            line = base.mark_line(strokeWidth=1.5, opacity=0.6).encode(y=y, color=colored["color"])
+            line = base.mark_line(strokeWidth=1.5, opacity=0.6, aria=False).encode(y=y, color=colored["color"])
             point = charts.dot(base, 60).encode(y=y, **colored)
             panels.append(alt.layer(line, point).properties(width=layout.width - 40, height=height))
         return alt.vconcat(*panels, spacing=18)
@@ -215,6 +224,7 @@ def _slots(systems: Systems) -> Iterator[Plot]:
     worst = min(systems.stressed, key=lambda variant: _mean(systems, variant))
     rows: Rows = [
         {"system": system.name, "slot": slot, "where": variant, "recall": 100 * value}
+        | {ABOUT: f"{system.name}, {slot}, {variant}: {PAGE.percent(value)} % of values right"}
         for slot in systems.slots[:_MOST_SLOTS]
         for system in systems.every
         for variant in (ORIGINAL, worst)
@@ -229,7 +239,7 @@ def _slots(systems: Systems) -> Iterator[Plot]:
         axis = alt.Axis(labelLimit=layout.names, domain=False, grid=True)
         y = alt.Y("slot:N", sort=slots, title=None, axis=axis)
         base = charts.marks_of(rows, in_panels=True, x=x, y=y, **charts.system_marks(names, layout))
-        sized = base.mark_point(size=42, filled=True, opacity=0.85).properties(width=room.width, height=alt.Step(20))
+        sized = charts.dot(base, 42).properties(width=room.width, height=alt.Step(20))
         return charts.facet(sized, "where", [ORIGINAL, worst], rows, layout)
 
     if rows:

@@ -6,7 +6,7 @@ Like the page of one run it is one file that opens offline, and nothing but its 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +26,8 @@ from dstress.reports.systems import System, Systems, group_runs
 from dstress.reports.tables import Table
 from dstress.reports.views import command
 from dstress.runs.folder import ORIGINAL, RunFolder
+from dstress.runs.judged import judge_run
+from dstress.runs.scores import find_errors
 from dstress.scoring.metrics.measures import describe, measure_of
 from dstress.scoring.score import COMPARING, ScoringOptions
 
@@ -49,6 +51,7 @@ class ManyRuns(NamedTuple):
     def notes(self) -> list[str]:
         """What the numbers stand on, where that needs a word."""
         notes = [f"only some of the runs have it: {variant}" for variant in self.systems.left_out]
+        notes += [f"{name} is a baseline, the {end}" for name, end in self.systems.baselines.items()]
         for system in self.systems.every:
             if system.failed:
                 notes.append(f"{system.name}: {system.failed:,} turns have no answer and count as wrong")
@@ -113,8 +116,16 @@ def study_runs(
     Seeds of a system and points on a line are no rivals, and are not.
     """
     systems = group_runs(sorted(runs, key=place_of) if along else runs, seeds=seeds)
-    ranking = None if seeds or along else rank_runs(systems.runs, systems.variants, metric, options)
-    return ManyRuns(systems, ranking, gather_differences(systems.runs, systems.variants), along)
+    if seeds or along:
+        differences = gather_differences(systems.runs, systems.variants, map(find_errors, systems.runs.values()))
+        return ManyRuns(systems, None, differences, along)
+    judged = {  # the answers are read once, for the ranking and for the turns
+        name: judge_run(run, options, variants=systems.variants, metrics=[metric], with_errors=True)[0]
+        for name, run in systems.runs.items()
+    }
+    ranking = rank_runs(judged, systems.variants, metric, options)
+    errors = ({name: variant.errors for name, variant in run.variants.items()} for run in judged.values())
+    return ManyRuns(systems, ranking, gather_differences(systems.runs, systems.variants, errors))
 
 
 def write_many_html(study: ManyRuns, path: Path) -> Path:
@@ -131,14 +142,15 @@ def render_many_html(study: ManyRuns) -> str:
     cards = [("runs", f"{len(systems.runs)}", f"of {turns:,} turns each")]
     for version, where in ((ORIGINAL, "best on the original"), (MEAN, "best over the stressors")):
         if ranking and version in ranking.orders:
-            name, standing = next(iter(ranking.orders[version].standings.items()))
-            if standing.group:
+            standings = ranking.orders[version].standings
+            name = next((name for name in standings if name not in systems.baselines), next(iter(standings)))
+            if (standing := standings[name]).group:
                 interval = PAGE.measured_interval(standing.low, standing.high, unit)
                 cards.append((where, name, f"{ranking.metric} {PAGE.measured(standing.value, unit)} {interval}"))
     return render_page(
         "runs.html.j2",
         ["report.css", "runs.css"],
-        ["report.js", "runs.js"],
+        ["report.js", "figures.js", "runs.js"],
         manifest=systems.first.manifest,
         systems=systems.every,
         names=list(systems.runs),
@@ -149,12 +161,16 @@ def render_many_html(study: ManyRuns) -> str:
         findings=study.findings,
         notes=study.notes,
         ranking=ranking,
+        baselines=systems.baselines,
+        leaders={version: _leading(order.groups, systems.baselines) for version, order in ranking.orders.items()}
+        if ranking
+        else {},
         measure=describe(ranking.metric) if ranking else "",
         unit=unit,
         mean=MEAN,
         tables=study.tables(PAGE),
         heat=[_heat(systems, system) for system in systems.every] if not study.along else [],
-        heat_steps=STEPS,
+        heat_steps=list(zip((None, *STEPS), (*STEPS, None), strict=True)),
         differences=study.differences,
         commands=[(name, command(run.manifest)) for name, run in systems.runs.items()],
         convention=systems.every[0].scores[0].convention,
@@ -162,6 +178,12 @@ def render_many_html(study: ManyRuns) -> str:
         colors=len(SERIES),
         packet=study.differences.packet,
     )
+
+
+def _leading(groups: Sequence[Sequence[str]], baselines: Collection[str]) -> list[str]:
+    """The systems that no other one, but for a baseline, is significantly above."""
+    competing = ([name for name in group if name not in baselines] for group in groups)
+    return next(filter(None, competing), [])
 
 
 def _heat(systems: Systems, system: System) -> dict[str, Any]:
@@ -172,7 +194,7 @@ def _heat(systems: Systems, system: System) -> dict[str, Any]:
         before = system.recall(ORIGINAL, slot)
         changes = [system.recall(variant, slot) - before for variant in stressed]
         cells = [
-            ("", -1) if isnan(change) else (PAGE.points(change, 0), bisect_right(STEPS, round(100 * change, 6)))
+            ("", -1) if isnan(change) else (PAGE.points(change, 0), bisect_right(STEPS, float(f"{100 * change:.0f}")))
             for change in changes
         ]
         rows.append((slot, PAGE.percent(before, 0), cells))

@@ -65,8 +65,8 @@ def _pair_table(ranking: Ranking, numbers: NumberFormat) -> Table:
             rows.append((version, test.system, test.other, *change, *p, numbers.differing(test), verdict))
             records.append({"version": version} | asdict(test))
     tested = ("#difference", "#95 % interval", "#p", "#p (Holm)", "#differ", "significant")
-    caption = f"{describe(ranking.metric)}: the system less the other; intervals are before Holm's correction"
-    return Table(("version", "system", "less", *tested), rows, caption, records)
+    caption = f"{describe(ranking.metric)}: the system minus the other; intervals are before Holm's correction"
+    return Table(("version", "system", "minus", *tested), rows, caption, records)
 
 
 def _measure_table(systems: Systems, numbers: NumberFormat) -> Table:
@@ -88,6 +88,8 @@ def _measure_table(systems: Systems, numbers: NumberFormat) -> Table:
     ]
     manifest = systems.first.manifest
     caption = f"{manifest.suite.title} on {manifest.tracked}, with the intervals of each run's own report; "
+    terms = manifest.suite.spell_out(*(row[0] for row in rows))
+    caption += "".join(f"{term}: {meaning}; " for term, meaning in terms.items())
     return Table(("measure", *(f"#{name}" for name in systems.names)), rows, caption + slack.caption, records)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dstress.reports.charts import NARROW, WIDE, Plot, draw_adaptive_svg
+from dstress.reports.charts import NARROW, WIDE, Plot, adapt, draw, to_pdf
 from dstress.reports.numbers import PAGE
 from dstress.storage.atomic import replacing
 
@@ -84,9 +84,11 @@ def json_in_script(content: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def draw_plots(plots: Mapping[str, Plot]) -> dict[str, dict[str, str]]:
-    """Draw every plot for a wide and for a narrow screen, with its title."""
-    return {
-        name: {"title": plot.title, "wide": draw_adaptive_svg(plot, WIDE), "narrow": draw_adaptive_svg(plot, NARROW)}
-        for name, plot in plots.items()
-    }
+def draw_plots(plots: Mapping[str, Plot], *, is_linked: bool = False) -> dict[str, dict[str, str]]:
+    """Draw every plot for a wide and for a narrow screen, with its title and as an address that holds it as PDF."""
+    drawn = {}
+    for name, plot in plots.items():
+        wide, narrow = (draw(plot, layout, is_linked=is_linked) for layout in (WIDE, NARROW))
+        pdf = f"data:application/pdf;base64,{base64.b64encode(to_pdf(wide)).decode()}"
+        drawn[name] = {"title": plot.title, "wide": adapt(wide), "narrow": adapt(narrow), "pdf": pdf}
+    return drawn

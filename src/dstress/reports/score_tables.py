@@ -124,7 +124,9 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
         numbers = _numbers(cell.metric, cell.score) if cell.score else {"missing": cell.missing}
         records.append({"measure": cell.column, "variant": cell.variant, "metric": cell.metric, **numbers})
     title = f"{manifest.suite.title}: {manifest.tracker} on {manifest.tracked}"
-    remarks = [title, *dict.fromkeys(measure_of(cell.metric).remark for cell in scores.table)]
+    terms = manifest.suite.spell_out(*(cell.column for cell in scores.table))
+    remarks = [title, *(f"{term}: {meaning}" for term, meaning in terms.items())]
+    remarks += dict.fromkeys(measure_of(cell.metric).remark for cell in scores.table)
     headline = Table(("measure", "#%", "#95 % interval", "#over"), rows, "; ".join(filter(None, remarks)), records)
     further = [t for t in (recoverable(scores), repeats(scores), tasks(scores, title=title)) if t.rows]
     if not scores.drops:

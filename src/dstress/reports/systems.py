@@ -19,6 +19,7 @@ from dstress.runs.folder import ORIGINAL, Cell, RunFolder, Scores
 from dstress.scoring.metrics.measures import measure_of
 from dstress.scoring.scorecard import Score
 
+_BASELINES = {"gold": "ceiling", "empty": "floor"}
 _SEED = re.compile(r"[-_.]?(?:seed)?[-_.]?\d+$")
 
 
@@ -34,6 +35,11 @@ class System(NamedTuple):
         """What was run."""
         others = len(self.runs) - 1
         return self.runs[0].manifest.tracker + (f" and {others} more" if others else "")
+
+    @property
+    def baseline(self) -> str:
+        """`ceiling` or `floor` where the tracker is the gold labels or says nothing; else empty."""
+        return _BASELINES.get(self.runs[0].manifest.tracker.partition("(")[0], "")
 
     def score(self, variant: str, metric: str) -> Score | None:
         """A metric of a variant or of a group of variants."""
@@ -104,6 +110,11 @@ class Systems(NamedTuple):
     def names(self) -> list[str]:
         """What the systems are called."""
         return [system.name for system in self.every]
+
+    @property
+    def baselines(self) -> dict[str, str]:
+        """The systems that nobody competes with, each as `ceiling` or `floor`."""
+        return {system.name: system.baseline for system in self.every if system.baseline}
 
     @property
     def runs(self) -> dict[str, RunFolder]:

@@ -1,5 +1,5 @@
-"""By which names a report shows scores: variants by those of the suite's table (`PI` is `paraphrase`, and a long spec
-fits beside a plot), services and slots by the original's, since a schema variant renames them.
+"""By which names a report shows scores: variants by their stressor, or where its arguments matter by the suite's table
+(a long spec fits beside no plot); services and slots by the original's, since a schema variant renames them.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ from dstress.schema_names import names_back
 
 
 def variant_names(suite: Suite) -> dict[str, str]:
-    """A name for each variant: its task, or what its first column says beside the metric; else its spec.
+    """A name for each variant: its stressor, if it has no arguments and no other variant has it; else its task, or what
+    its first column says beside the metric; else its spec.
 
-    A column of a slice speaks of a part of the variant, and a name that two variants would share tells neither, nor
-    does one that is the spec of another.
+    So `paraphrase` has this name on every page, and `PI` is left to the table. A column of a slice speaks of a part of
+    the variant, and a name that two variants would share tells neither, nor does one that is the spec of another.
     """
     names: dict[str, str] = {}
+    stressors = Counter(variant.partition("(")[0] for variant in suite.variants)
     for variant in suite.variants:
         columns = [column for column in suite.table if column.variant == variant and column.slice is None]
         names[variant] = variant
-        for column in columns if variant != ORIGINAL else ():
+        for column in columns if stressors[variant] != 1 else ():  # one without arguments, of its own
             # `NED always wrong` of the metric `always-wrong` is `NED`.
             metric = "[- ]".join(map(re.escape, column.metric.split("-")))
             without = re.sub(rf"(?<!\w){metric}(?!\w)", "", column.column, flags=re.IGNORECASE).strip(" ,")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from dstress.errors import DstressError
-from dstress.runs.folder import RunFolder, Scores
+from dstress.runs.folder import ORIGINAL, RunFolder, Scores
 
 
 class SharedVariants(NamedTuple):
@@ -36,7 +36,8 @@ def require_comparable(runs: Sequence[RunFolder], *, any_convention: bool = Fals
                 fix="add the answers and run again: only runs with all answers can be compared",
             )
     for run, scored in zip(runs[1:], scores[1:], strict=True):
-        differences = [*_settings(first, run)] or [*_data(first, run, scores[0], scored)]
+        differences = [*_corpus(first, run, scores[0], scored), *_settings(first, run)]
+        differences = differences or [*_data(first, run, scores[0], scored)]
         fix = "run both trackers with the same suite, corpus, seed and limit"
         before, after = scores[0].convention, scored.convention
         if before != after and not any_convention:
@@ -52,6 +53,14 @@ def require_comparable(runs: Sequence[RunFolder], *, any_convention: bool = Fals
     shared = [variant for variant in first.variants if all(variant in run.variants for run in runs)]
     every = dict.fromkeys(variant for run in runs for variant in run.variants)
     return SharedVariants(shared, [variant for variant in every if variant not in shared])
+
+
+def _corpus(first: RunFolder, second: RunFolder, before: Scores, after: Scores) -> Iterator[str]:
+    """The same dialogues may have two names, and a name may mean two versions of a corpus."""
+    data = [scores.variants[ORIGINAL].signature.get("data") for scores in (before, after)]
+    names = [run.manifest.corpus for run in (first, second)]
+    if data[0] != data[1] and names[0] != names[1]:
+        yield f"the corpus, {' and '.join(names)}"
 
 
 def _settings(first: RunFolder, second: RunFolder) -> Iterator[str]:
@@ -73,8 +82,7 @@ def _data(first: RunFolder, second: RunFolder, before: Scores, after: Scores) ->
     if first.manifest.tools or second.manifest.tools:  # then tools are what is compared
         other = [variant for variant in other if not _same_but_for_tools(first, second, variant)]
     if other:
-        corpora = " and ".join(run.manifest.corpus for run in (first, second))
-        yield f"the data of {', '.join(other)} (made from {corpora})"
+        yield f"the data of {', '.join(other)}, although both were made from {first.manifest.corpus}"
 
 
 def _same_but_for_tools(first: RunFolder, second: RunFolder, variant: str) -> bool:

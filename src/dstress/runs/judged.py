@@ -102,10 +102,12 @@ def judge_variant(
     *,
     repeat: int = 1,
     whole: bool = False,
+    with_errors: bool = False,
 ) -> list[JudgedVariant]:
     """Judge the answers to a variant under several conventions; they are read and laid out only once.
 
-    `by_unit` names the metrics whose value for each unit is kept. `whole` adds slices and the errors of each answer.
+    `by_unit` names the metrics whose value for each unit is kept. `whole` adds slices and the errors of each answer,
+    `with_errors` the errors alone.
     """
     corpus = variant.corpus()
     by, slicing = list[str](), UNCUT
@@ -114,7 +116,7 @@ def judge_variant(
         by += _slices(variant.run.manifest.suite)
         if variant.quality.get("quality", {}).get("tags") and "stress" not in by:
             by.append("stress")  # a stressor tags turns to tell results apart
-    errors = [TurnErrors() for _ in conventions]
+    errors = [TurnErrors(counted=whole) for _ in conventions]
     # By position, not by service: schema variants rename services.
     units = [
         {metric: UnitCollector(metric, by_service=False, slicing=slicing) for metric in by_unit} for _ in conventions
@@ -124,7 +126,7 @@ def judge_variant(
 
     def watch(alignment: Alignment) -> None:
         number = next(convention_numbers)
-        if whole:
+        if whole or with_errors:
             errors[number](alignment)
         for collector in units[number].values():
             collector(alignment)
@@ -232,10 +234,12 @@ def judge_run(
     metrics: Sequence[str] = (),
     *,
     whole: bool = False,
+    with_errors: bool = False,
 ) -> list[JudgedRun]:
     """Judge a run under each convention, by default its own, for metrics of any kind.
 
     `whole` is for all that the run's suite asks for: its own metrics, by slice, and what is wrong with each answer.
+    `with_errors` is for what is wrong with each answer beside the metrics.
     """
     suite, options = run.manifest.suite, msgspec.structs.replace(options, lenient=True)
     metrics = metrics or metrics_of(run)
@@ -259,6 +263,7 @@ def judge_run(
             sorted(by_unit),
             options,
             whole=whole,
+            with_errors=with_errors,
         )
         for under, variant in zip(judged, each, strict=True):
             under[name] = variant

@@ -26,6 +26,7 @@ from dstress.scoring.alignment.cells import Alignment
 from dstress.scoring.alignment.errors import TurnErrors
 from dstress.scoring.alignment.pairing import Pairing
 from dstress.scoring.metrics import metrics, pair_metrics
+from dstress.scoring.metrics.counterfactual import UNCHANGED
 from dstress.scoring.score import SLOT_SCORES, ScoringOptions
 from dstress.scoring.scorecard import UNITS, Score, Scorecard
 from dstress.scoring.shards import gather_shards
@@ -83,7 +84,9 @@ def score_run(judged: JudgedRun) -> Scores:
         )
         scores.notes.append(f"not tested, since the prediction files have no answer to {gaps}")
     scores.drops = _drops(answered, options) if ORIGINAL in answered else {}
-    scores.notes += name_missing({name: variant.scored.missing for name, variant in variants.items()})
+    missing = {name: variant.scored.missing for name, variant in variants.items()}
+    missing[ORIGINAL] = {metric: reason for metric, reason in missing[ORIGINAL].items() if reason != UNCHANGED}
+    scores.notes += name_missing(missing)
     if run.manifest.repeats > 1:
         scores.repeats = {name: _repeats(variant, judged) for name, variant in variants.items()}
     scores.usage = run.usage

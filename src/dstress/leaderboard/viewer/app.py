@@ -15,17 +15,15 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from dstress._version import __version__
 from dstress.errors import DstressError
 from dstress.leaderboard.viewer.shelf import ListedRun, Shelf, reading_any, side_by_side
-from dstress.pipeline.compare import Comparison, compare
-from dstress.pipeline.tables import pair_table, system_table
 from dstress.reports.numbers import PAGE
 from dstress.reports.rendering import page_file, templates
-from dstress.reports.tables import Table
-from dstress.runs.folder import RunFolder
 
 LOOPBACK = "127.0.0.1"
 _POLICY = (
     "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+_REFRESHED_POLICY = f"{_POLICY}; script-src 'self'; connect-src 'self'"
+"""Only a list with unfinished runs has a script."""
 _REPORT_POLICY = "sandbox allow-scripts allow-downloads allow-top-navigation-by-user-activation; frame-ancestors 'none'"
 """A report may have been made by somebody else: it runs its script, and has no part in the viewer's address."""
 _MOST_COMPARED = 12
@@ -46,18 +44,24 @@ def create_viewer(folder: Path) -> FastAPI:
     shelf = Shelf(folder)
     app = FastAPI(title="dstress view", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=[LOOPBACK, "localhost", "[::1]"])
-    style = page_file("report.css") + files(__package__).joinpath("viewer.css").read_text(encoding="utf-8")
+    own = files(__package__)
+    style = page_file("report.css") + own.joinpath("viewer.css").read_text(encoding="utf-8")
+    script = own.joinpath("refresh.js").read_text(encoding="utf-8")
     environment = templates(__package__, ".")
     environment.filters["date"] = lambda seconds: datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
     environment.filters["interval"] = lambda score: PAGE.interval(score.low, score.high) if score else ""
 
-    def page(template: str, status: int = 200, **content: Any) -> HTMLResponse:
+    def page(template: str, status: int = 200, policy: str = _POLICY, **content: Any) -> HTMLResponse:
         text = environment.get_template(template).render(folder=shelf.folder.name, version=__version__, **content)
-        return HTMLResponse(text, status, {"Content-Security-Policy": _POLICY, **_HEADERS})
+        return HTMLResponse(text, status, {"Content-Security-Policy": policy, **_HEADERS})
 
     @app.get("/style.css")
     def show_style() -> Response:
         return Response(style, media_type="text/css", headers=_HEADERS)
+
+    @app.get("/refresh.js")
+    def show_script() -> Response:
+        return Response(script, media_type="text/javascript", headers=_HEADERS)
 
     @app.get("/")
     def show_list(sort: str = "scored", q: str = "") -> HTMLResponse:
@@ -68,7 +72,8 @@ def create_viewer(folder: Path) -> FastAPI:
             text = " ".join((run.name, run.tracker, run.corpus, run.suite)).casefold()
             if all(word in text for word in words):
                 shown.append(run)
-        return page("runs.html.j2", runs=shown, total=len(runs), sort=sort, q=q)
+        policy = _REFRESHED_POLICY if any(run.progress for run in shown) else _POLICY
+        return page("runs.html.j2", policy=policy, runs=shown, total=len(runs), sort=sort, q=q)
 
     @app.get("/report")
     def show_report(run: str) -> HTMLResponse:
@@ -83,8 +88,14 @@ def create_viewer(folder: Path) -> FastAPI:
             raise DstressError(
                 "a comparison needs two runs or more", fix=f"tick 2 to {_MOST_COMPARED} runs in the list"
             )
-        with reading_any(", ".join(names)):
-            return page("compare.html.j2", names=names, **_compared({name: shelf.open(name) for name in names}))
+        try:
+            return HTMLResponse(
+                shelf.comparison(names), headers={"Content-Security-Policy": _REPORT_POLICY, **_HEADERS}
+            )
+        except DstressError as error:
+            with reading_any(", ".join(names)):
+                beside = side_by_side({name: shelf.open(name).scores for name in names})
+            return page("compare.html.j2", names=names, refusal=error, table=beside)
 
     @app.exception_handler(DstressError)
     def show_error(request: Request, error: Exception) -> HTMLResponse:
@@ -94,15 +105,3 @@ def create_viewer(folder: Path) -> FastAPI:
 
 
 _HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
-
-
-def _compared(runs: dict[str, RunFolder]) -> dict[str, Any]:
-    """The paired tests of runs; where they differ in more than the tracker, why not, and their numbers side by side."""
-    try:
-        comparison: Comparison = compare(runs)
-    except DstressError as error:
-        beside = side_by_side({name: run.scores for name, run in runs.items()})
-        return {"refusal": error.problem, "conclusion": "", "notes": [], "tables": [beside]}
-    tables: list[Table] = [system_table(comparison)]
-    tables += [pair_table(comparison, number) for number in range(len(comparison.pairs))]
-    return {"refusal": "", "conclusion": comparison.conclusion, "notes": comparison.notes, "tables": tables}

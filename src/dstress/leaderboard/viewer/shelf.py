@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -12,6 +13,7 @@ import msgspec
 
 from dstress.errors import DstressError, unknown
 from dstress.reports.html import REPORT, render_html
+from dstress.reports.many_runs import render_many_html, study_runs
 from dstress.reports.numbers import PAGE
 from dstress.reports.tables import Table
 from dstress.runs.folder import ORIGINAL, RunFolder, Scores, is_run
@@ -21,6 +23,9 @@ from dstress.scoring.scorecard import Score
 
 _DEEPEST = 5
 """Folders within folders; people sort runs by corpus, system and seed."""
+SCORES = "scores.json"
+_MINUTES = 120
+"""From so many seconds on, minutes say enough."""
 _KEPT_PAGES = 4
 """Rendered reports in memory; one may have some megabytes."""
 
@@ -43,6 +48,8 @@ class ListedRun(msgspec.Struct):
     """The stressor that costs most jga, and how much; none where no stressor costs any."""
     failed: int = 0
     problem: str = ""
+    progress: str = ""
+    """How far a run is that has no scores yet."""
 
 
 class Shelf:
@@ -73,7 +80,12 @@ class Shelf:
 
     def list(self) -> list[ListedRun]:
         """Every run with its headline numbers, the latest first; scores are read again where they have changed."""
-        runs = (_describe(name, path, _written(path)) for name, path in self.paths().items())
+        runs = []
+        for name, path in self.paths().items():
+            listed = _describe(name, path, _written(path))
+            if listed.problem and not (path / SCORES).exists() and (progress := _progress(path)):
+                listed = msgspec.structs.replace(listed, progress=progress)
+            runs.append(listed)
         return sorted(runs, key=lambda run: (-run.scored, run.name))
 
     def report(self, name: str) -> str:
@@ -85,11 +97,42 @@ class Shelf:
         with reading_any(name):
             return _render(run.path, written)
 
+    def comparison(self, names: Sequence[str]) -> str:
+        """The page of several runs, made now and kept; raises where they cannot be compared."""
+        paths = [self.open(name).path for name in names]
+        with reading_any(", ".join(names)):
+            return _render_many(tuple(paths), tuple(map(_written, paths)))
+
 
 @lru_cache(maxsize=_KEPT_PAGES)
 def _render(path: Path, written: int) -> str:
     run = RunFolder.open(path)
     return render_html(run, find_errors(run))
+
+
+@lru_cache(maxsize=_KEPT_PAGES)
+def _render_many(paths: tuple[Path, ...], written: tuple[int, ...]) -> str:
+    return render_many_html(study_runs([RunFolder.open(path) for path in paths]))
+
+
+def _progress(path: Path) -> str:
+    """How many of an unfinished run's turns have an answer, in words; empty where that cannot be read."""
+    try:
+        run = RunFolder.open(path)
+        files = [
+            run.variant(variant).predictions_path(repeat + 1)
+            for variant in run.variants
+            for repeat in range(run.manifest.repeats)
+        ]
+        wanted = run.variant(ORIGINAL).turns * len(files)
+        written = [file for file in files if file.is_file()]
+        answered = sum(file.read_bytes().count(b"\n") for file in written)
+        latest = max((file.stat().st_mtime for file in written), default=(path / "run.toml").stat().st_mtime)
+    except (DstressError, OSError, ValueError):
+        return ""
+    ago = max(0, round(time.time() - latest))
+    since = f"{ago:,} s" if ago < _MINUTES else f"{ago // 60:,} minutes"
+    return f"{100 * answered // max(1, wanted)} % of {wanted:,} turns tracked; last prediction {since} ago"
 
 
 @contextmanager
@@ -120,7 +163,7 @@ def _run_folders(folder: Path, deepest: int) -> Iterator[Path]:
 
 def _written(path: Path) -> int:
     """When a run's scores were written, or else its manifest."""
-    for name in ("scores.json", "run.toml"):
+    for name in (SCORES, "run.toml"):
         try:
             return (path / name).stat().st_mtime_ns
         except OSError:

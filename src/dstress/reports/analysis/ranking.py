@@ -17,8 +17,7 @@ from string import ascii_lowercase
 import msgspec
 import numpy as np
 
-from dstress.runs.folder import RunFolder
-from dstress.runs.judged import Measured, judge_run, nothing_to_compare
+from dstress.runs.judged import JudgedRun, Measured, nothing_to_compare
 from dstress.runs.suites.base import ORIGINAL
 from dstress.scoring.metrics.measures import measure_of
 from dstress.scoring.resampling import Bounds, Floats, Value, counted_dialogues, evaluate, interval, resampled_sums
@@ -85,9 +84,10 @@ class Ranking(msgspec.Struct, frozen=True):
     """Over the original and the stressors."""
 
 
-def rank_runs(runs: Mapping[str, RunFolder], variants: Sequence[str], metric: str, options: ScoringOptions) -> Ranking:
+def rank_runs(
+    judged: Mapping[str, JudgedRun], variants: Sequence[str], metric: str, options: ScoringOptions
+) -> Ranking:
     """Rank runs by a metric on the variants on which all of them have it; raises where there are none."""
-    judged = {name: judge_run(run, options, variants=variants, metrics=[metric])[0] for name, run in runs.items()}
     versions = {variant: {name: run.measured(variant) for name, run in judged.items()} for variant in variants}
     if ranking := rank_found(metric, versions, options):
         return ranking

@@ -197,6 +197,7 @@
   }
 
   const fullName = variant => names.get(variant) === variant ? variant : `${names.get(variant)} · ${variant}`;
+  const searched = text => text.toLowerCase().split(/\s+/).filter(Boolean);
   const wishes = () => Object.fromEntries(new FormData(form));
 
   function setUp(given) {
@@ -270,7 +271,7 @@
 
   function choose() {
     const { outcome, error, slot, reason, order, q } = wishes();
-    const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = searched(q);
     chosen = examples.filter(example =>
       (!outcome || example.outcome === outcome)
       && ((!error && !slot) || hasError(example, error, slot))
@@ -297,6 +298,28 @@
     listed += next.length;
     more.hidden = listed >= chosen.length;
     if (!chosen.length) list.append(make("li", { class: "hint", style: "padding:0 1rem 1rem" }, meta.corpus ? "No turn is like this." : "No example is like this."));
+    highlight();
+  }
+
+  // What was searched for, wherever it stands in the list or the example.
+  function highlight() {
+    if (!CSS.highlights) return;
+    const hits = new Highlight(), words = searched(form.elements.q.value);
+    for (const root of words.length ? [list, shown] : []) {
+      const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+      while (walker.nextNode()) {
+        const node = walker.currentNode, text = node.data.toLowerCase();
+        for (const word of words) {
+          for (let at = text.indexOf(word); at >= 0 && at + word.length <= node.length; at = text.indexOf(word, at + word.length)) {
+            const range = new Range();
+            range.setStart(node, at);
+            range.setEnd(node, at + word.length);
+            hits.add(range);
+          }
+        }
+      }
+    }
+    CSS.highlights.set("hit", hits);
   }
 
   function listItem(example, position) {
@@ -343,6 +366,7 @@
     const parts = [talkOf(example, false), statesOf(example, false)];
     shown.replaceChildren(headOf(example, position), ...failureOf(example),
       ...(meta.corpus ? [make("div", { class: "beside" }, ...parts)] : parts), schemaOf(example));
+    highlight();
     // What held the focus is gone: it goes to what stands in the same place now.
     if (key !== null) (shown.querySelector(`[data-key="${key}"]:not(:disabled)`) ?? shown).focus({ preventScroll: true });
     else if (inList && button) button.focus({ preventScroll: true });
@@ -538,7 +562,7 @@
     if (!given) return;
     begun = true;
     await start(given);
-    byId("explore").scrollIntoView();
+    byId("explore").scrollIntoView({ behavior: "instant" });
     shown.focus({ preventScroll: true });
   }
 

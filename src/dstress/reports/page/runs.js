@@ -23,11 +23,25 @@
 
   const pairs = flat => Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i], flat[2 * i + 1]]);
 
+  // Every turn with what its label is and what each system says; `turns` are those that differ, by stressor.
   function open(packet) {
-    packet.turns = packet.turns.map(([variant, dialogue, turn, system, user, gold, wrong]) => ({
-      variant: packet.variants[variant], dialogue, turn, system, user, gold: new Map(pairs(gold)),
-      wrong: new Map(pairs(wrong).map(([name, said]) => [packet.systems[name], new Map(pairs(said))])),
-    }));
+    const { systems, variants } = packet;
+    packet.turns = [];
+    for (const [dialogue, byVariant] of packet.dialogues) {
+      for (const [variant, content] of byVariant) {
+        const state = new Map(), whole = [];
+        for (const [system, user, gold, wrong, differs] of content) {
+          for (const [slot, value] of pairs(gold)) value === null ? state.delete(slot) : state.set(slot, value);
+          const turn = {
+            variant: variants[variant], dialogue, turn: whole.length + 1, system, user, whole, gold: new Map(state), news: pairs(gold),
+            wrong: new Map(pairs(wrong).map(([name, said]) => [systems[name], new Map(pairs(said))])),
+          };
+          whole.push(turn);
+          if (differs) packet.turns.push(turn);
+        }
+      }
+    }
+    packet.turns.sort((a, b) => variants.indexOf(a.variant) - variants.indexOf(b.variant));
     return packet;
   }
 
@@ -83,10 +97,35 @@
       list.append(make("li", {},
         make("div", { class: "meta" }, make("span", { dir: "auto" }, `${turn.dialogue}, turn ${turn.turn}`), make("span", { dir: "auto" }, turn.variant)),
         ...(turn.system ? [make("p", { class: "system" }, turn.system)] : []), make("p", {}, turn.user),
-        make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows))));
+        make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)),
+        wholeOf(turn, right, wrong)));
     }
     listed = Math.min(chosen.length, listed + STEP);
     more.hidden = listed >= chosen.length;
+  }
+
+  // The whole dialogue with both systems beside each other, made when somebody unfolds it.
+  function wholeOf(turn, ...systems) {
+    const details = make("details", {}, make("summary", {}, "Both systems through the whole dialogue"));
+    details.addEventListener("toggle", () => {
+      const rows = turn.whole.map(each => make("tr", each === turn ? { class: "here" } : {},
+        make("th", { scope: "row" }, ...(each.system ? [make("p", { class: "system" }, each.system)] : []), make("p", {}, each.user),
+          ...each.news.map(([slot, value]) => make("small", { dir: "auto" }, `${data.slots[slot]} = ${value ?? "(none)"}`))),
+        ...systems.map(name => answerOf(each, name))));
+      const head = ["turn, and what the label adds", ...systems].map(name => make("th", { scope: "col" }, name));
+      details.append(make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${turn.dialogue} under ${turn.variant}, turn ${turn.turn}` },
+        make("table", { class: "dialogue" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows))));
+    }, { once: true });
+    return details;
+  }
+
+  // What a system has wrong in a turn; an error that it had in the turn before is carried over.
+  function answerOf(turn, name) {
+    const wrong = turn.wrong.get(name), before = turn.whole[turn.turn - 2]?.wrong.get(name);
+    if (!wrong) return make("td", { class: "fine" }, "✓");
+    const lines = [...wrong].map(([slot, value]) => make("p", { class: before?.get(slot) === value ? "carried" : "bad", dir: "auto" },
+      `${data.slots[slot]}: ${value || "(none)"}`, make("small", {}, ` gold ${turn.gold.get(slot) ?? "(none)"}`)));
+    return make("td", {}, ...lines);
   }
 
   async function start() {
@@ -114,7 +153,13 @@
 
   form.addEventListener("change", choose);
   more.addEventListener("click", show);
-  window.addEventListener("hashchange", () => { if (location.hash.startsWith("#differ?")) start(); });
+  const follow = async () => {
+    if (!location.hash.startsWith("#differ?")) return;
+    await start();
+    byId("differ").scrollIntoView({ behavior: "instant" });
+  };
+  window.addEventListener("hashchange", follow);
+  follow();
   const watcher = new IntersectionObserver(entries => {
     if (entries.some(entry => entry.isIntersecting)) { watcher.disconnect(); start(); }
   });

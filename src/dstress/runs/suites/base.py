@@ -7,6 +7,9 @@ metrics = ["jga", "coref-jga"]        # of every variant
 slices = ["service", "slot"]
 stressors = ["paraphrase", "disfluency", "entities"]
 
+[terms]                               # abbreviations of the table, spelled out beside it
+PI = "paraphrase invariance"
+
 [released]                            # sets that take a stressor's place on the very corpus that they were made for
 paraphrase = ["mwz21-paraphrase-1"]
 
@@ -87,6 +90,12 @@ class Suite(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     table: tuple[Column, ...] = ()
     average: tuple[Average, ...] = ()
     released: dict[str, tuple[str, ...]] = {}
+    terms: dict[str, str] = {}
+
+    def spell_out(self, *columns: str) -> dict[str, str]:
+        """The abbreviations that stand in columns of the table, and what they mean."""
+        words = {word for column in columns for word in column.replace(",", "").split()}
+        return {term: meaning for term, meaning in self.terms.items() if term in words}
 
     @property
     def variants(self) -> tuple[str, ...]:

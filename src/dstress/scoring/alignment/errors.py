@@ -34,10 +34,11 @@ class SlotError(NamedTuple):
 class TurnErrors(dict[Turn, list[SlotError]]):
     """The errors of each turn that has any. Give it to a scoring as one that watches alignments."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, counted: bool = True) -> None:
         super().__init__()
         self.profile = ErrorProfile()
-        """The same errors, counted."""
+        """The same errors, counted, where somebody wants to know."""
+        self._is_counted = counted
 
     def wrong(self, dialogue: str, turn: int) -> list[SlotError]:
         """What is wrong in a turn; a value that is right in other words is not."""
@@ -45,7 +46,8 @@ class TurnErrors(dict[Turn, list[SlotError]]):
 
     def __call__(self, alignment: Alignment) -> None:
         """Take the errors of one alignment in."""
-        self.profile(alignment)
+        if self._is_counted:
+            self.profile(alignment)
         columns = alignment.columns
         kinds = np.zeros(len(alignment.slot), np.int64)
         kinds[alignment.missed], kinds[alignment.extra], kinds[alignment.wrong] = MISSED, EXTRA, WRONG

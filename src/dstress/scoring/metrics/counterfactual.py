@@ -11,12 +11,15 @@ from dstress.scoring.metrics.base import Floats, Metric, over_units
 from dstress.text.edits import differing_words
 from dstress.text.mentions import find_value
 
+UNCHANGED = "no stressor changed a turn"
+"""What always holds of the original."""
+
 
 class _OfChangedTurns(Metric):
     """About the turns that a stressor changed."""
 
     def missing(self, alignment: Alignment) -> str:
-        return "" if _changed(alignment).any() else "no stressor changed a turn"
+        return "" if _changed(alignment).any() else UNCHANGED
 
 
 class ChangedJga(_OfChangedTurns):
