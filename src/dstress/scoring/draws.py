@@ -37,8 +37,8 @@ def score_draws(predictions: str, gold: str | None, score: Callable[[str, str | 
     """Score `preds/{draw}.jsonl` against `raddle/{draw}:test`, or against one gold for all draws."""
     names = _draws(predictions, gold or "")
     if len(names) < 2:
-        found = f"only {names[0]}" if names else "no draw"
-        raise PredictionError(f"{found} is there, and a spread needs two", where=predictions)
+        present = f"only {names[0]}" if names else "no draw"
+        raise PredictionError(f"{present} is there, and a spread needs two", where=predictions)
     cards = {draw: score(predictions.replace(DRAW, draw), gold and gold.replace(DRAW, draw)) for draw in names}
     first, *others = cards.values()
     values = {
@@ -46,7 +46,9 @@ def score_draws(predictions: str, gold: str | None, score: Callable[[str, str | 
         for metric in first
         if all(metric in card for card in others)
     }
-    spreads = {name: Spread(mean(found), stdev(found), min(found), max(found)) for name, found in values.items()}
+    spreads = {
+        name: Spread(mean(numbers), stdev(numbers), min(numbers), max(numbers)) for name, numbers in values.items()
+    }
     return DrawScores(cards, spreads)
 
 

@@ -313,9 +313,9 @@ def holm(p_values: Sequence[float] | Floats) -> list[float]:
 
     A test that has no p-value (nan) was not made: it stays nan and does not make the others stricter.
     """
-    given = np.asarray(p_values, dtype=np.float64)
-    made = np.flatnonzero(~np.isnan(given))
-    order = made[np.argsort(given[made], kind="stable")]
-    adjusted = np.full(given.shape, math.nan)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(given[order] * np.arange(order.size, 0, -1)))
+    values = np.asarray(p_values, dtype=np.float64)
+    made = np.flatnonzero(~np.isnan(values))
+    order = made[np.argsort(values[made], kind="stable")]
+    adjusted = np.full(values.shape, math.nan)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(values[order] * np.arange(order.size, 0, -1)))
     return [float(p) for p in adjusted]

@@ -183,8 +183,8 @@ class SideBySide(NamedTuple):
         """The keys of a slice."""
         if name == CHANGED:
             return list(KEYS[name])
-        found = dict.fromkeys(key for version in self.versions for key in version.slices[name].keys)
-        return sorted(found, key=lambda key: (int(key) if key.isdecimal() else 0, key))
+        results = dict.fromkeys(key for version in self.versions for key in version.slices[name].keys)
+        return sorted(results, key=lambda key: (int(key) if key.isdecimal() else 0, key))
 
     def part(self, name: str, key: str) -> SideBySide:
         """The rows of one key. Where keys are less than a unit, a row is there if any version has something of it."""
@@ -192,12 +192,12 @@ class SideBySide(NamedTuple):
             rows = np.asarray(self.changed == (key == CHANGED), np.bool_)
             return self._rows(rows, self.table)._replace(changed=np.ones(int(rows.sum()), np.bool_))
         slices = [version.slices[name] for version in self.versions]
-        parts = list(zip((one.part(key) for one in slices), self.places, strict=True))
+        parts = list(zip((each.part(key) for each in slices), self.places, strict=True))
         having = np.column_stack([part.units[place] for part, place in parts])
         table = np.column_stack([part.values[place] for part, place in parts])
         teller = -1 if name in WHAT_WAS_DONE else 0
-        there = having.any(axis=1) if slices[0].cuts else having[:, teller]
-        return self._rows(np.asarray(there & ~np.isnan(table).any(axis=1), np.bool_), table)
+        has_value = having.any(axis=1) if slices[0].cuts else having[:, teller]
+        return self._rows(np.asarray(has_value & ~np.isnan(table).any(axis=1), np.bool_), table)
 
     def _rows(self, rows: Booleans, table: Floats) -> SideBySide:
         return SideBySide(self.names[rows], table[rows], self.changed[rows], self.left_out, self.notes)
@@ -217,11 +217,11 @@ class SideBySide(NamedTuple):
 
     def values(self, metrics: Sequence[OverRuns]) -> dict[str, float | None]:
         """Metrics without their intervals, and the units that they look at; None where one is undefined."""
-        found: dict[str, float | None] = {UNITS: float(len(self.names[self._rows_for(metrics[0])]))}
+        results: dict[str, float | None] = {UNITS: float(len(self.names[self._rows_for(metrics[0])]))}
         for metric in metrics:
             value = float(metric.value(metric.statistics(self.table[self._rows_for(metric)]).sum(axis=0)))
-            found[metric.name] = None if np.isnan(value) else value
-        return found
+            results[metric.name] = None if np.isnan(value) else value
+        return results
 
     def _rows_for(self, metric: OverRuns) -> Booleans:
         only_changed = isinstance(metric, OverPairs) and metric.over == "changed"
@@ -230,7 +230,7 @@ class SideBySide(NamedTuple):
 
 def side_by_side(scores: Sequence[UnitScores], *, all_changed: bool = False) -> SideBySide:
     """Bring versions together unit by unit; the first is what the others are changed from, if they are."""
-    units = paired([one.names for one in scores], [one.values for one in scores])
+    units = paired([version.names for version in scores], [version.values for version in scores])
     defined = np.asarray(~np.isnan(units.table).any(axis=1), np.bool_)
     if not defined.any():
         raise PredictionError("the runs share no unit", fix="are these runs over versions of the same dialogues?")
@@ -238,9 +238,9 @@ def side_by_side(scores: Sequence[UnitScores], *, all_changed: bool = False) -> 
     if undefined := len(defined) - int(defined.sum()):
         notes.append(f"{undefined:,} units for which the metric is undefined are left out")
     names, changed = units.names[defined], np.ones(int(defined.sum()), np.bool_)
-    places = [places_of(names, one.names) for one in scores]
+    places = [places_of(names, version.names) for version in scores]
     if len(scores) == 2 and not all_changed:
-        before, after = ([one.turns[at] for at in place] for one, place in zip(scores, places, strict=True))
+        before, after = ([version.turns[at] for at in place] for version, place in zip(scores, places, strict=True))
         # A turn is another than it was in its label, or in its words, where both versions have them.
         for row, (old, new) in enumerate(zip(before, after, strict=True)):
             reworded = old.user and new.user and (old.user, old.system) != (new.user, new.system)
@@ -268,16 +268,16 @@ def _card(
     units = side_by_side(scores, all_changed=all_changed)
     if cut.part:
         name, key = cut.part
-        known, units, parts = units.keys(name), units.part(name, key), parts | {name: key}
+        keys, units, parts = units.keys(name), units.part(name, key), parts | {name: key}
         if not len(units.names):
-            raise missing_key(name, key, known)
+            raise missing_key(name, key, keys)
     signature = {"corpus": scores[0].corpus, "units": str(len(units.names)), "unpaired": str(units.left_out)}
     if any(isinstance(metric, OverPairs) for metric in metrics):
         signature["changed"] = str(int(units.changed.sum()))
     signature |= {**parts, "unit": scores[0].unit}
     signature |= signature_of_interval(options.interval, options)
-    signature |= {"data": "+".join(dict.fromkeys(one.data for one in scores)), "dstress": __version__}
-    found, thin = {}, []
+    signature |= {"data": "+".join(dict.fromkeys(version.data for version in scores)), "dstress": __version__}
+    results, thin = {}, []
     for metric in metrics:
         totals = units.totals(metric)
         low, high = interval(
@@ -293,9 +293,9 @@ def _card(
         sums = totals.sum(axis=0)
         kind = options.interval if metric.bounded or options.interval != "logit" else "bca"
         text = signature_text(metric.name, signature | signature_of_interval(kind, options))
-        found[metric.name] = Score(float(metric.value(sums)), low, high, metric.count(sums), text)
+        results[metric.name] = Score(float(metric.value(sums)), low, high, metric.count(sums), text)
     slices = {
         name: {key: part.values(metrics) for key in units.keys(name) if len((part := units.part(name, key)).names)}
         for name in cut.by
     }
-    return Scorecard(signature, found, slices, notes=[*units.notes, *([say_thin(thin)] if thin else [])])
+    return Scorecard(signature, results, slices, notes=[*units.notes, *([say_thin(thin)] if thin else [])])

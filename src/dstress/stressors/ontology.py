@@ -40,8 +40,8 @@ class Ontology:
 
     def adds_value(self, before: str, after: str) -> bool:
         """Whether a text says a value that the one before it does not say."""
-        said = set(self.values_in(after))
-        return bool(said) and not said.issubset(self.values_in(before))
+        added = set(self.values_in(after))
+        return bool(added) and not added.issubset(self.values_in(before))
 
 
 def split_words(text: str) -> list[str]:

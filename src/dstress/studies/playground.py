@@ -134,9 +134,9 @@ class Playground:
             for seed in seeds:
                 [dialogue] = stressor.stress([scene.dialogue], seed)
                 schema = stressor.schema_of(self.corpus.schema, seed)
-                one = _compare(scene, dialogue, self.corpus.schema, schema, seed)
-                key = msgspec.json.encode(one[1:])
-                made[key] = one._replace(seeds=(*made[key].seeds, seed)) if key in made else one
+                outcome = _compare(scene, dialogue, self.corpus.schema, schema, seed)
+                key = msgspec.json.encode(outcome[1:])
+                made[key] = outcome._replace(seeds=(*made[key].seeds, seed)) if key in made else outcome
         except DstressError as error:
             return Tried(str(stressor.spec), stressor.effect, problem=error.problem, fix=error.fix)
         effect = "schema" if all(part.scope == "schema" for part in stressor.parts) else stressor.effect
@@ -261,5 +261,5 @@ def offer(registry: Registry[Stressor] = stressors) -> dict[str, Offered]:
 
 def write_spec(offered: Offered, settings: Mapping[str, str]) -> str:
     """The spec of a stressor with some arguments set, in the fewest words."""
-    given = [f"{name}={value}" for name, value in settings.items() if value.strip()]
-    return str(stressors.shortest(f"{offered.name}({', '.join(given)})")) if given else offered.name
+    arguments = [f"{name}={value}" for name, value in settings.items() if value.strip()]
+    return str(stressors.shortest(f"{offered.name}({', '.join(arguments)})")) if arguments else offered.name

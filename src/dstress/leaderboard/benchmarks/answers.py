@@ -150,8 +150,8 @@ def take_fingerprint(package: Package, answers: Answers) -> NDArray[np.uint32]:
                 if (value := convention.predicted(slot, written)) is not None
             }
             states.append(zlib.crc32(msgspec.json.encode(values, order="deterministic")))
-            said = (answer.response, answer.frames, answer.intent, answer.requested, answer.ood)
-            others.append(zlib.crc32(_fold(msgspec.json.encode(said).decode()).encode()))
+            unscored = (answer.response, answer.frames, answer.intent, answer.requested, answer.ood)
+            others.append(zlib.crc32(_fold(msgspec.json.encode(unscored).decode()).encode()))
     return np.array([states] if all(kind.needs_states for kind in kinds) else [states, others], np.uint32)
 
 
@@ -192,7 +192,7 @@ class Reading:
         """What a prepared value counts as in a dialogue."""
         return self._settled(slot, value, self._said.get(dialogue, _NOTHING))
 
-    def _settle(self, slot: str, value: str, said: _Said) -> str:
+    def _settle(self, slot: str, value: str, spoken: _Said) -> str:
         folded, right = _fold(value), partial(self._is_right, slot, value)
         options = self._options[slot].items()
         if fitting := sorted(fold for fold, text in options if (fold in folded or folded in fold) and right(text)):
@@ -201,12 +201,12 @@ class Reading:
         # Words that nobody says and no value has make no difference, nor do such alternatives. Numbers are often said
         # in words.
         if self._takes_words:
-            known = [word for word in words if word in said.words or word in self._words]
-            return "".join(known or [word for word in words if word[0].isdigit()])
+            kept = [word for word in words if word in spoken.words or word in self._words]
+            return "".join(kept or [word for word in words if word[0].isdigit()])
         if self._takes_forms:
             forms = sorted({_fold(form) for form in value.split("|")})
-            known = [form for form in forms if form in said.text] or [form for form in forms if form[:1].isdigit()]
-            return "|".join(known or forms)
+            kept = [form for form in forms if form in spoken.text] or [form for form in forms if form[:1].isdigit()]
+            return "|".join(kept or forms)
         in_order = " ".join(sorted(words))
         return _fold(in_order) if len(in_order) <= _LONGEST and right(in_order) else folded
 

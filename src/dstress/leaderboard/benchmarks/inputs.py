@@ -130,10 +130,10 @@ def _ontology(corpus: Corpus) -> dict[str, list[str]]:
     """What each slot may hold as far as the schema and the database say it; labels have no part in it."""
     values = {name: dict.fromkeys(slot.values) for name, slot in corpus.schema.slots.items()}
     if corpus.database:
-        for name, known in values.items():
+        for name, options in values.items():
             service, _, slot = name.partition("-")
-            known |= dict.fromkeys(sorted(corpus.database.values(service, slot.casefold().replace(" ", ""))))
-    return {name: list(known) for name, known in values.items()}
+            options |= dict.fromkeys(sorted(corpus.database.values(service, slot.casefold().replace(" ", ""))))
+    return {name: list(options) for name, options in values.items()}
 
 
 def public_corpus(path: Path, schema: Schema, open_database: Callable[[], Database | None]) -> Corpus:

@@ -49,16 +49,21 @@ def checked_address(url: str) -> str:
 
 
 def ask_system(
-    url: str, schema: Schema, dialogue: str, said: Sequence[tuple[str, str]], user: str, allowed: Iterable[str] = ()
+    url: str,
+    schema: Schema,
+    dialogue: str,
+    exchanges: Sequence[tuple[str, str]],
+    user: str,
+    allowed: Iterable[str] = (),
 ) -> str:
     """What a system replies to the user, after what was said so far (user, system); Unanswered where it does not.
 
     The request is that of the tracker `http`, and the reply is the `response` of its answer.
     """
-    answered = ["", *(system for _, system in said)]
-    utterances = [*(before for before, _ in said), user]
+    answered = ["", *(system for _, system in exchanges)]
+    utterances = [*(before for before, _ in exchanges), user]
     turns = tuple(Turn(text, system) for text, system in zip(utterances, answered, strict=True))
-    context = Context(Dialogue(dialogue, turns), len(said), schema)
+    context = Context(Dialogue(dialogue, turns), len(exchanges), schema)
     body = msgspec.json.encode({"schema": schema_data(schema), "contexts": [context_data(context)]})
     headers = {"Content-Type": "application/json"}
 
@@ -96,13 +101,13 @@ class _Outside(httpcore.SyncBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
         try:
-            found = [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+            addresses = [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
         except (OSError, UnicodeError) as error:
             raise httpcore.ConnectError(str(error)) from None
-        if host.casefold() not in self.allowed and not all(map(is_public, found)):
+        if host.casefold() not in self.allowed and not all(map(is_public, addresses)):
             raise Unanswered(UNREACHABLE, _PRIVATE)
         # The address that was looked at, and not what the name means a moment later.
-        return super().connect_tcp(found[0], port, timeout, local_address, socket_options)
+        return super().connect_tcp(addresses[0], port, timeout, local_address, socket_options)
 
 
 def is_public(address: str) -> bool:
@@ -122,13 +127,13 @@ def draw_goals(dialogues: Iterable[Dialogue], database: Database | None, goals: 
     Neither judges nor the systems that they talk to learn what a dialogue of the test data says: of each service a row
     of the database gives the values that it has, and other dialogues give the rest.
     """
-    wanted = [_wanted(dialogue) for dialogue in dialogues]
+    originals = [_wanted(dialogue) for dialogue in dialogues]
     values: dict[str, dict[str, None]] = {}
-    for state, _ in wanted:
+    for state, _ in originals:
         for slot, forms in state.items():
             values.setdefault(slot, {})[forms[0]] = None
     random = Random(seed)
-    shapes = [(state, requests) for state, requests in wanted if state]
+    shapes = [(state, requests) for state, requests in originals if state]
     drawn = random.sample(shapes, min(goals, len(shapes)))
     return [_in_words(_drawn_anew(state, values, database, random), requests) for state, requests in drawn]
 
@@ -152,10 +157,10 @@ def _drawn_anew(
             rows[service] = random.choice(database.tables[service])
     for slot in state:
         service, _, name = slot.partition("-")
-        known = rows.get(service, {}).get(name.casefold().replace(" ", ""))
+        value = rows.get(service, {}).get(name.casefold().replace(" ", ""))
         taken = {forms[0] for other, forms in fresh.items() if service_of(other) == service}  # no trip goes nowhere
         options = [value for value in values[slot] if value not in taken] or list(values[slot])
-        fresh[slot] = (known.partition("|")[0] if known else random.choice(options),)
+        fresh[slot] = (value.partition("|")[0] if value else random.choice(options),)
     return fresh
 
 

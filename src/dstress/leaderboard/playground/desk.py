@@ -122,15 +122,15 @@ class Desk:
     @cached_property
     def offered(self) -> dict[str, Offered]:
         """The stressors by name, with the arguments that may be set."""
-        known = offer(self.registry)
+        available = offer(self.registry)
         if self.rules.offered is None:
-            return known
+            return available
         offered = {}
         for name, bounds in self.rules.offered.items():
-            defaults = {argument.name: argument.default for argument in known[name].arguments}
+            defaults = {argument.name: argument.default for argument in available[name].arguments}
             choices = {each: tuple(bound) if isinstance(bound[0], str) else () for each, bound in bounds.items()}
             arguments = tuple(Argument(each, defaults[each], choices[each]) for each in bounds)
-            offered[name] = known[name]._replace(arguments=arguments)
+            offered[name] = available[name]._replace(arguments=arguments)
         return offered
 
     def bounds(self, name: str, argument: str) -> tuple[float, float] | None:
@@ -146,9 +146,9 @@ class Desk:
 
     def read(self, query: Sequence[tuple[str, str]]) -> Request:
         """A request as an address has it: `typos.rate=0.2` sets an argument."""
-        given = dict(query)
-        if given.get("from", given.get("corpus")) != given.get("corpus"):  # a dialogue of the corpus before
-            given |= {"dialogue": "", "turn": ""}
+        fields = dict(query)
+        if fields.get("from", fields.get("corpus")) != fields.get("corpus"):  # a dialogue of the corpus before
+            fields |= {"dialogue": "", "turn": ""}
         settings: dict[str, dict[str, str]] = {}
         for key, value in query:
             name, point, argument = key.partition(".")
@@ -157,16 +157,16 @@ class Desk:
                 if argument in defaults and value.strip() != defaults[argument]:
                     settings.setdefault(name, {})[argument] = value.strip()
         texts = {
-            name: given[name].replace("\r\n", "\n") if name in given else None for name in ("user", "system", "label")
+            name: fields[name].replace("\r\n", "\n") if name in fields else None for name in ("user", "system", "label")
         }
         request = Request(
-            given.get("corpus") or self.corpora[0],
-            given.get("dialogue", "").strip()[:_LONGEST_ID],
-            _number(given, "turn", 1, 1, 100_000),
+            fields.get("corpus") or self.corpora[0],
+            fields.get("dialogue", "").strip()[:_LONGEST_ID],
+            _number(fields, "turn", 1, 1, 100_000),
             **texts,
-            seeds=_number(given, "seeds", 3, 1, self.rules.most_seeds),
-            first_seed=_number(given, "first", 1, 0, 2**31),
-            spec=given.get("spec", "").strip() if self.rules.own_specs else "",
+            seeds=_number(fields, "seeds", 3, 1, self.rules.most_seeds),
+            first_seed=_number(fields, "first", 1, 0, 2**31),
+            spec=fields.get("spec", "").strip() if self.rules.own_specs else "",
             heavy=frozenset(value for key, value in query if key == "run"),
             settings=settings,
         )
@@ -311,9 +311,9 @@ def _result(future: Future[Tried], spec: str) -> Tried:
     return future.result()
 
 
-def _number(given: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
+def _number(fields: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
     """A whole number of a request, within its bounds."""
-    text = given.get(name, "").strip()
+    text = fields.get(name, "").strip()
     if not text:
         return default
     try:

@@ -64,8 +64,8 @@ def mark(parts: Sequence[Part]) -> Markup:
 
 
 def _command(answer: Answer, spec: str) -> str:
-    asked = answer.request
-    return shlex.join(["dstress", "stress", asked.corpus, "--with", spec, "--seed", str(asked.first_seed)])
+    request = answer.request
+    return shlex.join(["dstress", "stress", request.corpus, "--with", spec, "--seed", str(request.first_seed)])
 
 
 def _said(scene: Scene) -> Iterator[tuple[str, str]]:

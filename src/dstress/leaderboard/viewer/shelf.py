@@ -124,7 +124,7 @@ def _progress(path: Path) -> str:
             for variant in run.variants
             for repeat in range(run.manifest.repeats)
         ]
-        wanted = run.variant(ORIGINAL).turns * len(files)
+        total = run.variant(ORIGINAL).turns * len(files)
         written = [file for file in files if file.is_file()]
         answered = sum(file.read_bytes().count(b"\n") for file in written)
         latest = max((file.stat().st_mtime for file in written), default=(path / "run.toml").stat().st_mtime)
@@ -132,7 +132,7 @@ def _progress(path: Path) -> str:
         return ""
     ago = max(0, round(time.time() - latest))
     since = f"{ago:,} s" if ago < _MINUTES else f"{ago // 60:,} minutes"
-    return f"{100 * answered // max(1, wanted)} % of {wanted:,} turns tracked; last prediction {since} ago"
+    return f"{100 * answered // max(1, total)} % of {total:,} turns tracked; last prediction {since} ago"
 
 
 @contextmanager

@@ -43,14 +43,14 @@ def find_unsaid(text: str, goal: Goal) -> tuple[str, ...]:
             for *_, start, end in find_value(text, slot, (value,))
             if not (is_bare_answer(text[start:end], value) if is_flag(value) else fold(text[start:end]) in _NO)
         ]
-    said, used = set[str](), list[tuple[int, int]]()
+    mentioned, used = set[str](), list[tuple[int, int]]()
     for slot in sorted(spans, key=lambda slot: len(spans[slot])):
         # Words may say these for several slots at once: "no wifi or parking", "any area and any price".
         is_shared = goal.spoken[slot] == DONTCARE or is_flag(goal.spoken[slot])
         if own := [span for span in spans[slot] if is_shared or not overlap(span, used)]:
-            said.add(slot)
+            mentioned.add(slot)
             used += () if is_shared else own[:1]
-    return tuple(slot for slot in goal.spoken if slot not in said)
+    return tuple(slot for slot in goal.spoken if slot not in mentioned)
 
 
 def takes_up(text: str) -> bool:

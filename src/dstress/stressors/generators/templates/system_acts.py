@@ -87,9 +87,9 @@ class ActTagger(NamedTuple):
                 by_noun[service_noun(service)].update({*tokens_of(system)})
             if system and slots:
                 questions += 1
-                asked = _question_runs(system)
-                in_questions.update(asked)
-                answered.update(product(asked, {bare_name(slot) for slot in slots}))
+                runs = _question_runs(system)
+                in_questions.update(runs)
+                answered.update(product(runs, {bare_name(slot) for slot in slots}))
         requests: dict[str, tuple[str, ...]] = {}
         often = max(_OFTEN, questions // _SHARE)
         for (run, name), number in sorted(answered.items()):
