@@ -107,7 +107,7 @@ class Comparison(Displayed, VariantComparison, frozen=True):
     stressed: dict[str, VariantComparison] = {}
     """Runs only: the same under each stressor, and for metrics over variants of each of the suite's groups."""
     ranking: Ranking | None = None
-    """Of three systems or more: their order by the first metric, and who cannot be told apart, all pairs tested."""
+    """Of three systems or more: their order by the first metric, all pairs tested, and which do not differ."""
 
     @property
     def variants(self) -> dict[str, VariantComparison]:

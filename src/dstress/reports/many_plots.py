@@ -33,7 +33,7 @@ def make_system_plots(systems: Systems, ranking: Ranking | None) -> dict[str, Pl
 
 
 def _ranks(ranking: Ranking) -> Iterator[Plot]:
-    """Ranks on every version, and bars over those that cannot be told apart: critical differences, one per column."""
+    """Ranks on every version, and bars over those that do not differ: critical differences, one per column."""
     names, versions, unit = list(ranking.mean_rank), list(ranking.orders), measure_of(ranking.metric).unit
     rows: Rows = []
     bars: Rows = []

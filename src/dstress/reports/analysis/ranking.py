@@ -41,7 +41,7 @@ class PairDifference(TestedDifference, frozen=True, kw_only=True):
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """Where a system stands on one version of the data. Systems that share a letter in `group` cannot be told apart.
+    """Where a system stands on one version of the data. Systems that share a letter in `group` do not differ.
 
     Systems of the same value share the mean of their ranks; the best is 1. One without a value is last, in no group.
     """
