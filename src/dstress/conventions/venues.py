@@ -14,8 +14,11 @@ from functools import cache
 from dstress.conventions.fuzzy import partial_ratio
 from dstress.conventions.mwzeval import MwzEval
 from dstress.corpora.database import Database
+from dstress.dialogue import DONTCARE
 from dstress.text.placeholders import NAME, TRAIN_ID
 
+BOOKING = "book "
+"""What slots that only a booking needs begin with."""
 _UNNAMED = frozenset({"taxi", "police", "hospital"})
 """Services whose database offers no choice: nothing needs to be named."""
 _ALIKE = 90
@@ -72,6 +75,17 @@ class Venues:
     def _accept(self, service: str, column: str, value: str) -> frozenset[str]:
         stored = self.database.values(service, column)
         return frozenset(other for other in stored if self.fits(service, column, other, value))
+
+
+def constraints_of(state: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """What a state looks for in the database: by service and column, in canonical form; bookings look for nothing."""
+    canonical, constraints = MwzEval(), dict[str, dict[str, str]]()
+    for slot, value in state.items():
+        service, _, name = slot.partition("-")
+        constraint = canonical.predicted(slot, value)
+        if constraint and constraint != DONTCARE and not name.startswith(BOOKING):
+            constraints.setdefault(service, {})[name.casefold().replace(" ", "")] = constraint
+    return constraints
 
 
 def identify(row: Mapping[str, str]) -> str:

@@ -249,6 +249,7 @@ def _evaluate(model: Model, tracker: type[LearnedTracker], dev: Corpus, options:
     model.module = copy.deepcopy(trained)  # getting ready to track may cost precision
     try:
         model.ready()
+        model.connect(dev)
         answers = list(track_requests(requests, dev.schema, track, sequential=tracker.sequential))
     finally:
         model.module = trained

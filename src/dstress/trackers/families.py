@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from dstress.learning.checkpoints import NOTES, find_checkpoint, read_notes
 from dstress.trackers.learned import LearnedTracker
 
 
@@ -32,19 +35,28 @@ class SchemaReader(LearnedTracker):
     gpu_batch = 256
 
 
-class Causal(LearnedTracker):
+class Generative(LearnedTracker):
+    """A family whose checkpoints differ in what they read: only some need their own previous answer."""
+
+    sequential = True
+    gpu_batch = 2048
+
+    def __init__(self, path: Path, device: str = "", batch: int = 0) -> None:
+        super().__init__(path, device, batch)
+        notes = find_checkpoint(path) / NOTES
+        if notes.is_file():  # a folder that is no checkpoint is told later, by `check`
+            self.sequential = bool(read_notes(notes.parent)["model"].get("previous"))
+
+
+class Causal(Generative):
     """A language model, trained, that goes on with the state: SimpleTOD, SOLOIST."""
 
     family = "causal"
     model = "dstress.trackers.generative.networks:CausalModel"
-    sequential = True
-    gpu_batch = 2048
 
 
-class Seq2Seq(LearnedTracker):
+class Seq2Seq(Generative):
     """An encoder and a decoder, trained, that writes the state: BART-DST, T5DST, PrefineDST."""
 
     family = "seq2seq"
     model = "dstress.trackers.generative.networks:Seq2SeqModel"
-    sequential = True
-    gpu_batch = 2048

@@ -18,7 +18,7 @@ import hashlib
 import importlib
 import warnings
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar, NamedTuple, Self
@@ -35,6 +35,7 @@ from dstress.learning.pretrained import Pretrained
 from dstress.learning.recipe import read_settings
 from dstress.resources import Material, Resources
 from dstress.storage.source_hash import hash_source
+from dstress.text.placeholders import delexicalise_by_spans
 from dstress.trackers.base import Answer, Context, Tracker
 
 
@@ -93,6 +94,10 @@ class Model(Learner):
     def track(self, contexts: Sequence[Context]) -> Sequence[Answer]:
         """An answer for each context, whatever else is in the batch, with `module` ready to track."""
 
+    def connect(self, corpus: Iterable[Dialogue]) -> None:
+        """Take what a corpus has beside its dialogues, such as its database, before any of its turns is tracked."""
+        return
+
     def ready(self) -> None:
         """Make the module ready to track: in double precision, in which no answer hangs on what else is in the batch.
 
@@ -127,7 +132,10 @@ class PretrainedModel(Model):
 
 
 class LabelledTurn(NamedTuple):
-    """A turn as a tracker sees it, and what is right: one value for each slot, and what the system said next."""
+    """A turn as a tracker sees it, and what is right: one value for each slot, and the system's answer.
+
+    The answer has placeholders where the corpus knows the spans of values; it is empty where there is none.
+    """
 
     context: Context
     state: dict[str, str]
@@ -148,8 +156,10 @@ def labelled_turns(corpus: Material) -> Iterator[LabelledTurn]:
 def label_turns(dialogue: Dialogue, schema: Schema) -> Iterator[LabelledTurn]:
     """Every turn of a dialogue, likewise."""
     before: dict[str, str] = {}
-    for number, turn in enumerate(dialogue.turns):
-        reply = dialogue.turns[number + 1].system if number + 1 < len(dialogue.turns) else ""
+    answers = zip(dialogue.responses, dialogue.response_frames, strict=True)
+    for number, (turn, (said, frames)) in enumerate(zip(dialogue.turns, answers, strict=True)):
+        # What the system said next does not answer a turn that was put in from elsewhere.
+        reply = "" if turn.ood else delexicalise_by_spans(said, frames)
         yield LabelledTurn(Context(dialogue, number, schema, before), first_forms(turn.state), reply)
         before = first_forms(turn.remembered.state)
 
@@ -244,6 +254,7 @@ class LearnedTracker(Tracker):
         """Read the checkpoint."""
         super().prepare(resources)
         self._model = self.load_model(self.path, resources.schema)
+        self._model.connect(resources.corpus)
         self._model.module.to(choose_device(self.device))
         self._model.ready()
 

@@ -1,25 +1,33 @@
 """What a generative tracker reads and writes: prompts out of contexts, texts out of states, and states out of texts.
 
 A form is how one paper puts it. `state` writes the whole state (SimpleTOD, SOLOIST, BART-DST) or what changed in it,
-`slots` answers for one slot after the other (T5DST).
+`slots` answers for one slot after the other (T5DST). A `state` form that has learned responses then reads its own state
+and what the database has for it, and goes on with the system's answer.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Literal
 
 import msgspec
 
+from dstress.conventions.venues import Venues, constraints_of
+from dstress.corpora.base import Corpus
+from dstress.dialogue import Dialogue
 from dstress.learning.lessons import Lesson
 from dstress.learning.recipe import Natural, Share
-from dstress.trackers.base import Context
+from dstress.predictions.base import Prediction
+from dstress.trackers.base import Answer, Context
 from dstress.trackers.learned import LabelledTurn
 
 _NONE = "none"
-Objective = Literal["state", "response", "contrast"]
+_YES, _NO = "yes", "no"
+_FEW = 5
+"""Rows of the database up to which their number is told; more are `many`."""
+Objective = Literal["state", "response", "intent", "ood", "contrast"]
 
 
 class FormOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,7 +43,8 @@ class FormOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     forget: Share = 0.15
     """The share of training turns whose state before lacks slots, as the tracker's own answers will."""
     objectives: tuple[Objective, ...] = ("state",)
-    """SOLOIST learns three: the state, the system's next words, and which states and words belong together."""
+    """SOLOIST learns three: the state, the system's answer, and which states and answers belong together. RADDLE's last
+    two tasks need the user's intent, and whether an utterance is out of domain."""
     negatives: Share = 1.0
     """`slots`: the share of the slots without a value that are learned from."""
 
@@ -45,6 +54,8 @@ class FormOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("writes = 'change' needs previous = true: a change is one of the state before")
         if self.form == "slots" and (self.previous or self.objectives != ("state",)):
             raise ValueError("form = 'slots' reads no state before and has one objective")
+        if self.form == "state" and "state" not in self.objectives:
+            raise ValueError("objectives lack 'state', which every tracker needs")
 
 
 class Form(ABC):
@@ -52,18 +63,35 @@ class Form(ABC):
 
     def __init__(self, options: FormOptions) -> None:
         self.options = options
+        self.responds = "response" in options.objectives
+        self._venues: Venues | None = None
+
+    def connect(self, corpus: Iterable[Dialogue]) -> None:
+        """Open the database of a corpus, if it has one and responses are based on it."""
+        database = corpus.database if self.responds and isinstance(corpus, Corpus) else None
+        self._venues = Venues(database) if database else None
+
+    def teach_all(self, turns: Sequence[LabelledTurn], random: Random) -> Iterator[Lesson]:
+        """What turns have to teach; what does not belong together is put together from two of them."""
+        is_contrasted = "contrast" in self.options.objectives
+        for turn in turns:
+            yield from self.teach(turn, random, random.choice(turns) if is_contrasted else turn)
 
     @abstractmethod
-    def teach(self, turn: LabelledTurn, random: Random) -> Iterator[Lesson]:
-        """What a turn has to teach."""
+    def teach(self, turn: LabelledTurn, random: Random, other: LabelledTurn) -> Iterator[Lesson]:
+        """What a turn has to teach; `other` is any turn, the state and answer of which are wrong here."""
 
     @abstractmethod
     def ask(self, context: Context) -> Sequence[str]:
         """The prompts whose answers tell the state."""
 
     @abstractmethod
-    def read(self, context: Context, answers: Sequence[str]) -> dict[str, str]:
-        """The state that the answers to `ask` tell; what no schema knows is left out."""
+    def read(self, context: Context, answers: Sequence[str]) -> Answer:
+        """The state, and whatever else the answers to `ask` tell; slots that no schema knows are left out."""
+
+    def ask_response(self, context: Context, state: Mapping[str, str]) -> str:
+        """The prompt that the system's answer follows on, of a form that `responds`; the state is the tracker's own."""
+        raise NotImplementedError
 
     def _words(self, context: Context) -> str:
         return "".join(
@@ -75,30 +103,80 @@ class Form(ABC):
 class WholeState(Form):
     """The state, or its change, in one line: ` hotel area = north ; hotel stars = 4 ; end`."""
 
-    def teach(self, turn: LabelledTurn, random: Random) -> Iterator[Lesson]:
-        """The state; where asked for the system's next words, and whether a state and words belong together."""
+    def teach(self, turn: LabelledTurn, random: Random, other: LabelledTurn) -> Iterator[Lesson]:
+        """The state; where asked for the answer, intent, and whether the turn is foreign; and what belongs together."""
         before, state, words = dict(turn.context.previous or {}), turn.state, self._words(turn.context)
         if self.options.previous and random.random() < self.options.forget:
             before, state = _forget(before, state, words, random)
-        prompt, answer = self._prompt(before, words), self._answer(before, state)
-        if "state" in self.options.objectives:
-            yield Lesson(turn.name, prompt, answer)
-        if "response" in self.options.objectives and turn.reply:
-            yield Lesson(turn.name, f"{prompt}{answer}\nsystem:", f" {turn.reply}")
+        yield Lesson(turn.name, self._prompt(before, words), self._answer(before, state))
+        gold = turn.context.gold
+        intent = next((frame.intent for frame in gold.frames if frame.intent), _NONE)
+        told = {"intent": intent, "ood": _YES if gold.ood else _NO}
+        for question, prompt in self._questions(turn.context).items():
+            yield Lesson(turn.name, prompt, f" {told[question]}")
+        if self.responds and turn.reply:
+            yield Lesson(turn.name, self._response_prompt(before, words, state), f" {turn.reply}")
         if "contrast" in self.options.objectives and turn.reply and state:
+            shown, reply = state, turn.reply
             is_right = random.random() < 1 / 2
-            shown = answer if is_right else self._answer(before, _spoil(state, random))
-            yield Lesson(turn.name, f"{prompt}{shown}\nsystem: {turn.reply}\nright:", " yes" if is_right else " no")
+            if not is_right:
+                spoils = random.choice(("state", "response", "both"))
+                if spoils != "response":
+                    shown = other.state if other.state not in ({}, state) else _spoil(state, random)
+                if spoils != "state":
+                    reply = other.reply
+            if is_right or (reply and (shown, reply) != (state, turn.reply)):
+                prompt = f"{self._response_prompt(before, words, shown)} {reply}\nright:"
+                yield Lesson(turn.name, prompt, f" {_YES if is_right else _NO}")
 
     def ask(self, context: Context) -> Sequence[str]:
-        """One prompt."""
-        return [self._prompt(context.previous or {}, self._words(context))]
+        """One prompt for the state, and one for each other question."""
+        return [self._prompt(context.previous or {}, self._words(context)), *self._questions(context).values()]
 
-    def read(self, context: Context, answers: Sequence[str]) -> dict[str, str]:
-        """The slots of a line, up to its end or to where it breaks off."""
+    def ask_response(self, context: Context, state: Mapping[str, str]) -> str:
+        """The words, the state, and what the database has for it."""
+        return self._response_prompt(context.previous or {}, self._words(context), state)
+
+    def read(self, context: Context, answers: Sequence[str]) -> Answer:
+        """The slots of a line, up to its end or to where it breaks off; and the answers to the other questions."""
+        state = self._read_state(context, answers[0])
+        if set(self.options.objectives) <= {"state", "contrast"}:
+            return state
+        told = {name: answer.strip() for name, answer in zip(self._questions(context), answers[1:], strict=True)}
+        intent = told.get("intent")
+        return Prediction(
+            context.dialogue,
+            context.turn,
+            state,
+            intent="" if intent == _NONE else intent,
+            ood=told["ood"] == _YES if "ood" in told else None,
+        )
+
+    def _questions(self, context: Context) -> dict[str, str]:
+        """What is asked beside the state, by the objective."""
+        asked = {"intent": "intent:", "ood": "out of domain:"}
+        words = self._words(context)
+        return {name: f"{words}\n{text}" for name, text in asked.items() if name in self.options.objectives}
+
+    def _response_prompt(self, before: Mapping[str, str], words: str, state: Mapping[str, str]) -> str:
+        prompt = f"{self._prompt(before, words)}{self._answer(before, state)}"
+        return f"{prompt}{self._look_up(state)}\nsystem:"
+
+    def _look_up(self, state: Mapping[str, str]) -> str:
+        """How many rows of the database fit the state, by service; nothing without a database."""
+        if self._venues is None:
+            return ""
+        line = ""
+        for service, constraints in sorted(constraints_of(state).items()):
+            if self._venues.placeholder(service):
+                rows = len(self._venues.find(service, constraints))
+                line += f" {service} {rows if rows <= _FEW else 'many'} ;"
+        return f"\ndatabase:{line} end"
+
+    def _read_state(self, context: Context, line: str) -> dict[str, str]:
         state = dict(context.previous or {}) if self.options.writes == "change" else {}
         slots = {_name(slot): slot for slot in context.schema.slots}
-        for part in answers[0].split(" ;"):
+        for part in line.split(" ;"):
             name, is_pair, value = part.partition(" = ")
             if is_pair and (slot := slots.get(name.strip())) and (value := value.strip()):
                 state[slot] = value
@@ -117,7 +195,7 @@ class WholeState(Form):
 class SlotBySlot(Form):
     """A question for each slot, with its description: the value, or `none`."""
 
-    def teach(self, turn: LabelledTurn, random: Random) -> Iterator[Lesson]:
+    def teach(self, turn: LabelledTurn, random: Random, other: LabelledTurn) -> Iterator[Lesson]:
         """Every slot with a value, and a share of the others."""
         for slot, prompt in zip(turn.context.schema.slots, self.ask(turn.context), strict=True):
             if slot in turn.state or random.random() < self.options.negatives:

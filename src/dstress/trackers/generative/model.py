@@ -7,14 +7,17 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
+import msgspec
 import torch
 from torch.nn import functional
 
+from dstress.dialogue import Dialogue
 from dstress.learning.base import Batch, Loss
 from dstress.learning.batches import IGNORED, pad_rows
 from dstress.learning.devices import require_transformers
 from dstress.learning.lessons import Lesson
 from dstress.learning.pretrained import Pretrained
+from dstress.predictions.base import Prediction
 from dstress.resources import Material
 from dstress.trackers.base import Answer, Context
 from dstress.trackers.generative.decoding import Sampler, can_decode, decode
@@ -55,7 +58,7 @@ class TokenLesson(NamedTuple):
 
 
 class GenerativeModel(PretrainedModel):
-    """A network of transformers that writes states."""
+    """A network of transformers that writes states and, where it has learned them, responses."""
 
     options_type = Options
     knowledge_type = Options
@@ -71,8 +74,9 @@ class GenerativeModel(PretrainedModel):
     @classmethod
     def create(cls, options: Options, train: Material) -> Self:
         """From the checkpoint; without one, tokens are learned from the corpus."""
-        form, random = create_form(options), Random(0)
-        return cls.create_for(options, (each for turn in labelled_turns(train) for each in form.teach(turn, random)))
+        form = create_form(options)
+        form.connect(train)
+        return cls.create_for(options, form.teach_all(list(labelled_turns(train)), Random(0)))
 
     @classmethod
     def create_for(cls, options: Options, lessons: Iterable[Lesson]) -> Self:
@@ -90,7 +94,8 @@ class GenerativeModel(PretrainedModel):
 
     def examples(self, train: Material, random: Random) -> list[TokenLesson]:
         """The lessons of every turn; what is forgotten is other at each epoch."""
-        return self.learn([lesson for turn in labelled_turns(train) for lesson in self.form.teach(turn, random)])
+        self.connect(train)
+        return self.learn(list(self.form.teach_all(list(labelled_turns(train)), random)))
 
     def learn(self, lessons: Sequence[Lesson]) -> list[TokenLesson]:
         """Lessons of any task."""
@@ -102,20 +107,35 @@ class GenerativeModel(PretrainedModel):
             for lesson, prompt, answer in zip(lessons, prompts, answers, strict=True)
         ]
 
+    def connect(self, corpus: Iterable[Dialogue]) -> None:
+        """Responses are based on the corpus's database."""
+        self.form.connect(corpus)
+
     def ready(self) -> None:
         """As precise as the options say."""
         is_half = self.module.device.type == "cuda" and self.options.precision == "bf16"
         self.module.to(torch.bfloat16 if is_half else torch.float32).eval()
 
     def track(self, contexts: Sequence[Context]) -> list[Answer]:
-        """The likeliest token after the other, for all prompts of all contexts at once, the longest together."""
+        """The likeliest token after the other, for all prompts of all contexts at once; then the responses."""
         questions = [self.form.ask(context) for context in contexts]
-        prompts = self.encode([prompt for prompts in questions for prompt in prompts])
-        texts = iter(self.generate([prompt[-self.options.longest :] for prompt in prompts]))
-        return [
+        texts = iter(self._continue([prompt for prompts in questions for prompt in prompts]))
+        answers = [
             self.form.read(context, [next(texts) for _ in prompts])
             for context, prompts in zip(contexts, questions, strict=True)
         ]
+        if not self.form.responds:
+            return answers
+        tracked = [answer for answer in answers if isinstance(answer, Prediction)]
+        pairs = zip(contexts, tracked, strict=True)
+        responses = self._continue([self.form.ask_response(context, answer.state) for context, answer in pairs])
+        return [
+            msgspec.structs.replace(answer, response=text.strip())
+            for answer, text in zip(tracked, responses, strict=True)
+        ]
+
+    def _continue(self, prompts: list[str]) -> list[str]:
+        return self.generate([prompt[-self.options.longest :] for prompt in self.encode(prompts)])
 
     def generate(self, prompts: Sequence[Sequence[int]], sampler: Sampler | None = None) -> list[str]:
         """What follows on each prompt: the likeliest tokens, or those that a sampler draws."""

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from dstress.conventions.mwzeval import MwzEval
-from dstress.conventions.venues import Venues
+from dstress.conventions.venues import BOOKING, Venues, constraints_of
 from dstress.corpora.base import Corpus
-from dstress.dialogue import DONTCARE, Service, service_of, slot_id
+from dstress.dialogue import Service, service_of, slot_id
 from dstress.errors import DstressError
 from dstress.predictions.base import Prediction
 from dstress.resources import Resources
@@ -28,7 +27,6 @@ from dstress.trackers.rules.tracker import Rules
 from dstress.trackers.rules.turn_evidence import TurnEvidence, find_facts, find_service, is_out_of_domain
 from dstress.trackers.rules.words import pattern
 
-_BOOKING = "book "
 _JOURNEY = ("departure", "destination")
 _LAST_WORDS = frozenset({"bye", "goodbye", "all"})
 _MOST_ASKED = 2
@@ -121,7 +119,7 @@ class Policy(Tracker):
         """A sentence that tells a fact, if the service has it."""
         columns = {column for row in self._venues.database.tables.get(service.name, ())[:1] for column in row}
         columns |= {slot.name for slot in service.slots} | {*service.requestable}
-        columns |= {REFERENCE.lower()} if any(slot.name.startswith(_BOOKING) for slot in service.slots) else set()
+        columns |= {REFERENCE.lower()} if any(slot.name.startswith(BOOKING) for slot in service.slots) else set()
         if fact not in columns or not (value := self._placeholder(service, fact)):
             return ""
         return _say("tell", fact, fact=fact, value=value)
@@ -167,29 +165,21 @@ class _Request(NamedTuple):
     @property
     def constraints(self) -> dict[str, str]:
         """What to look for in the database, by column, in canonical form."""
-        canonical = MwzEval()
-        values = {
-            slot: canonical.predicted(slot_id(self.service.name, slot), value) for slot, value in self.filled.items()
-        }
-        return {
-            slot.casefold().replace(" ", ""): value
-            for slot, value in values.items()
-            if value and value != DONTCARE and not slot.startswith(_BOOKING)
-        }
+        return constraints_of(self.state).get(self.service.name, {})
 
     @property
     def needed(self) -> list[str]:
         """What a booking needs, by bare names: the slots for it, or what the schema requires."""
         slots = [slot.name for slot in self.service.slots]
         booking = [intent for intent in self.service.intents if intent.transactional]
-        needed = [slot for slot in slots if slot.startswith(_BOOKING)]
+        needed = [slot for slot in slots if slot.startswith(BOOKING)]
         needed = needed or [slot for intent in booking for slot in intent.required if slot != NAME.lower()]
         return needed or [slot for slot in _JOURNEY if booking and slot in slots]
 
     @property
     def lacks(self) -> list[str]:
         """What of it the user has not said."""
-        return [slot.removeprefix(_BOOKING) for slot in self.needed if slot not in self.filled]
+        return [slot.removeprefix(BOOKING) for slot in self.needed if slot not in self.filled]
 
     @property
     def books(self) -> bool:
@@ -206,7 +196,7 @@ class _Request(NamedTuple):
     @property
     def searched(self) -> bool:
         """Whether the turn has changed what is looked for."""
-        return any(not slot.startswith(_BOOKING) for slot in self.changed)
+        return any(not slot.startswith(BOOKING) for slot in self.changed)
 
     @property
     def is_settled(self) -> bool:
