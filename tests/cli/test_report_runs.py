@@ -134,6 +134,7 @@ def test_real_prediction_files_as_runs(shared: Path, tmp_path: Path) -> None:
     [
         (["--seeds", "--along", "steps"], "one of --seeds, --along and --metric"),
         (["--seeds"], "a single run"),
+        (["--tasks", "--seeds"], "--tasks makes one table"),
         (["--along", "steps"], "the name has no number"),
         (["--metric", "jgaa"], "did you mean 'jga'"),
         (["--metric", "ss(jga)"], "the runs have nothing that ss(jga) could be of"),

@@ -23,6 +23,7 @@ from dstress.reports.many_tables import PAIRS
 from dstress.reports.plots import make_plots
 from dstress.reports.score_tables import run_tables
 from dstress.reports.tables import Table
+from dstress.reports.task_means import task_table
 from dstress.reports.variant_names import scores_by_original_names, variant_names
 from dstress.runs.folder import RunFolder
 from dstress.runs.scores import find_errors
@@ -45,6 +46,9 @@ def command(
     seeds: bool = option(
         is_flag=True, help="the runs are seeds of systems (copy-1 copy-2 ...): median, standard error"
     ),
+    tasks: bool = option(
+        is_flag=True, help="the runs are tasks of one benchmark; those in one folder are averaged into one row"
+    ),
     along: str = option(default="", metavar="LABEL", help="plot the runs along this axis: steps, training sizes ..."),
     metric: str = option(type=METRIC, default="", help="metric that ranks several systems; default: jga"),
     resamples: int = resamples_option(COMPARING.resamples, least=1),
@@ -55,8 +59,9 @@ def command(
     The page is one file that works offline. With --markdown, --latex, --csv, --plots, --label or --json, only these
     files are written. Several runs must be of the same dialogues; their trackers are ranked and tested in pairs. With
     --seeds, runs whose names differ only in a number are seeds of one system. With --along, that number is the run's
-    position on the axis. To see how a run's measures changed during training, name the runs of earlier checkpoints with
-    --after, oldest first.
+    position on the axis. With --tasks, the runs of one folder are tasks with a model each, and their columns are
+    averaged, as in RADDLE's table 2; folders whose names differ only in a number are draws of one system. To see how
+    a run's measures changed during training, name the runs of earlier checkpoints with --after, oldest first.
 
     \b
     Examples
@@ -66,9 +71,16 @@ def command(
       dstress report runs/rules runs/copy runs/causal --html compared.html
       dstress report --seeds runs/copy-1 runs/copy-2 runs/causal-1 runs/causal-2
       dstress report --along "training dialogues" runs/copy-10 runs/copy-100 runs/copy-1000
+      dstress report --tasks runs/gpt2-1/hotel runs/gpt2-1/train runs/soloist-1/hotel runs/soloist-1/train
       dstress report runs/epoch3 --after runs/epoch1 --after runs/epoch2
     """
     runs = [RunFolder.open(folder) for folder in run_folders]
+    if tasks:
+        if seeds or along or metric or after or label or html or plots_folder:
+            raise click.UsageError("--tasks makes one table; it goes with --markdown, --latex, --csv and --json alone")
+        table = task_table(runs)
+        files.show(table.data, [table])
+        return
     if len(runs) == 1:
         source = click.get_current_context().get_parameter_source("resamples")
         if seeds or along or metric or source == ParameterSource.COMMANDLINE:

@@ -20,7 +20,8 @@ from dstress.scoring.metrics.measures import measure_of
 from dstress.scoring.scorecard import Score
 
 _BASELINES = {"gold": "ceiling", "empty": "floor"}
-_SEED = re.compile(r"[-_.]?(?:seed)?[-_.]?\d+$")
+SEED = re.compile(r"[-_.]?(?:seed)?[-_.]?\d+$")
+"""What the names of runs that are seeds, or draws, of one system differ in."""
 
 
 class System(NamedTuple):
@@ -164,7 +165,7 @@ def group_runs(runs: Sequence[RunFolder], *, seeds: bool = False) -> Systems:
     So `copy-1` and `copy-seed2` are of `copy`.
     """
     systems: dict[str, list[RunFolder]] = {}
-    names = [_SEED.sub("", run.path.name) or run.path.name for run in runs] if seeds else []
+    names = [SEED.sub("", run.path.name) or run.path.name for run in runs] if seeds else []
     for name, run in zip(names or short_names([run.path for run in runs]), runs, strict=True):
         systems.setdefault(name, []).append(run)
     if seeds and (alone := next((name for name, own in systems.items() if len(own) < 2), None)):

@@ -101,7 +101,10 @@ def test_the_response_follows_on_what_the_database_has() -> None:
     inns = [{"name": f"inn {number}", "area": "north" if number else "south"} for number in range(8)]
     corpus = Corpus("inns", "test", SCHEMA, lambda: iter(()))
     corpus.open_database = lambda: Database({"hotel": inns})
-    form, context = create_form(FormOptions(objectives=("state", "response"), exchanges=1)), Context(DIALOGUE, 2, SCHEMA)
+    form, context = (
+        create_form(FormOptions(objectives=("state", "response"), exchanges=1)),
+        Context(DIALOGUE, 2, SCHEMA),
+    )
     assert "database:" not in form.ask_response(context, STATE)
     form.connect(corpus)
     words = "system: When?\nuser: for friday\nstate: hotel area = "
@@ -133,7 +136,9 @@ def test_intents_and_foreign_turns() -> None:
     }, "a foreign turn has no answer: what the system said next was said to another one"
     asked = form.ask(second.context)
     assert asked == [f"{foreign}\nstate:", f"{foreign}\nintent:", f"{foreign}\nout of domain:"]
-    assert form.read(second.context, [lessons[prompt] for prompt in asked]) == Prediction("d", 1, {}, intent="", ood=True)
+    assert form.read(second.context, [lessons[prompt] for prompt in asked]) == Prediction(
+        "d", 1, {}, intent="", ood=True
+    )
     answer = form.read(first.context, [" hotel area = north ; end", " find_hotel", " no"])
     assert answer == Prediction("d", 0, {"hotel-area": "north"}, intent="find_hotel", ood=False)
 
@@ -151,7 +156,13 @@ def test_slot_by_slot() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"writes": "change"}, {"objectives": ("response",)}, {"form": "slots", "previous": True}, {"exchanges": -1}, {"forget": 2.0}],
+    [
+        {"writes": "change"},
+        {"objectives": ("response",)},
+        {"form": "slots", "previous": True},
+        {"exchanges": -1},
+        {"forget": 2.0},
+    ],
 )
 def test_what_cannot_work_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(SpecError, match=r"needs|reads|lack|\.exchanges|\.forget"):

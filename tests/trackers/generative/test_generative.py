@@ -17,11 +17,15 @@ need("torch", "models")
 
 import torch
 
+from dstress.corpora import load
 from dstress.corpora.base import Corpus
+from dstress.corpora.database import Database
 from dstress.dialogue import Dialogue, Schema, Service, Slot, Turn
 from dstress.errors import DstressError
-from dstress.learning.recipe import Recipe, TrainingOptions
+from dstress.learning.recipe import AugmentOptions, Recipe, TrainingOptions
+from dstress.pipeline.evaluate import evaluate
 from dstress.pipeline.train import train
+from dstress.predictions.base import Prediction
 from dstress.resources import Resources
 from dstress.storage.home import home
 from dstress.trackers import Context, create
@@ -138,6 +142,59 @@ def test_a_checkpoint_tracks_with_nothing_but_its_folder(folder: Path) -> None:
     tracker = create(f"{folder.name}(path={folder}, device=cpu)")
     tracker.prepare(Resources(SCHEMA, hotels(), lambda name: hotels(), home()))
     assert len(tracker.track(contexts(hotels(2)))) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_trained_system_answers_and_is_scored_under_raddle(family: str, tmp_path: Path) -> None:
+    """States, responses, intents and foreign turns from one checkpoint, with every column of table 2."""
+    augment = AugmentOptions("out_of_domain(rate=0.5, part=train)", keep_out="none")
+    learns = {"objectives": ["state", "response", "intent", "ood", "contrast"], "exchanges": 1, "longest": 120}
+    options = TrainingOptions(epochs=1, batch=32, rate=0.005, evaluate_on=1)
+    few = training("reminder", None, 6)
+    recipe = Recipe(family, few, few, model=TINY | learns, training=options, augment=augment)
+    train(recipe, tmp_path / "trained")
+    corpus = load("reminder:test").take(2)
+    run = evaluate(
+        "raddle", f"{family}(path={tmp_path / 'trained'}, device=cpu)", corpus, tmp_path / "run", resamples=10
+    )
+    assert not [cell.column for cell in run.scores.table if cell.task and cell.score is None]
+    answers = list(run.variant("original").journal())
+    assert all(answer.response and answer.intent is not None and answer.ood is not None for answer in answers)
+    assert len({answer.response for answer in answers}) > 1 or family == "seq2seq", "a little was learned"
+
+
+def test_responses_are_kept_with_the_checkpoint_and_hang_on_the_database(tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    options = Options(**TINY, objectives=("state", "response", "intent"))
+    model = CausalModel.create(options, hotels())
+    fit(model, hotels(12), BRIEF, RATE)
+    again = CausalModel.restore(model.save(tmp_path), tmp_path)
+    again.module.load_state_dict(model.module.state_dict())
+    again.ready()
+    asked = contexts(hotels(3))
+    with torch.inference_mode():
+        answers = model.track(asked)
+        assert answers == again.track(asked)
+        assert all(isinstance(answer, Prediction) and answer.response is not None for answer in answers)
+        stocked = hotels()
+        stocked.open_database = lambda: Database({"hotel": [{"name": "Ivy", "area": "north"}]})
+        read: list[str] = []
+        encode, again.encode = again.encode, lambda texts: (read.extend(texts), encode(texts))[1]  # type: ignore[method-assign]
+        again.connect(stocked)
+        again.track(asked)
+    assert sum("\ndatabase:" in text for text in read) == len(asked), "what the database has is read with each response"
+
+
+def test_a_checkpoint_that_reads_no_state_need_not_wait_for_its_own(folder: Path, tmp_path: Path) -> None:
+    assert create(f"{folder.name}(path={folder})").sequential, "it reads the previous state"
+    few = training("reminder", None, 2)
+    options = TrainingOptions(epochs=1, batch=32)
+    train(
+        Recipe(folder.name, few, few, model=TINY | {"longest": 40, "longest_answer": 4}, training=options),
+        tmp_path / "t",
+    )
+    assert not create(f"{folder.name}(path={tmp_path / 't'})").sequential
 
 
 def test_a_checkpoint_in_the_layout_of_transformers(tmp_path: Path) -> None:
