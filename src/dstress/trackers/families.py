@@ -44,7 +44,7 @@ class Generative(LearnedTracker):
     def __init__(self, path: Path, device: str = "", batch: int = 0) -> None:
         super().__init__(path, device, batch)
         notes = find_checkpoint(path) / NOTES
-        if notes.is_file():  # a folder that is no checkpoint is told later, by `check`
+        if notes.is_file():  # `check` reports a folder that is no checkpoint
             self.sequential = bool(read_notes(notes.parent)["model"].get("previous"))
 
 

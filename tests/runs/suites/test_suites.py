@@ -53,8 +53,9 @@ def test_an_invariance_to_paraphrase_has_the_words_that_changed_beside_it(name: 
     assert paraphrased or name != "checkdst"
 
 
-def test_raddle_has_the_columns_of_table_2() -> None:
-    suite = suites.load("raddle")
+@pytest.mark.parametrize("name", ["raddle", "raddle-history"])
+def test_raddle_has_the_columns_of_table_2(name: str) -> None:
+    suite = suites.load(name)
     language = ["Standard", "Para.", "Simp.", "Typos", "Verbo.", "Speech"]
     expected = [f"{task} {measure}" for task in language for measure in ("JGA", "C")]
     expected += ["Unseen JGA", "Unseen IC", "OOD JGA", "OOD F1"]
@@ -62,8 +63,21 @@ def test_raddle_has_the_columns_of_table_2() -> None:
     assert [(average.column, average.without) for average in suite.average] == [("Avg.", ()), ("Avg.c", ("Standard",))]
 
 
+def test_raddle_history_differs_from_raddle_in_the_scope_alone() -> None:
+    clean, whole = suites.load("raddle"), suites.load("raddle-history")
+    scoped = ("paraphrase", "simplification", "typos", "verbosity", "speech_text")
+    assert whole.stressors == tuple(f"{each}(scope=dialogue)" if each in scoped else each for each in clean.stressors)
+    tasks = [column for column in clean.table if column.task]
+    assert [(c.name, c.metric, c.variant.partition("(")[0]) for c in whole.table] == [
+        (c.name, c.metric, c.variant) for c in tasks
+    ]
+    assert whole.terms == clean.terms
+
+
 def test_the_papers_have_theirs() -> None:
-    assert {"checkdst", "coco", "coco-ablation", "raddle", "sgd-x", "gca", "quick", "full"} <= set(suites.names())
+    assert {"checkdst", "coco", "coco-ablation", "raddle", "raddle-history", "sgd-x", "gca", "quick", "full"} <= set(
+        suites.names()
+    )
 
 
 @pytest.mark.parametrize("name", ["checkdst", "coco", "full", "raddle"])
