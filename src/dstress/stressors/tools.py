@@ -153,7 +153,9 @@ def _reword(dialogue: Dialogue, rewording: SchemaStressor, random: Random) -> Di
     for tool, old, service in zip(dialogue.tools, services, reworded.services, strict=True):
         pairs = list(zip(old.slots, service.slots, strict=True))
         names = {before.name: after.name for before, after in pairs}
-        parameters = _with_parameters(tool.parameters, names, {before.name: after.description for before, after in pairs})
+        parameters = _with_parameters(
+            tool.parameters, names, {before.name: after.description for before, after in pairs}
+        )
         prefix = "".join(tool.name.rpartition(".")[:2])
         new.append(Tool(prefix + service.intents[0].name, service.intents[0].description, parameters))
     return _with_tools(dialogue, new)
@@ -162,7 +164,7 @@ def _reword(dialogue: Dialogue, rewording: SchemaStressor, random: Random) -> Di
 def _with_parameters(
     schema: Mapping[str, Any], names: Mapping[str, str], descriptions: Mapping[str, str]
 ) -> dict[str, Any]:
-    """A schema whose outermost parameters have other names and descriptions; names that would meet stay, all of them."""
+    """A schema whose outermost parameters have other names and descriptions; names that would meet all stay."""
     if len(set(names.values())) < len(names):
         names = {name: name for name in names}
     new = dict(schema)
@@ -193,8 +195,7 @@ def _with_tools(dialogue: Dialogue, tools: Sequence[Tool]) -> Dialogue:
         return GoldCall(names.get(call.tool, call.tool), arguments)
 
     turns = tuple(
-        turn if turn.calls is None else _replace(turn, calls=tuple(map(renamed, turn.calls)))
-        for turn in dialogue.turns
+        turn if turn.calls is None else _replace(turn, calls=tuple(map(renamed, turn.calls))) for turn in dialogue.turns
     )
     new_tools = (_replace(new, name=names[old.name]) for old, new in zip(dialogue.tools, tools, strict=True))
     return _replace(dialogue, turns=turns, tools=tuple(new_tools))
