@@ -45,8 +45,8 @@ def _scores(runs: Mapping[str, RunFolder], names: Mapping[str, str]) -> Iterator
         for variant, card in scores.variants.items():
             name, cards = names[variant], card.metrics | scores.paired.get(variant, {})
             yield from ((f"{name} {metric}{suffix}", own) for metric, own in cards.items() if own.value == own.value)
-        for group, card in scores.across.items():
-            yield from ((f"{group} {metric}{suffix}", own) for metric, own in card.items())
+        for group, cards in scores.across.items():
+            yield from ((f"{group} {metric}{suffix}", own) for metric, own in cards.items())
         original = own_run.variant(ORIGINAL)
         gold, answers = list(original.dialogues()), list(original.journal())
         for category in dict.fromkeys(dialogue.id.rpartition("_")[0] for dialogue in gold):

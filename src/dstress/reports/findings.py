@@ -172,8 +172,9 @@ def _worst(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
 
 def _change(scores: Scores, evidence: Evidence, variant: str, drop: Drop, verb: str) -> Sentence:
     text = (
-        f"{capitalise(scores.joint_title)} {verb} from {PAGE.percent(drop.original)} % to {PAGE.percent(drop.stressed)} %: "
-        f"{say_change(drop)}, p {say_p(drop.p_holm)} after Holm's correction{say_differ(drop)}."
+        f"{capitalise(scores.joint_title)} {verb} from {PAGE.percent(drop.original)} % to "
+        f"{PAGE.percent(drop.stressed)} %: {say_change(drop)}, "
+        f"p {say_p(drop.p_holm)} after Holm's correction{say_differ(drop)}."
     )
     return evidence.say(text, "stressors", {"stressor": variant})
 
