@@ -87,7 +87,9 @@ class Tools(DialogueStressor):
         elif not called:  # any tool that is added might fit; nothing more can be taken away
             return dialogue
         elif self.change == "duplicates":
-            tools = [*dialogue.tools, *(_deprecated(tool) for tool in dialogue.tools if tool.name in called)]
+            names = {tool.name for tool in dialogue.tools}
+            copies = (_deprecated(tool) for tool in dialogue.tools if tool.name in called)
+            tools = [*dialogue.tools, *(copy for copy in copies if copy.name not in names)]
         elif self.change == "distractors":
             tools = [*dialogue.tools, *self._foreign(dialogue, random, self.count)]
             random.shuffle(tools)
