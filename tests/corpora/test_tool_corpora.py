@@ -77,6 +77,33 @@ def test_tools_that_are_none(listed: Any, problem: str) -> None:
         read_tools(listed, "tools.json")
 
 
+@pytest.mark.parametrize(
+    ("tools", "problem"),
+    [
+        ([{"name": "w"}, {"name": "w"}], "line 1: two tools are called 'w'"),
+        (
+            [{"name": "w", "parameters": {"properties": ["city"]}}],
+            "line 1, tool 'w': the parameters are no JSON schema",
+        ),
+        (
+            [{"name": "w", "parameters": {"properties": {"city": "string"}}}],
+            "tool 'w': the parameters are no JSON schema",
+        ),
+        ([{"name": "w", "parameters": "city"}], "Expected `object`, got `str` - at `$.tools[0].parameters`"),
+        ([{"name": "w"}], ""),
+    ],
+)
+def test_tools_of_a_corpus_written_by_hand(tmp_path: Path, tools: Any, problem: str) -> None:
+    turn = {"user": "Weather?", "calls": [{"tool": "w", "arguments": {}}]}
+    write_lines(tmp_path / "test.jsonl", {"id": "q1", "turns": [turn], "tools": tools})
+    if not problem:
+        assert next(iter(corpora.load(f"{tmp_path}:test"))).tools == (Tool("w"),)
+        return
+    with pytest.raises(CorpusError) as error:
+        list(corpora.load(f"{tmp_path}:test"))
+    assert problem in str(error.value)
+
+
 def test_tools_of_every_kind_of_list() -> None:
     schema = {"type": "object", "properties": {"x": {"type": "integer"}}}
     mcp = {"result": {"tools": [{"name": "a", "inputSchema": schema}]}}

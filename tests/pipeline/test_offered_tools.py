@@ -15,6 +15,7 @@ from dstress.pipeline.gate import Limits, gate
 from dstress.runs.folder import RunFolder
 
 CITIES = ("Rome", "Oslo", "Lima", "Cairo", "Quito", "Delhi", "Minsk", "Accra", "Hanoi", "Sofia", "Dakar", "Tunis")
+BARE = "tools(change=descriptions)"
 GOOD = {"get_weather": "weather forecast of a city", "find_hotel": "hotel rooms in a city"}
 VAGUE = {"get_weather": "Looks something up.", "find_hotel": "hotel rooms in a city, whatever the weather"}
 
@@ -56,7 +57,7 @@ def requests() -> list[dict[str, object]]:
 
 def run(name: str, *further: str) -> Result:
     tracker = "tests.pipeline.test_offered_tools:Reader"
-    options = ["--tools", f"{name}.json", "--corpus", "./requests", "--tracker", tracker, "--only", "typos"]
+    options = ["--tools", f"{name}.json", "--corpus", "./requests", "--tracker", tracker, "--only", f"typos,{BARE}"]
     return CliRunner().invoke(cli, ["run", "tools", *options, "--out", f"runs/{name}", *further])
 
 
@@ -80,6 +81,19 @@ def test_other_requests_are_refused(folder: Path) -> None:
     run("new")
     result = CliRunner().invoke(cli, ["gate", "runs/new", "--against", "runs/old", "--metric", "call-accuracy"])
     assert "the data of original" in str(result.exception)
+
+
+def test_costs_and_pairs_of_a_run_are_of_calls(folder: Path) -> None:
+    """Of states, of which there are none, everything would be right."""
+    assert run("old").exit_code == 0
+    scores = RunFolder.open(folder / "runs" / "old").scores
+    assert scores.joint == "call-accuracy" and scores.drops[BARE].difference == -0.5
+    assert {name: scores.paired[BARE][name].value for name in ("cjga", "newly-wrong")} == {
+        "cjga": 0.5,
+        "newly-wrong": 0.5,
+    }
+    page = (folder / "runs" / "old" / "report.html").read_text(encoding="utf-8")
+    assert "Call accuracy falls from 100.0 % to 50.0 %" in page and "Joint goal accuracy under" not in page
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from statistics import mean
 import numpy as np
 import pytest
 
+from dstress.dialogue import Call
 from dstress.predictions.base import Prediction
 from dstress.runs.repeats import compare_repeats
 
@@ -28,6 +29,12 @@ def test_what_differs_and_what_is_right_throughout() -> None:
     for k, passed in enumerate(told.passed, start=1):
         assert passed == pytest.approx(mean(mean(all(chosen) for chosen in combinations(unit, k)) for unit in right))
     assert len(told.passed) == 3
+
+
+def test_answers_that_call_other_things_differ() -> None:
+    calls = (Call("weather", {"city": city}) for city in ("Rome", "Oslo"))
+    first, second = (Prediction("d", 0, {}, calls=(call,)) for call in calls)
+    assert compare_repeats([np.ones(1), np.zeros(1)], [(first, second)]).differing == 1
 
 
 def test_an_answer_that_failed_differs_from_an_empty_one() -> None:

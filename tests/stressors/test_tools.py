@@ -7,7 +7,9 @@ import pytest
 
 from dstress.corpora.base import Corpus
 from dstress.dialogue import Dialogue, GoldCall, Schema, Tool, Turn
+from dstress.errors import SpecError
 from dstress.pipeline.stress import stress
+from tests.parts import need
 
 ROUTE = Tool(
     "maps.find_route",
@@ -41,6 +43,46 @@ def test_names_are_written_the_other_way() -> None:
     assert a.turns[0].calls == (GoldCall("maps.findRoute", {"endPoint": ("Rome",), "stops": (3, "")}),)
     assert a.turns[0].changed and a.turns[0].original == dialogues()[0].turns[0]
     assert c == dialogues()[2]
+
+
+def test_reworded_names_and_descriptions_follow_a_stressor_of_schemas() -> None:
+    a, b, c = stressed("tools(change=reworded, by=schema_noise)")
+    route = a.tools[0]
+    assert route.name.startswith("maps.") and route.name != ROUTE.name
+    assert len({tool.name for tool in (*a.tools, *b.tools)}) == 4
+    assert route.parameters.keys() == ROUTE.parameters.keys()
+    end, stops = route.parameters["properties"]
+    assert (end, stops) != ("end_point", "stops") and route.parameters["required"] == [end]
+    assert route.parameters["properties"][end]["type"] == "string"
+    assert route.parameters["properties"][end]["description"] != "Where to"
+    assert a.turns[0].calls == (GoldCall(route.name, {end: ("Rome",), stops: (3, "")}),)
+    assert a.turns[0].changed and a.turns[0].user == "To Rome with 3 stops." and c == dialogues()[2]
+
+
+def test_back_translated_tools() -> None:
+    need("apertium")
+    tool = Tool("find_movies", "Find a film.", {"properties": {"alarm_time": {"description": "Time of the alarm"}}})
+    dialogue = Dialogue(
+        "a", (Turn("A film!", calls=(GoldCall("find_movies", {"alarm_time": ("8",)}),)),), tools=(tool,)
+    )
+    (a,) = stress(Corpus("tiny", "", Schema(), lambda: iter([dialogue])), "tools(change=reworded)")
+    assert a.tools[0].name != "find_movies" and a.turns[0].calls[0].tool == a.tools[0].name
+
+
+def test_only_a_stressor_of_schemas_rewords_tools() -> None:
+    with pytest.raises(SpecError, match="typos does not change the words of a schema"):
+        stressed("tools(change=reworded, by=typos)")
+
+
+def test_another_order_of_parameters_is_a_change() -> None:
+    one = Dialogue("a", (Turn("To Rome with 3 stops.", calls=(CALL,)),), tools=(ROUTE,))
+    for seed in range(5):
+        (a,) = stress(Corpus("tiny", "", Schema(), lambda: iter([one])), "tools(change=order)", seed=seed)
+        is_reordered = [*a.tools[0].parameters["properties"]] != ["end_point", "stops"]
+        assert a.turns[0].changed == is_reordered
+        if is_reordered:
+            return
+    pytest.fail("no seed shuffled two parameters")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from dstress.corpora.base import Corpus, Importer, LocatedDialogue, Split
 from dstress.corpora.json_files import decode, decode_part
 from dstress.corpora.json_importer import complete_split
 from dstress.corpora.split_names import sort_splits, split_of_file
+from dstress.corpora.tools import check_tools
 from dstress.dialogue import Dialogue, Schema, join_values
 from dstress.errors import UNREADABLE_JSON, CorpusError
 from dstress.storage.atomic import replacing
@@ -71,6 +72,7 @@ def _read_lines(file: SourceFile) -> Iterator[LocatedDialogue]:
                 # Perhaps it was written by hand, and a value is a text instead of a list of forms.
                 is_json = isinstance(error, msgspec.ValidationError)
                 dialogue = decode_part(_DIALOGUE, _with_forms(line, where) if is_json else line, where)
+            check_tools(dialogue.tools, where)
             yield where, dialogue
 
 

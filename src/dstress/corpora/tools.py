@@ -30,10 +30,24 @@ def read_tools(listed: object, where: str) -> tuple[Tool, ...]:
             raise CorpusError(f"tool {place} has no name", where=where, fix='a tool is {"name", "parameters", ...}')
         name = inner["name"]
         if name in tools:
-            raise CorpusError(f"two tools are called {name!r}", where=where, fix="rename one: calls name their tool")
+            raise _two_of_a_name(name, where)
         schema: object = next((inner[key] for key in _SCHEMAS if inner.get(key) is not None), {})
         tools[name] = Tool(name, str(inner.get("description") or ""), check_schema(schema, f"{where}, tool {name!r}"))
     return tuple(tools.values())
+
+
+def check_tools(tools: Sequence[Tool], where: str) -> None:
+    """Refuse tools that were read as they stand if calls could not tell two of them apart, or have no JSON schema."""
+    names: set[str] = set()
+    for tool in tools:
+        if tool.name in names:
+            raise _two_of_a_name(tool.name, where)
+        names.add(tool.name)
+        check_schema(tool.parameters, f"{where}, tool {tool.name!r}")
+
+
+def _two_of_a_name(name: str, where: str) -> CorpusError:
+    return CorpusError(f"two tools are called {name!r}", where=where, fix="rename one: calls name their tool")
 
 
 def offer_tools(corpus: Corpus, path: Path) -> Corpus:

@@ -17,6 +17,7 @@ from dstress.reports.numbers import PAGE, say_gains
 from dstress.runs.folder import ORIGINAL, Drop, Scores
 from dstress.scoring.metrics.measures import measure_of
 from dstress.scoring.scorecard import Score, SlotErrors, TestedDifference
+from dstress.text.writing_style import capitalise
 
 ALPHA = 0.05
 FLOOR = "jga-floor"
@@ -101,7 +102,7 @@ def score_evidence(scores: Scores) -> Evidence:
     stressors: Records = []
     for variant, drop in scores.drops.items():
         parts = scores.variants[variant].slices.get("stress", {})
-        changed, unchanged = (parts.get(part, {}).get("jga") for part in ("changed", "as it was"))
+        changed, unchanged = (parts.get(part, {}).get(scores.joint) for part in ("changed", "as it was"))
         broken = scores.paired.get(variant, {}).get("newly-wrong")
         row = {"stressor": variant, **msgspec.structs.asdict(drop), "changed_jga": changed, "unchanged_jga": unchanged}
         row["unanswered"] = _unanswered(scores, variant)
@@ -155,7 +156,7 @@ def _worst(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
     """The largest significant loss."""
     losses = {variant: drop for variant, drop in scores.drops.items() if significant(drop) and drop.difference < 0}
     for variant, drop in losses.items():
-        sentences = [_change(evidence, variant, drop, "falls")]
+        sentences = [_change(scores, evidence, variant, drop, "falls")]
         (row,) = (row for row in evidence.tables["stressors"] if row["stressor"] == variant)
         if row["changed_jga"] is not None and row["unchanged_jga"] is not None:
             text = (
@@ -169,10 +170,11 @@ def _worst(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
         yield tell(f"{variant} costs the most", sentences, 2 - drop.difference, variant, effect=drop.difference)
 
 
-def _change(evidence: Evidence, variant: str, drop: Drop, verb: str) -> Sentence:
+def _change(scores: Scores, evidence: Evidence, variant: str, drop: Drop, verb: str) -> Sentence:
     text = (
-        f"Joint goal accuracy {verb} from {PAGE.percent(drop.original)} % to {PAGE.percent(drop.stressed)} %: "
-        f"{say_change(drop)}, p {say_p(drop.p_holm)} after Holm's correction{say_differ(drop)}."
+        f"{capitalise(scores.joint_title)} {verb} from {PAGE.percent(drop.original)} % to "
+        f"{PAGE.percent(drop.stressed)} %: {say_change(drop)}, "
+        f"p {say_p(drop.p_holm)} after Holm's correction{say_differ(drop)}."
     )
     return evidence.say(text, "stressors", {"stressor": variant})
 
@@ -181,7 +183,7 @@ def _gain(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
     """A stressor under which accuracy rises, which is a surprise."""
     for variant, drop in scores.drops.items():
         if significant(drop) and (rise := drop.difference) > 0:
-            sentences = [_change(evidence, variant, drop, "rises")]
+            sentences = [_change(scores, evidence, variant, drop, "rises")]
             yield tell(f"Accuracy rises under {variant}", sentences, 2 + rise, variant, effect=rise)
 
 
@@ -193,7 +195,7 @@ def _harmless(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
         most = max(-scores.drops[variant].low for variant in calm)
         text = (
             f"With 95 % confidence {'each of them costs' if len(calm) > 1 else 'it costs'} at most "
-            f"{PAGE.percent(most, 2)} points of joint goal accuracy."
+            f"{PAGE.percent(most, 2)} points of {scores.joint_title}."
         )
         sentence = evidence.say(text, "stressors", *({"stressor": variant} for variant in calm))
         yield tell(f"{listed(calm)} {'do' if len(calm) > 1 else 'does'} no harm", [sentence], 1.0, calm[0])
@@ -267,7 +269,7 @@ def _broken(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
         hidden, title, interest = "", f"{variant} breaks correct {unit_of(scores, variant)}s", 1.0
         if gained > broken.value * broken.n / 2:
             change = PAGE.points(drop.difference)
-            hidden = f", while {gained:,.0f} others become right: joint goal accuracy changes by {change} points"
+            hidden = f", while {gained:,.0f} others become right: {scores.joint_title} changes by {change} points"
             title, interest = f"{variant} breaks more than the total shows", 1.6
         rows = ({"stressor": variant, "metric": metric} for metric in ("newly-wrong", "newly-right"))
         sentence = evidence.say(f"{text}{hidden}.", "pairs", *rows)
@@ -287,7 +289,7 @@ def _hidden(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
         for metric, before in scores.variants[ORIGINAL].metrics.items():
             after = scores.variants[variant].metrics.get(metric)
             if (
-                metric in ("jga", FLOOR)
+                metric in (scores.joint, FLOOR)
                 or not measure_of(metric).is_share
                 or after is None
                 or not 0 <= before.value - after.value < -drop.difference / 4
@@ -297,8 +299,10 @@ def _hidden(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
                 f"{PAGE.percent(score.value)} % {PAGE.interval(score.low, score.high)}" for score in (before, after)
             )
             loss = PAGE.percent(-drop.difference)
-            text = f"Under {variant}, JGA falls by {loss} points; {metric} goes from {start} to {end}."
-            rows = [{"variant": name, "metric": shown} for name in (ORIGINAL, variant) for shown in ("jga", metric)]
+            text = f"Under {variant}, {scores.joint_short} falls by {loss} points; {metric} goes from {start} to {end}."
+            rows = [
+                {"variant": name, "metric": shown} for name in (ORIGINAL, variant) for shown in (scores.joint, metric)
+            ]
             interest = 1.2 + 0.5 * (after.value - before.value - drop.difference)
             yield tell(f"{metric} hardly moves", [evidence.say(text, "metrics", *rows)], interest, variant)
 
@@ -306,21 +310,24 @@ def _hidden(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
 def _disagreement(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
     """Two metrics that order two stressors differently, both with intervals that do not overlap."""
     stressed = {variant: card.metrics for variant, card in scores.variants.items() if variant != ORIGINAL}
-    others = [metric for metric in scores.variants[ORIGINAL] if metric != "jga" and measure_of(metric).is_share]
+    others = [metric for metric in scores.variants[ORIGINAL] if metric != scores.joint and measure_of(metric).is_share]
     for (first, below), (second, above) in permutations(stressed.items(), 2):
         for metric in others:
-            if not all(name in card for name in ("jga", metric) for card in (below, above)):
+            if not all(name in card for name in (scores.joint, metric) for card in (below, above)):
                 continue
-            gap = min(above["jga"].low - below["jga"].high, below[metric].low - above[metric].high)
+            gap = min(above[scores.joint].low - below[scores.joint].high, below[metric].low - above[metric].high)
             if gap > 0:
                 text = (
-                    f"JGA is lower under {first} than under {second} ({PAGE.percent(below['jga'].value)} and "
-                    f"{PAGE.percent(above['jga'].value)} %), {metric} is higher "
+                    f"{scores.joint_short} is lower under {first} than under {second} "
+                    f"({PAGE.percent(below[scores.joint].value)} and "
+                    f"{PAGE.percent(above[scores.joint].value)} %), {metric} is higher "
                     f"({PAGE.percent(below[metric].value)} and {PAGE.percent(above[metric].value)} %); "
                     "neither pair of intervals overlaps."
                 )
-                rows = [{"variant": name, "metric": shown} for name in (first, second) for shown in ("jga", metric)]
-                title = f"JGA and {metric} disagree on which stressor is worse"
+                rows = [
+                    {"variant": name, "metric": shown} for name in (first, second) for shown in (scores.joint, metric)
+                ]
+                title = f"{scores.joint_short} and {metric} disagree on which stressor is worse"
                 yield tell(title, [evidence.say(text, "metrics", *rows)], 1.9 + 0.1 * gap, first)
 
 

@@ -39,9 +39,11 @@ def write_label(run: RunFolder, path: Path) -> Path:
 def draw_label(run: RunFolder) -> str:
     """The label as SVG. The stressor that costs most comes first; intervals are 95 %, of the change."""
     scores, manifest = run.scores, run.manifest
-    original = scores.variants[ORIGINAL].metrics.get("jga")
+    original = scores.variants[ORIGINAL].metrics.get(scores.joint)
     if original is None:
-        raise DstressError("a label shows joint goal accuracy, which this run lacks", where=str(run.path))
+        raise DstressError(
+            "a label shows joint goal accuracy or call accuracy, which this run lacks", where=str(run.path)
+        )
     names = variant_names(manifest.suite)
     drops = sorted(scores.drops.items(), key=lambda item: item[1].difference)
     shown: str = (
@@ -55,6 +57,7 @@ def draw_label(run: RunFolder) -> str:
             significant=significant,
             dialogues=next((drop.dialogues for _, drop in drops), None),
             original=original,
+            scores=scores,
             rows=[(_shorten(names.get(spec, spec), _NAME_WIDTH), drop) for spec, drop in drops],
             signature=[
                 line.replace("| ", "|")

@@ -76,7 +76,7 @@ def _drops(scores: Scores, naming: _Naming) -> Iterator[Plot]:
         # At least a point to each side of none, so that a whisker is never blown up to a drama.
         lowest, highest = min(-1.0, *(row["low"] for row in rows)), max(1.0, *(row["high"] for row in rows))
         scale = alt.Scale(domainMin=lowest, domainMax=highest)
-        x = alt.X("low:Q", title="change in joint goal accuracy, points", axis=layout.ticks(), scale=scale)
+        x = alt.X("low:Q", title=f"change in {scores.joint_title}, points", axis=layout.ticks(), scale=scale)
         reach = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", color=color)
         point = charts.dot(base, 70).encode(x="change:Q", color=color)
         return (charts.zero_line("x") + reach + point).properties(width=layout.width, height=layout.height)
@@ -179,11 +179,11 @@ def _services(scores: Scores, naming: _Naming) -> Iterator[Plot]:
     rows: Rows = []
     for variant in _by_cost(scores):
         for service, values in scores.variants[variant].slices.get("service", {}).items():
-            after, start = values.get("jga"), before.get(service, {}).get("jga")
+            after, start = values.get(scores.joint), before.get(service, {}).get(scores.joint)
             if after is not None and start is not None:
                 about = (
-                    f"{service} under {naming.full(variant)}: {PAGE.points(after - start)} points of joint goal "
-                    f"accuracy, from {PAGE.percent(start)} to {PAGE.percent(after)} %, "
+                    f"{service} under {naming.full(variant)}: {PAGE.points(after - start)} points of "
+                    f"{scores.joint_title}, from {PAGE.percent(start)} to {PAGE.percent(after)} %, "
                     f"over {values.get(UNITS) or 0:,.0f}"
                 )
                 rows.append(_cost({"service": service}, variant, after - start, about, f"{service}-*", naming))

@@ -137,8 +137,8 @@ def run_tables(manifest: Manifest, scores: Scores) -> list[Table]:
         over = PLAIN.number(drop.dialogues or math.nan), PLAIN.differing(drop)
         drops.append((variant, PLAIN.percent(drop.stressed), *tested, *over))
         costs.append({"stressor": variant} | msgspec.structs.asdict(drop))
-    columns = ("stressor", "#jga %", "#change", "#95 % interval", "#p (Holm)", "#dialogues", "#differ")
-    caption = f"change in points of jga on {manifest.tracked}; intervals are before Holm's correction"
+    columns = ("stressor", f"#{scores.joint} %", "#change", "#95 % interval", "#p (Holm)", "#dialogues", "#differ")
+    caption = f"change in points of {scores.joint} on {manifest.tracked}; intervals are before Holm's correction"
     return [headline, Table(columns, drops, caption, costs), *further]
 
 
@@ -166,7 +166,7 @@ def repeats(scores: Scores, numbers: NumberFormat = PLAIN) -> Table:
         for variant, own in scores.repeats.items()
     ]
     caption = f"{len(ways)} answers to every turn: how far they agree"
-    return Table(("variant", "#spread of jga", "#turns that differ %", *ways), rows, caption)
+    return Table(("variant", f"#spread of {scores.joint}", "#turns that differ %", *ways), rows, caption)
 
 
 def tasks(

@@ -24,16 +24,16 @@ _REASONS = 3
 def cards(scores: Scores, names: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
     """The few numbers that a reader wants first: label, value, unit, and what stands below."""
     original = scores.variants[ORIGINAL]
-    if "jga" in original:
-        jga, unit = original["jga"], original.signature.get("unit", "turn")
-        below = f"{PAGE.interval(jga.low, jga.high)} over {PAGE.number(jga.n)} {unit}s"
-        yield "JGA, original", PAGE.percent(jga.value), "%", below
+    if scores.joint in original:
+        joint, unit = original[scores.joint], original.signature.get("unit", "turn")
+        below = f"{PAGE.interval(joint.low, joint.high)} over {PAGE.number(joint.n)} {unit}s"
+        yield f"{scores.joint_short}, original", PAGE.percent(joint.value), "%", below
     if scores.drops:
         worst = min(scores.drops, key=lambda variant: scores.drops[variant].stressed)
         drop = scores.drops[worst]
         below = f"{names.get(worst, worst)}, {PAGE.points(drop.difference)} points"
         below = below if drop.difference else "the same under every stressor"
-        yield "JGA, at its worst", PAGE.percent(drop.stressed), "%", below
+        yield f"{scores.joint_short}, at its worst", PAGE.percent(drop.stressed), "%", below
         hurt = sum(significant(drop) and drop.difference < 0 for drop in scores.drops.values())
         doubts = len(undecided(scores))
         below = "significant, Holm, α = 0.05" + (f"; {doubts} undecided" if doubts else "")
@@ -92,7 +92,7 @@ def limits(manifest: Manifest, scores: Scores, left_out: int) -> list[str]:
         widest = max(tested, key=lambda drop: drop.high - drop.low)
         half = PAGE.percent((widest.high - widest.low) / 2)
         sentences.append(
-            f"With {widest.dialogues:,} dialogues, changes in joint goal accuracy are known to within ±{half} points "
+            f"With {widest.dialogues:,} dialogues, changes in {scores.joint_title} are known to within ±{half} points "
             "at worst (half of the widest 95 % interval); smaller effects may go unnoticed."
         )
     if failed := sum(scores.failed.values()):
@@ -132,13 +132,15 @@ def slots(scores: Scores) -> Records:
 
 
 def services(scores: Scores) -> list[tuple[str, float, dict[str, float]]]:
-    """Every service: joint goal accuracy on the original, and how it changes under each stressor."""
+    """Every service: how much is right on the original, and how it changes under each stressor."""
     by_variant = {variant: card.slices.get("service", {}) for variant, card in scores.variants.items()}
     rows = []
     for service, metrics in by_variant[ORIGINAL].items():
-        before = metrics.get("jga")
+        before = metrics.get(scores.joint)
         if before is not None:
-            stressed = {variant: services.get(service, {}).get("jga") for variant, services in by_variant.items()}
+            stressed = {
+                variant: services.get(service, {}).get(scores.joint) for variant, services in by_variant.items()
+            }
             changes = {variant: after - before for variant, after in stressed.items() if after is not None}
             rows.append((service, before, changes))
     return rows

@@ -18,6 +18,7 @@ from dstress.dialogue import Schema, slot_id
 from dstress.errors import DstressError
 from dstress.predictions.base import Prediction
 from dstress.runs.folder import RunFolder, Variant
+from dstress.runs.records import joint_of
 from dstress.runs.suites.base import ORIGINAL, Across, Suite
 from dstress.schema_names import names_back
 from dstress.scoring.alignment.cells import Alignment
@@ -37,9 +38,6 @@ from dstress.scoring.tally import Tally
 from dstress.scoring.unit_scores import UnitCollector, UnitScores
 from dstress.scoring.versions import WHOLE, Cut, conditional_card, side_by_side, variants_card
 from dstress.spec import parse
-
-JOINT = "jga"
-"""The metric whose values are compared in a pair; it is always judged."""
 
 
 class Measured(NamedTuple):
@@ -86,8 +84,9 @@ class JudgedVariant:
         self._collectors = collectors
         self._units: dict[str, UnitScores] = {}
 
-    def units(self, metric: str = JOINT) -> UnitScores:
-        """The value of a metric for each unit."""
+    def units(self, metric: str = "") -> UnitScores:
+        """The value of a metric for each unit; by default of the one that pairs compare."""
+        metric = metric or joint_of(metrics_of(self.variant.run))
         if metric not in self._units:
             self._units[metric] = self._collectors[metric].scores(self.corpus)
         return self._units[metric]
@@ -250,11 +249,12 @@ def judge_run(
     plain = [name for name in metrics if name not in of_pairs and name not in of_groups]
     variants = variants or run.variants
     groups = [group for group in suite.across if {*group.stressors} <= {*variants}]
-    tallied = metrics_of(run) if whole else tuple(dict.fromkeys((*plain, JOINT)))
+    joint = joint_of(metrics_of(run))
+    tallied = metrics_of(run) if whole else tuple(dict.fromkeys((*plain, joint)))
     judged: list[dict[str, JudgedVariant]] = [{} for _ in conventions or [""]]
     for name in variants:
         own = [group for group in groups if name in (ORIGINAL, *group.stressors)]
-        by_unit = {JOINT, *(_varying(metric, group) for group in own for metric in of_groups.values())}
+        by_unit = {joint, *(_varying(metric, group) for group in own for metric in of_groups.values())}
         by_unit |= {group.metric for group in own if whole}
         each = judge_variant(
             run.variant(name),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -88,6 +89,14 @@ class Drop(TestedDifference, frozen=True, kw_only=True):
     stressed: float
 
 
+STATES, CALLS = "jga", "call-accuracy"
+
+
+def joint_of(metrics: Collection[str]) -> str:
+    """The metric that says which turns are right: of states, or of calls where only these are scored."""
+    return CALLS if CALLS in metrics and STATES not in metrics else STATES
+
+
 class Scores(Displayed, msgspec.Struct):
     """Every number of a run: `scores.json`."""
 
@@ -109,6 +118,21 @@ class Scores(Displayed, msgspec.Struct):
     def convention(self) -> str:
         """The convention that the scores stand on; after a rescoring it is not the one that the run began with."""
         return self.variants[ORIGINAL].signature.get("conv", "exact")
+
+    @property
+    def joint(self) -> str:
+        """The metric that pairs and the cost of each stressor are of."""
+        return joint_of(self.variants[ORIGINAL].metrics)
+
+    @property
+    def joint_title(self) -> str:
+        """The same in words, within a sentence."""
+        return "joint goal accuracy" if self.joint == STATES else "call accuracy"
+
+    @property
+    def joint_short(self) -> str:
+        """The same at the head of a column."""
+        return "JGA" if self.joint == STATES else self.joint
 
     def __repr__(self) -> str:
         cells = [f"{cell.column} {cell.score.value:.4f}" for cell in self.table if cell.score]

@@ -16,7 +16,7 @@ class Repeats(msgspec.Struct, frozen=True):
     """How far the repeated answers to a variant's turns agree."""
 
     jga: list[float]
-    """Joint goal accuracy of each repeat."""
+    """Joint goal accuracy, or call accuracy, of each repeat."""
     spread: float
     """The largest of these less the smallest: the noise floor, below which a difference says nothing."""
     differing: float
@@ -26,7 +26,7 @@ class Repeats(msgspec.Struct, frozen=True):
 
 
 def compare_repeats(values: Sequence[Floats], answers: Iterable[Sequence[Prediction]]) -> Repeats:
-    """`values` are the joint goal accuracies of the same units in each repeat, `answers` those to each turn."""
+    """`values` are how far the same units are right in each repeat, `answers` those to each turn."""
     units = np.array(values)
     units = units[:, ~np.isnan(units).any(axis=0)]
     jga = units.mean(axis=1)
@@ -40,6 +40,6 @@ def compare_repeats(values: Sequence[Floats], answers: Iterable[Sequence[Predict
     return Repeats(jga.tolist(), float(np.ptp(jga)), float(np.mean(differing)), passed)
 
 
-def _outcome(answer: Prediction) -> tuple[dict[str, str], bool]:
-    """The state; one that failed for another reason says no more and no less."""
-    return answer.state, bool(answer.failed)
+def _outcome(answer: Prediction) -> tuple[dict[str, str], object, bool]:
+    """The state and the calls; one that failed for another reason says no more and no less."""
+    return answer.state, answer.calls, bool(answer.failed)

@@ -11,14 +11,15 @@ from dstress.errors import DstressError, unknown
 from dstress.runs.averages import absent_columns, average_cells
 from dstress.runs.folder import Cell, Drop, RunFolder, Scores
 from dstress.runs.judged import (
-    JOINT,
     JudgedRun,
     JudgedVariant,
     judge_variant,
+    metrics_of,
     name_missing,
     predictions_of,
     slicing_of,
 )
+from dstress.runs.records import joint_of
 from dstress.runs.repeats import Repeats, compare_repeats
 from dstress.runs.suites.base import ORIGINAL, Column, Suite
 from dstress.scoring import versions
@@ -109,21 +110,22 @@ def find_errors(run: RunFolder) -> dict[str, TurnErrors]:
 def _repeats(first: JudgedVariant, judged: JudgedRun) -> Repeats:
     """How far the repeated answers to a variant agree."""
     repeats = range(1, judged.run.manifest.repeats + 1)
-    values = [first.units().values]
+    joint, values = joint_of(metrics_of(judged.run)), [first.units().values]
     for repeat in repeats[1:]:
         convention = [judged.convention]
-        (again,) = judge_variant(first.variant, convention, [JOINT], [JOINT], judged.options, repeat=repeat)
+        (again,) = judge_variant(first.variant, convention, [joint], [joint], judged.options, repeat=repeat)
         values.append(again.units().values)
     return compare_repeats(values, zip(*(first.variant.journal(repeat) for repeat in repeats), strict=True))
 
 
 def _drops(tallies: Mapping[str, Tally], options: ScoringOptions) -> dict[str, Drop]:
-    """What each stressor costs in joint goal accuracy; Holm's correction is over the stressors."""
+    """What each stressor costs in joint goal accuracy, or in call accuracy; Holm's correction is over the stressors."""
     original = tallies[ORIGINAL]
-    if "jga" not in original.metrics:
+    joint = joint_of(original.metrics)
+    if joint not in original.metrics:
         return {}
     stressed = {variant: tally for variant, tally in tallies.items() if variant != ORIGINAL}
-    tests = {variant: paired_test(tally, original, "jga", options.level) for variant, tally in stressed.items()}
+    tests = {variant: paired_test(tally, original, joint, options.level) for variant, tally in stressed.items()}
     corrected = holm([test.p for test in tests.values()])
     return {
         variant: Drop(**test.tested(p), original=test.baseline, stressed=test.system)

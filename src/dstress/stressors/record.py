@@ -34,9 +34,11 @@ def record_turn(turn: Turn, user: str, state: State, ood: bool, tags: tuple[str,
 
 def record_dialogue(before: Dialogue, after: Dialogue) -> Dialogue:
     """A dialogue that was changed as a whole; turns that are the same stay the same objects, tags are kept."""
+    # As they are written: objects are equal in any order of their members, which `tools(change=order)` changes.
+    reworked = msgspec.json.encode(before.tools) != msgspec.json.encode(after.tools)
     turns = []
     for old, new in zip(before.turns, after.turns, strict=True):
-        tools = before.tools != after.tools and new.calls is not None
+        tools = reworked and new.calls is not None
         if old == new and not tools:
             turns.append(old)
             continue

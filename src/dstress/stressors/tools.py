@@ -7,19 +7,24 @@ the agent still pick my tool after I reword it? Gold calls follow the new names.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any, Literal
 
 import msgspec
 
-from dstress.dialogue import Dialogue, GoldCall, Tool, Turn
+from dstress.dialogue import Dialogue, GoldCall, Intent, Schema, Service, Slot, Tool, Turn
 from dstress.errors import SpecError
 from dstress.resources import Resources
-from dstress.stressors.base import DialogueStressor
+from dstress.spec import ComponentSpec
+from dstress.stressors import stressors
+from dstress.stressors.base import DialogueStressor, SchemaStressor
+from dstress.text.utterance import random_for
 from dstress.text.writing_style import capitalise
 
-Change = Literal["names", "opaque", "descriptions", "distractors", "duplicates", "order", "removed", "values"]
+Change = Literal[
+    "names", "opaque", "reworded", "descriptions", "distractors", "duplicates", "order", "removed", "values"
+]
 
 _MOST_KEPT = 5_000
 _WORD = re.compile(r"[A-Za-z][a-z]*|\d+")
@@ -31,21 +36,31 @@ class Tools(DialogueStressor):
     """Other names, descriptions, neighbours or order of the tools that may be called; or other values for them.
 
     `change` is one of: `names` writes names the other way (`get_user`, `getUser`), `opaque` gives names that say
-    nothing, `descriptions` drops all descriptions, `distractors` adds `count` tools of other dialogues, `duplicates` a
-    deprecated copy of each tool that is needed, `order` shuffles tools and parameters, `removed` takes the needed tools
-    away, so that nothing may be called, `values` changes numbers in the request and the expected call alike.
+    nothing, `reworded` puts names and descriptions into the words of `by`, a stressor of schemas, `descriptions` drops
+    all descriptions, `distractors` adds `count` tools of other dialogues, `duplicates` a deprecated copy of each tool
+    that is needed, `order` shuffles tools and parameters, `removed` takes the needed tools away, so that nothing may be
+    called, `values` changes numbers in the request and the expected call alike.
     """
 
-    def __init__(self, change: Change = "names", count: int = 5) -> None:
+    def __init__(
+        self, change: Change = "names", count: int = 5, by: str | ComponentSpec = "schema_backtranslation"
+    ) -> None:
         if count < 1:
             raise SpecError("tools: count, the tools to add, must be 1 or more")
         self.change, self.count = change, count
-        self.effect = "directional" if change in ("names", "opaque", "removed", "values") else "invariant"
+        self.effect = "directional" if change in ("names", "opaque", "reworded", "removed", "values") else "invariant"
         self._pool: list[Tool] = []
+        rewording = stressors.create(by) if change == "reworded" else None
+        if rewording is not None and not isinstance(rewording, SchemaStressor):
+            fix = "give schema_backtranslation or schema_noise"
+            raise SpecError(f"tools: {by} does not change the words of a schema", fix=fix)
+        self.rewording = rewording
 
     def prepare(self, resources: Resources) -> None:
         """Collect the corpus's tools, of which distractors are drawn."""
         super().prepare(resources)
+        if self.rewording is not None:
+            self.rewording.prepare(resources)
         if self.change in ("distractors", "removed"):
             tools: dict[str, Tool] = {}
             for dialogue in resources.corpus:
@@ -63,6 +78,8 @@ class Tools(DialogueStressor):
         called = {call.tool for turn in dialogue.turns for call in turn.calls or ()}
         if self.change in ("names", "opaque"):
             return _rename(dialogue, self.change == "opaque")
+        if self.rewording is not None:
+            return _reword(dialogue, self.rewording, random)
         if self.change == "descriptions":
             tools = [Tool(tool.name, "", _undescribed(tool.parameters)) for tool in dialogue.tools]
         elif self.change == "order":
@@ -70,7 +87,9 @@ class Tools(DialogueStressor):
         elif not called:  # any tool that is added might fit; nothing more can be taken away
             return dialogue
         elif self.change == "duplicates":
-            tools = [*dialogue.tools, *(_deprecated(tool) for tool in dialogue.tools if tool.name in called)]
+            names = {tool.name for tool in dialogue.tools}
+            copies = (_deprecated(tool) for tool in dialogue.tools if tool.name in called)
+            tools = [*dialogue.tools, *(copy for copy in copies if copy.name not in names)]
         elif self.change == "distractors":
             tools = [*dialogue.tools, *self._foreign(dialogue, random, self.count)]
             random.shuffle(tools)
@@ -106,35 +125,82 @@ def _written_otherwise(name: str) -> str:
 
 
 def _rename(dialogue: Dialogue, opaque: bool) -> Dialogue:
-    """Other names for tools, and for their outermost parameters; calls follow. Names that would meet stay."""
+    """Other names for tools, and for their outermost parameters."""
+    new = []
+    for number, tool in enumerate(dialogue.tools, start=1):
+        names = {
+            old: f"p{place}" if opaque else _written_otherwise(old)
+            for place, old in enumerate(tool.parameters.get("properties", {}), start=1)
+        }
+        renamed = _with_parameters(tool.parameters, names, {})
+        new.append(Tool(f"tool_{number}" if opaque else _written_otherwise(tool.name), tool.description, renamed))
+    return _with_tools(dialogue, new)
+
+
+def _reword(dialogue: Dialogue, rewording: SchemaStressor, random: Random) -> Dialogue:
+    """Names and descriptions as another stressor words those of a schema.
+
+    A tool is a service there, with its parameters as slots; its own name and description are those of an intent. What
+    stands before a dot in a tool's name stays.
+    """
+    services = []
+    for tool in dialogue.tools:
+        properties = tool.parameters.get("properties", {}).items()
+        slots = tuple(Slot(name, str(part.get("description", ""))) for name, part in properties)
+        intent = Intent(tool.name.rpartition(".")[2], tool.description)
+        services.append(Service(tool.name, "", slots, (intent,)))
+    seed = random.getrandbits(64)
+    reworded = rewording.variant(Schema(tuple(services)), lambda key: random_for(seed, key))
+    new = []
+    for tool, old, service in zip(dialogue.tools, services, reworded.services, strict=True):
+        pairs = list(zip(old.slots, service.slots, strict=True))
+        names = {before.name: after.name for before, after in pairs}
+        parameters = _with_parameters(
+            tool.parameters, names, {before.name: after.description for before, after in pairs}
+        )
+        prefix = "".join(tool.name.rpartition(".")[:2])
+        new.append(Tool(prefix + service.intents[0].name, service.intents[0].description, parameters))
+    return _with_tools(dialogue, new)
+
+
+def _with_parameters(
+    schema: Mapping[str, Any], names: Mapping[str, str], descriptions: Mapping[str, str]
+) -> dict[str, Any]:
+    """A schema whose outermost parameters have other names and descriptions; names that would meet all stay."""
+    if len(set(names.values())) < len(names):
+        names = {name: name for name in names}
+    new = dict(schema)
+    if names:
+        new["properties"] = {
+            names[old]: part | ({"description": descriptions[old]} if descriptions.get(old) else {})
+            for old, part in schema["properties"].items()
+        }
+        if "required" in schema:
+            new["required"] = [names.get(old, old) for old in schema["required"]]
+    return new
+
+
+def _with_tools(dialogue: Dialogue, tools: Sequence[Tool]) -> Dialogue:
+    """The dialogue with its tools under other names, in the same places; calls follow. Names that would meet stay."""
+    old_names = {tool.name for tool in dialogue.tools}
     names: dict[str, str] = {}
     parameters: dict[str, dict[str, str]] = {}
-    tools = []
-    for number, tool in enumerate(dialogue.tools, start=1):
-        new = f"tool_{number}" if opaque else _written_otherwise(tool.name)
-        names[tool.name] = new if new not in names.values() else tool.name
-        schema, properties = tool.parameters, tool.parameters.get("properties", {})
-        renamed = {
-            old: f"p{place}" if opaque else _written_otherwise(old) for place, old in enumerate(properties, start=1)
-        }
-        renamed = renamed if len(set(renamed.values())) == len(renamed) else {}
-        if renamed:
-            schema = schema | {"properties": {renamed[old]: part for old, part in properties.items()}}
-            if "required" in schema:
-                schema["required"] = [renamed.get(old, old) for old in schema["required"]]
-        parameters[tool.name] = renamed
-        tools.append(Tool(names[tool.name], tool.description, schema))
+    for old, new in zip(dialogue.tools, tools, strict=True):
+        is_free = new.name not in names.values() and new.name not in old_names
+        names[old.name] = new.name if is_free else old.name
+        both = zip(old.parameters.get("properties", {}), new.parameters.get("properties", {}), strict=True)
+        parameters[old.name] = dict(both)
 
-    def renamed_call(call: GoldCall) -> GoldCall:
-        renamed = parameters.get(call.tool, {})
-        arguments = {renamed.get(old, old): values for old, values in call.arguments.items()}
+    def renamed(call: GoldCall) -> GoldCall:
+        own = parameters.get(call.tool, {})
+        arguments = {own.get(name, name): values for name, values in call.arguments.items()}
         return GoldCall(names.get(call.tool, call.tool), arguments)
 
     turns = tuple(
-        turn if turn.calls is None else _replace(turn, calls=tuple(map(renamed_call, turn.calls)))
-        for turn in dialogue.turns
+        turn if turn.calls is None else _replace(turn, calls=tuple(map(renamed, turn.calls))) for turn in dialogue.turns
     )
-    return _replace(dialogue, turns=turns, tools=tuple(tools))
+    new_tools = (_replace(new, name=names[old.name]) for old, new in zip(dialogue.tools, tools, strict=True))
+    return _replace(dialogue, turns=turns, tools=tuple(new_tools))
 
 
 def _undescribed(schema: Mapping[str, Any]) -> dict[str, Any]:
