@@ -66,7 +66,8 @@ def test_back_translated_tools() -> None:
         "a", (Turn("A film!", calls=(GoldCall("find_movies", {"alarm_time": ("8",)}),)),), tools=(tool,)
     )
     (a,) = stress(Corpus("tiny", "", Schema(), lambda: iter([dialogue])), "tools(change=reworded)")
-    assert a.tools[0].name != "find_movies" and a.turns[0].calls[0].tool == a.tools[0].name
+    assert a.tools[0].name != "find_movies"
+    assert [call.tool for call in a.turns[0].calls or ()] == [a.tools[0].name]
 
 
 def test_only_a_stressor_of_schemas_rewords_tools() -> None:
