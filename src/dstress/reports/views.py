@@ -92,8 +92,8 @@ def limits(manifest: Manifest, scores: Scores, left_out: int) -> list[str]:
         widest = max(tested, key=lambda drop: drop.high - drop.low)
         half = PAGE.percent((widest.high - widest.low) / 2)
         sentences.append(
-            f"With {widest.dialogues:,} dialogues, the 95 % intervals of the changes in joint goal accuracy are up to "
-            f"±{half} points wide; smaller effects may go undetected."
+            f"With {widest.dialogues:,} dialogues, changes in joint goal accuracy are known to within ±{half} points "
+            "at worst (half of the widest 95 % interval); smaller effects may go undetected."
         )
     if failed := sum(scores.failed.values()):
         sentences.append(f"{failed:,} turns have no prediction and count as wrong.")

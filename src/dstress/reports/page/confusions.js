@@ -16,7 +16,7 @@
   function draw(slot) {
     table.replaceChildren();
     const head = add(add(table, "thead", ""), "tr", "");
-    for (const name of ["gold", "predicted"]) add(head, "th", name, { scope: "col" });
+    for (const name of ["gold", "answer"]) add(head, "th", name, { scope: "col" });
     for (const packet of packets) add(head, "th", packet.name, { scope: "col", class: "number", title: packet.variant });
     const body = add(table, "tbody", "");
     for (const [gold, answer, counts] of bySlot[slot]) {
