@@ -84,6 +84,6 @@ def _remarks(comparison: Comparison) -> list[str]:
         f"McNemar, jga: {test.only_baseline:,} units only {pair.baseline} has right, {test.only_system:,} only "
         f"{pair.system}; p {PLAIN.probability(test.p)} ({test.method}), as if units were independent."
         for pair in comparison.pairs
-        if (test := pair.mcnemar) and not comparison.stressed
+        if (test := pair.mcnemar) and "jga" in pair.tests and not comparison.stressed
     ]
     return [*lines, *(f"note: {note}" for note in comparison.notes), comparison.conclusion]

@@ -22,7 +22,7 @@ from dstress.runs.scores import find_errors
 
 @verb("demo")
 def command(out: Path = option(default="demo", type=PATH, help="the run folder")) -> None:
-    """The whole flow on the embedded corpus with the rules tracker: no network, no set-up, under a minute.
+    """Stress, run, score and report the rules tracker on the embedded corpus: offline, in under a minute.
 
     \b
     Example

@@ -102,7 +102,7 @@ plots_option = option(
     "--plots",
     metavar="DIR",
     type=click.Path(file_okay=False, writable=True, path_type=Path),
-    help="SVG, PNG, PDF and Vega-Lite",
+    help="write every plot as SVG, PNG, PDF and Vega-Lite",
 )
 token_option = option(
     envvar="DSTRESS_TOKEN", default="", help="your token; better in DSTRESS_TOKEN, where nobody sees it"

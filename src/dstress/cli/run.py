@@ -51,9 +51,9 @@ def command(
     checkpoints: Path | None = option(
         metavar="DIR",
         type=FOLDER,
-        help="run the suite on every checkpoint that the training in DIR kept, each in its own folder in --out",
+        help="run the suite on every checkpoint saved in training folder DIR, each in a folder in --out",
     ),
-    corpus: str | None = option(type=CORPUS, metavar="CORPUS[:SPLIT]", help="what to track, such as multiwoz21:test"),
+    corpus: str | None = option(type=CORPUS, metavar="CORPUS[:SPLIT]", help="test data, such as multiwoz21:test"),
     tools: str | None = option(
         type=click.Path(exists=True, dir_okay=False),
         metavar="FILE",

@@ -25,7 +25,7 @@ def command(
         type=TRACKER, required=True, metavar="SPEC", help="rules, copy(PATH), module:Class, llm(...) ..."
     ),
     corpus: str = option(
-        type=CORPUS, required=True, metavar="CORPUS[:SPLIT]", help="what to track, such as multiwoz21:test"
+        type=CORPUS, required=True, metavar="CORPUS[:SPLIT]", help="test data, such as multiwoz21:test"
     ),
     budget: int | None = option(
         type=click.IntRange(1),
@@ -38,7 +38,7 @@ def command(
         metavar="SPEC[,SPEC]",
         help="candidate stressors, weakest first; default: a built-in table",
     ),
-    most: int = option(type=click.IntRange(1, 5), default=3, help="most stressors in a composition"),
+    most: int = option(type=click.IntRange(1, 5), default=3, help="maximum number of stressors in a composition"),
     method: str = option(
         type=click.Choice(["bounds", "random"]), default="bounds", help="search method; random is a baseline"
     ),
@@ -49,7 +49,7 @@ def command(
     plot: Path | None = option(type=OutputPath(), metavar="FILE", help="plot the frontier (.svg or .html)"),
     files: OutputFiles = table_options,
 ) -> None:
-    """Find the stressors and strengths that break most turns of a tracker per edited word.
+    """Find the stressors and strengths that break the most turns of a tracker per edited word.
 
     The search ranks candidates on one half of the dialogues. The printed results are measured on the other half, which
     the search never sees. Labels stay correct.

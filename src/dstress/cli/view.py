@@ -30,10 +30,10 @@ def command(
     """Browse the runs of a folder: main scores, every report, and runs side by side.
 
     With --playground, try stressors instead: type an utterance and its label, or choose a turn of a corpus, and see
-    what every stressor makes of it, seed by seed. It needs no runs.
+    how every stressor changes it under several seeds. No runs are needed.
 
-    Serves a local page, only on this machine (127.0.0.1) and without accounts. It never writes files: missing reports
-    are made in memory. Reload the page to see new runs. Ctrl-C stops the server.
+    The page is served only on this machine (127.0.0.1) and needs no account. No files are written: missing reports
+    are generated in memory. Reload the page to see new runs. Ctrl-C stops the server.
 
     \b
     Examples

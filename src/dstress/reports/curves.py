@@ -38,11 +38,12 @@ def make_curves(runs: Sequence[RunFolder]) -> dict[str, Plot]:
     """
     require_comparable([runs[-1], *runs[:-1]])
     if other := next((run for run in runs if run.manifest.suite != runs[-1].manifest.suite), None):
-        fix = "curves need runs of one suite, with other checkpoints of the tracker"
-        raise DstressError(f"it has another suite than {runs[-1].path}", where=str(other.path), fix=fix)
+        fix = "curves need runs of the same suite with different checkpoints of the tracker"
+        raise DstressError(f"its suite differs from that of {runs[-1].path}", where=str(other.path), fix=fix)
     names = [run.path.name for run in runs]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise DstressError(f"two of the runs are called {twice}", fix="curves are marked by the names of run folders")
+        fix = "curves are labelled with the names of run folders, so give each a different one"
+        raise DstressError(f"two of the runs are called {twice}", fix=fix)
     rows: Rows = []
     for place, (name, run) in enumerate(zip(names, runs, strict=True)):
         for cell in run.scores.table:
@@ -100,7 +101,7 @@ def place_of(run: RunFolder) -> Place:
     """
     number = _PLACE.search(run.path.name)
     if not number:
-        problem = "the name has no number, which would be its place on the line"
+        problem = "the name has no number to give its position on the axis"
         fix = "name runs by their step or training size: runs/copy-10 runs/copy-100 ..."
         raise DstressError(problem, where=str(run.path), fix=fix)
     return Place(run.path.name[: number.start()] or run.path.resolve().parent.name, float(number[1]))

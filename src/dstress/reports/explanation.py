@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # they judge answers, which a plain page need not
     from dstress.reports.analysis.systems import JudgedSystem
 
 _ERROR_TABLES = ("slots", "kinds", "turns", "fixes", "interactions", "inventions", "names")
-NOTHING = Finding("Nothing to tell", "No slot has an error, and there is no stressor to speak of.", 0)
+NOTHING = Finding("Nothing to tell", "No slot has an error, and no stressor has an effect.", 0)
 
 
 class Explanation(Displayed, msgspec.Struct):
@@ -104,8 +104,8 @@ def explain_system(system: JudgedSystem) -> Explanation:
     if system.run is not None:
         if system.convention != (scored := system.run.scores.convention):
             named = shlex.join([str(system.run.path), "--convention", system.convention])
-            fix = f"`dstress rescore {named}` scores it anew"
-            problem = f"a run is explained by the convention of its scores, {scored}"
+            fix = f"`dstress rescore {named}` rescores it"
+            problem = f"a run is explained under the convention that it was scored with, {scored}"
             raise DstressError(problem, where=system.name, fix=fix)
         return explain_run(system.run, find_errors(system.run))
     errors, unit = judge_errors(system, ORIGINAL)

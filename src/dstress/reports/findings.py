@@ -358,7 +358,7 @@ def _failures(scores: Scores, evidence: Evidence) -> Iterator[Finding]:
         if turns and failed / turns >= _FAILED_SHARE:
             text = (
                 f"{failed:,} of {turns:,} turns ({PAGE.percent(failed / turns)} %) have no prediction under {variant} "
-                "and count as wrong. `dstress run --resume` tries them again."
+                "and count as wrong. `dstress run --resume` retries them."
             )
             sentence = evidence.say(text, "failures", {"variant": variant})
             yield tell("Predictions are missing", [sentence], 3 + failed / turns, variant)

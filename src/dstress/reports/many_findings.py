@@ -91,5 +91,5 @@ def _first_places(systems: Systems) -> Iterator[Finding]:
         rest = f"First by {first}: {leaders[first]}; by {most}: {leaders[most]}"
         rest = f"Both rank {leaders[first]} first" if leaders[first] == leaders[most] else rest
         text = f"{most} orders {turned[most]} of {len(pairs)} pairs of systems differently from {first}. {rest}. "
-        text += "Neighbours may differ by chance."
+        text += "Adjacent ranks may differ by chance."
         yield Finding("Metrics rank the systems differently", text, 1)

@@ -54,7 +54,7 @@ class ManyRuns(NamedTuple):
         notes += [f"{name} is a baseline, the {end}" for name, end in self.systems.baselines.items()]
         for system in self.systems.every:
             if system.failed:
-                notes.append(f"{system.name}: {system.failed:,} turns have no answer and count as wrong")
+                notes.append(f"{system.name}: {system.failed:,} turns have no prediction and count as wrong")
         return notes
 
     @property

@@ -122,7 +122,8 @@ def seed_table(systems: Systems) -> Table:
         rows.append((SLACK, *map(PLAIN.percent, slack.values)))
         pairs = zip(systems.names, slack.values, strict=True)
         records += [{"measure": SLACK, "system": name, "median": value} for name, value in pairs]
-        caption += f"; best and worst with all that they overlap; of the medians, {slack.caption} (CheckDST, table 3)"
+        caption += "; the best and the worst are marked, with the systems that overlap them"
+        caption += f"; over the medians, {slack.caption} (CheckDST, table 3)"
     heads = [f"#{system.name} ({len(system.runs)} seeds)" for system in systems.every]
     return Table(("measure", *heads), rows, caption, records)
 

@@ -204,7 +204,7 @@ def _slot_stressors(scores: Scores, naming: _Naming) -> Iterator[Plot]:
             about = (
                 f"{slot} under {naming.full(variant)}: {PAGE.points(change)} points, "
                 f"from {PAGE.percent(recall(before))} to {PAGE.percent(recall(errors))} % of {gold:,} gold values; "
-                f"{errors.missed:,} missed, {errors.wrong:,} wrong, {errors.extra:,} extra"
+                f"{errors.missed:,} missed, {errors.wrong:,} wrong, {errors.extra:,} spurious"
             )
             rows.append(_cost({"slot": slot}, variant, change, about, slot, naming))
     changed = {row["slot"] for row in rows if row["change"]}
@@ -309,4 +309,4 @@ def _ranks(scores: Scores, naming: _Naming) -> Iterator[Plot]:
         height = max(120, len(stressed) * layout.step + 10)
         return alt.layer(*layers).properties(width=layout.width - 40, height=height)
 
-    yield Plot("metrics", "What each metric calls worst", chart)
+    yield Plot("metrics", "Stressors ranked by each metric", chart)

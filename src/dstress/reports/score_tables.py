@@ -68,7 +68,7 @@ def draw_table(scored: DrawScores) -> Table:
         {"metric": name} | msgspec.to_builtins(over) | {draw: card[name].value for draw, card in scored.draws.items()}
         for name, over in scored.metrics.items()
     ]
-    caption = signature_text("signature", next(iter(scored.draws.values())).signature) + ", and so for each draw"
+    caption = signature_text("signature", next(iter(scored.draws.values())).signature) + ", the same for each draw"
     return Table(("metric", "#mean %", "#deviation", *(f"#{draw}" for draw in scored.draws)), rows, caption, records)
 
 
@@ -155,7 +155,7 @@ def recoverable(scores: Scores, numbers: NumberFormat = PLAIN) -> Table:
                 cells += [numbers.percent(part.get("jga")), numbers.number(math.nan if units is None else units)]
             rows.append(tuple(cells))
     columns = ("stressor", "#jga %", "#recoverable %", "#recoverable turns", "#lost %", "#lost turns")
-    return Table(columns, rows, "jga of turns whose values can still be told from what was heard, and of lost ones")
+    return Table(columns, rows, "jga of turns whose values can still be recovered, and of turns with lost values")
 
 
 def repeats(scores: Scores, numbers: NumberFormat = PLAIN) -> Table:
@@ -165,7 +165,7 @@ def repeats(scores: Scores, numbers: NumberFormat = PLAIN) -> Table:
         (variant, *map(numbers.percent, (own.spread, own.differing, *own.passed)))
         for variant, own in scores.repeats.items()
     ]
-    caption = f"{len(ways)} answers to every turn: how far they agree"
+    caption = f"{len(ways)} answers to every turn: how often they agree"
     return Table(("variant", f"#spread of {scores.joint}", "#turns that differ %", *ways), rows, caption)
 
 

@@ -172,7 +172,7 @@ def group_runs(runs: Sequence[RunFolder], *, seeds: bool = False) -> Systems:
         raise DstressError(
             f"{alone} has a single run",
             where=str(systems[alone][0].path),
-            fix="name the runs of a system's seeds alike, with a number at the end: runs/copy-1 runs/copy-2 ...",
+            fix="give a system's seeds the same name with a number at the end: runs/copy-1 runs/copy-2 ...",
         )
     shared, left_out = require_comparable(runs)
     every = [System(name, own, [scores_by_original_names(run) for run in own]) for name, own in systems.items()]

@@ -93,7 +93,7 @@ def limits(manifest: Manifest, scores: Scores, left_out: int) -> list[str]:
         half = PAGE.percent((widest.high - widest.low) / 2)
         sentences.append(
             f"With {widest.dialogues:,} dialogues, changes in {scores.joint_title} are known to within ±{half} points "
-            "at worst (half of the widest 95 % interval); smaller effects may go unnoticed."
+            "at worst (half of the widest 95 % interval); smaller effects may go undetected."
         )
     if failed := sum(scores.failed.values()):
         sentences.append(f"{failed:,} turns have no prediction and count as wrong.")
@@ -192,6 +192,7 @@ def command(manifest: Manifest) -> str:
     """The command that makes the run again."""
     parts = ["dstress", "run", manifest.suite_name, "--tracker", manifest.tracker, "--corpus", manifest.corpus]
     parts += ["--seed", str(manifest.seed)]
+    parts += ["--tools", manifest.tools] if manifest.tools else []
     parts += ["--limit", str(manifest.limit)] if manifest.limit else []
     parts += ["--draw", str(manifest.draw)] if manifest.draw else []
     parts += ["--only", ",".join(manifest.only)] if manifest.only else []

@@ -10,11 +10,11 @@
     both: "text and label", words: "text", left: "left alone", label: "label only",
     same: "nothing to change",
   } : {
-    broke: "right → wrong", failed: "no answer", fixed: "wrong → right", wrong: "wrong on both", right: "right on both",
+    broke: "right → wrong", failed: "no prediction", fixed: "wrong → right", wrong: "wrong on both", right: "right on both",
   };
   const TELLING = Object.keys(OUTCOMES);
   const ERRORS = {
-    missed: [MISSED, "missed"], extra: [EXTRA, "extra"], wrong: [WRONG, "wrong value"],
+    missed: [MISSED, "missed"], extra: [EXTRA, "spurious"], wrong: [WRONG, "wrong value"],
     new: [null, "new: right on the original"], fixed: [null, "fixed: wrong on the original"],
   };
   const NOTHING = "(nothing)", ANY_SLOT = "-*";
@@ -398,8 +398,8 @@
     }
     const before = base.dialogues[example.d][1][example.t][4];
     const found = [];
-    if (example.failed) found.push(make("p", { class: "failure", dir: "auto" }, `No answer: ${example.failed}`));
-    if (example.entry && before) found.push(make("p", { class: "failure", dir: "auto" }, `No answer on the original: ${before}`));
+    if (example.failed) found.push(make("p", { class: "failure", dir: "auto" }, `No prediction: ${example.failed}`));
+    if (example.entry && before) found.push(make("p", { class: "failure", dir: "auto" }, `No prediction on the original: ${before}`));
     return found;
   }
 
@@ -451,13 +451,13 @@
         goldCell(before.get(slot), after.get(slot)),
         entry ? answerCell(before.get(slot), errors[0].get(slot), failed[0]) : "",
         answerCell(after.get(slot), errors[1].get(slot), failed[1])))));
-    const scrolled = { class: "scroll", tabindex: 0, role: "region", "aria-label": "Gold and answers" };
+    const scrolled = { class: "scroll", tabindex: 0, role: "region", "aria-label": "Gold and predictions" };
     const box = make("div", { tabindex: -1 }, rows.length ? make("div", scrolled, table) : "");
     if (hidden) {
       const all = rows.length ? `show the ${hidden} slots that are right` : `all ${hidden} slots are right: show them`;
       box.append(make("p", {}, make("button", { type: "button", onclick: () => replace(box, statesOf(example, true)) }, hidden === 1 ? "show the slot that is right" : all)));
     } else if (!slots.length) {
-      box.append(make("p", { class: "hint" }, "The state is empty, in the gold and in the answer."));
+      box.append(make("p", { class: "hint" }, "The gold state and the predicted state are both empty."));
     }
     const said = entry ? [["original", turn[5]], [names.get(example.variant), entry[9]]] : [["", turn[5]]];
     for (const [where, words] of said) {
@@ -519,7 +519,7 @@
     const [kind, said] = error;
     if (kind === REWORDED) return make("td", { class: "fine", dir: "auto" }, `${said} ✓`);
     if (kind === MISSED) return make("td", { class: "bad" }, "– ", make("small", {}, "missed"));
-    return make("td", { class: "bad", dir: "auto" }, said, make("small", {}, kind === EXTRA ? "extra" : "wrong"));
+    return make("td", { class: "bad", dir: "auto" }, said, make("small", {}, kind === EXTRA ? "spurious" : "wrong"));
   }
 
   // The address -------------------------------------------------------------------------------------------------------
