@@ -104,6 +104,15 @@ def test_tools_of_a_corpus_written_by_hand(tmp_path: Path, tools: Any, problem: 
     assert problem in str(error.value)
 
 
+@pytest.mark.parametrize("accepted", [{"k": "abc"}, {"k": 1}, [{"k": "abc"}], [{"k": {"l": 1}}]])
+def test_an_object_whose_members_do_not_list_what_is_accepted(tmp_path: Path, accepted: Any) -> None:
+    """Read letter by letter, as the leaderboard's checker reads it, `abc` would accept `a` and refuse itself."""
+    turn = {"user": "Go", "calls": [{"tool": "w", "arguments": {"a": [accepted]}}]}
+    write_lines(tmp_path / "test.jsonl", {"id": "q1", "turns": [turn], "tools": [{"name": "w"}]})
+    with pytest.raises(CorpusError, match="dialogue q1, turn 0: argument 'a' of 'w'"):
+        list(corpora.load(f"{tmp_path}:test"))
+
+
 def test_tools_of_every_kind_of_list() -> None:
     schema = {"type": "object", "properties": {"x": {"type": "integer"}}}
     mcp = {"result": {"tools": [{"name": "a", "inputSchema": schema}]}}

@@ -14,7 +14,7 @@ from dstress.corpora.base import Corpus, Importer, LocatedDialogue, Split
 from dstress.corpora.json_files import decode, decode_part
 from dstress.corpora.json_importer import complete_split
 from dstress.corpora.split_names import sort_splits, split_of_file
-from dstress.corpora.tools import check_tools
+from dstress.corpora.tools import check_calls, check_tools
 from dstress.dialogue import Dialogue, Schema, join_values
 from dstress.errors import UNREADABLE_JSON, CorpusError
 from dstress.storage.atomic import replacing
@@ -73,6 +73,7 @@ def _read_lines(file: SourceFile) -> Iterator[LocatedDialogue]:
                 is_json = isinstance(error, msgspec.ValidationError)
                 dialogue = decode_part(_DIALOGUE, _with_forms(line, where) if is_json else line, where)
             check_tools(dialogue.tools, where)
+            check_calls(dialogue, where)
             yield where, dialogue
 
 

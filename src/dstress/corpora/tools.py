@@ -46,6 +46,30 @@ def check_tools(tools: Sequence[Tool], where: str) -> None:
         check_schema(tool.parameters, f"{where}, tool {tool.name!r}")
 
 
+def check_calls(dialogue: Dialogue, where: str) -> None:
+    """Refuse expected calls in which a member of an object is a plain value: everything lists what is accepted."""
+    for number, turn in enumerate(dialogue.turns):
+        for call in turn.calls or ():
+            for name, accepted in call.arguments.items():
+                if any(_has_plain_member(value) for value in accepted):
+                    raise CorpusError(
+                        f"argument {name!r} of {call.tool!r}: a member of an object does not list its accepted values",
+                        where=f"{where}, dialogue {dialogue.id}, turn {number}",
+                        fix='write {"city": ["Rome", "Roma"]}, not {"city": "Rome"}',
+                    )
+
+
+def _has_plain_member(accepted: object) -> bool:
+    if isinstance(accepted, list):
+        return any(map(_has_plain_member, accepted))
+    if not isinstance(accepted, dict):
+        return False
+    return any(
+        _has_plain_member(members) if isinstance(members, dict) else not isinstance(members, list)
+        for members in accepted.values()
+    )
+
+
 def _two_of_a_name(name: str, where: str) -> CorpusError:
     return CorpusError(f"two tools are called {name!r}", where=where, fix="rename one: calls name their tool")
 

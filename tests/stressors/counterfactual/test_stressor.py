@@ -307,7 +307,7 @@ def test_the_page_shows_what_comes_out() -> None:
     shown = re.findall(
         r"^(counterfactual.*) \| (\S+), turn (\d+)\n  - (.*)\n  \+ (.*)$", page.read_text(), re.MULTILINE
     )
-    assert len(shown) == 6
+    assert len(shown) == 5
     corpus = load("reminder:test").take(12)
     for spec in dict.fromkeys(row[0] for row in shown):
         found = {dialogue.id: dialogue for dialogue in stress(corpus, spec)}
