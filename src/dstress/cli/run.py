@@ -83,8 +83,8 @@ def command(
 ) -> None:
     """Run a SUITE: stress a corpus, run a tracker on it, score its predictions and write a report.
 
-    SUITE is quick, full, checkdst, coco, coco-ablation, raddle, sgd-x, gca, tools, or your own TOML file. To continue an
-    interrupted run, repeat the command with --resume.
+    SUITE is quick, full, checkdst, coco, coco-ablation, raddle, sgd-x, gca, tools, or your own TOML file. To continue
+    an interrupted run, repeat the command with --resume.
 
     \b
     Examples
