@@ -92,3 +92,13 @@ def test_a_corpus_without_words_divides_by_nothing() -> None:
     quality = Quality(stress(corpus, "tests.stressors.test_base:Shout").stressor)
     quality.add(next(iter(corpus)))
     assert quality.summary().words_changed == 0.0
+
+
+def test_the_counts_of_a_single_turn_are_numbers() -> None:
+    """A run's folder keeps them as JSON, in which `true` is none."""
+    corpus = in_memory([Dialogue("d", (Turn("hello there"),))], SCHEMA)
+    stressed = stress(corpus, "tests.stressors.test_base:Shout")
+    quality = Quality(stressed.stressor)
+    quality.add(next(iter(stressed)))
+    summary = quality.summary()
+    assert (summary.turns, summary.changed) == (1, 1) and type(summary.changed) is int

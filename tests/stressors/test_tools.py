@@ -122,3 +122,9 @@ def test_numbers_change_in_request_and_call() -> None:
 def test_noise_leaves_the_arguments_of_calls() -> None:
     turn = stressed("typos(rate=0.9)")[0].turns[0]
     assert turn.changed and "Rome" in turn.user and "3" in turn.user and turn.calls == (CALL,)
+
+
+def test_where_all_dialogues_have_the_same_tools_there_are_no_distractors() -> None:
+    twins = [msgspec.structs.replace(dialogues()[0], id=name) for name in ("a", "b")]
+    corpus = Corpus("tiny", "", Schema(), lambda: iter(twins))
+    assert list(stress(corpus, "tools(change=distractors)")) == twins

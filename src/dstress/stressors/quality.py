@@ -85,7 +85,7 @@ class Quality:
         original = turn.original
         words = words_in(original.user)
         new = words_in(turn.user) if turn.changed else words
-        self.totals.update(turns=1, words=len(words), changed=turn.changed)
+        self.totals.update(turns=1, words=len(words), changed=int(turn.changed))
         if self.totals["turns"] <= _SAMPLED_TURNS:
             self.before.add(words)
             self.after.add(new)

@@ -91,7 +91,10 @@ class Tools(DialogueStressor):
             copies = (_deprecated(tool) for tool in dialogue.tools if tool.name in called)
             tools = [*dialogue.tools, *(copy for copy in copies if copy.name not in names)]
         elif self.change == "distractors":
-            tools = [*dialogue.tools, *self._foreign(dialogue, random, self.count)]
+            foreign = self._foreign(dialogue, random, self.count)
+            if not foreign:  # as where every dialogue has the same tools; their order alone is another stressor
+                return dialogue
+            tools = [*dialogue.tools, *foreign]
             random.shuffle(tools)
         else:
             tools = [tool for tool in dialogue.tools if tool.name not in called]
