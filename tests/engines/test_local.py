@@ -104,10 +104,11 @@ def test_mistakes_and_bugs_come_through(engine: Local) -> None:
 
 
 def test_workers_end_with_the_work() -> None:
+    others = set(multiprocessing.active_children())  # of tests before it, such as a server's
     results = Local(2).process(Doubling(), [b"1"] * 100)
     next(results)
     results.close()  # type: ignore[attr-defined]
-    assert multiprocessing.active_children() == []
+    assert set(multiprocessing.active_children()) <= others
 
 
 @pytest.mark.parametrize(("workers", "timeout"), [(0, None), (1, 0), (1, -3)])
@@ -129,15 +130,15 @@ class Process(Job):
 
 
 def test_workers_serve_one_job_after_the_other_while_they_are_joined() -> None:
-    engine = Local(2)
+    engine, others = Local(2), set(multiprocessing.active_children())
     with engine.joined():
         first, second = (sorted(engine.in_order(Process(), [b""] * 8)) for _ in range(2))
         assert {said.split()[1] for said in (*first, *second)} == {b"1"}  # each job is opened anew
         assert len({said.split()[0] for said in (*first, *second)}) <= 2
-        assert len(multiprocessing.active_children()) == 2
+        assert len(set(multiprocessing.active_children()) - others) == 2
         assert answers(engine, [b"1 die 2", b"3"]) == {0: [b"2", b"4", b"lost: the worker process died"], 1: [b"6"]}
         assert list(engine.in_order(Process(), [b""]))  # a worker that died is replaced
-    assert multiprocessing.active_children() == []
+    assert set(multiprocessing.active_children()) <= others
 
 
 class Threads(Job):
