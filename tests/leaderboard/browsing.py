@@ -31,6 +31,15 @@ def listening(app: Any) -> Iterator[str]:
 def axe_complaints(tab: Any) -> list[str]:
     """What axe-core finds wrong with the page in a tab, a line each."""
     from axe_playwright_python.sync_playwright import Axe
+    from playwright.sync_api import Error
 
-    found = Axe().run(tab).response["violations"]
+    for attempt in range(5):
+        tab.wait_for_load_state()
+        try:
+            found = Axe().run(tab).response["violations"]
+            break
+        except Error:  # a form that was just sent may replace the page under axe, which then has no document
+            if attempt == 4:
+                raise
+            tab.wait_for_timeout(500)
     return [f"{one['id']}: {node['html'][:120]}" for one in found for node in one["nodes"]]
